@@ -1,0 +1,72 @@
+# Everything a person types. Each target calls one command of .venv; ARGS= passes more to it.
+#
+#   make up RUNTIME=native PYTHON=python3.12      make compare ARGS="--rho 1.4 --seed 7"
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.SUFFIXES:
+
+RUNTIME ?= native
+ARGS ?=
+export RUNTIME PYTHON FORCE
+
+bin := .venv/bin
+run := $(bin)/python -m runtime
+bootstrap := runtime/bootstrap.sh
+python_files := gateway shop loadgen simulator lab runtime bench tests
+existing = $(wildcard $(python_files))
+
+##@ The appliance
+
+.PHONY: up down status logs doctor reset
+up: environment ## start everything, wait until it is healthy, print the URLs
+	@$(run) up
+down: ## stop everything; nothing is left running
+	@if [ -x $(bin)/python ]; then $(run) down; else echo "Nothing runs: there is no $(bin) yet."; fi
+status: environment ## what runs, where, since when
+	@$(run) status
+logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
+	@$(run) logs $(ARGS) || [ $$? = 130 ]
+doctor: environment ## check this machine; says the mend of what is missing
+	@$(run) doctor
+reset: environment ## empty the state (database, logs); asks first, FORCE=1 does not; results stay
+	@$(run) reset
+
+##@ Experiments
+
+.PHONY: compare compare-full capacity calibrate bench-gateway
+compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
+	@$(bin)/doorbuster compare $(ARGS)
+compare-full: environment ## the same at three loads with repetitions: the acceptance run
+	@$(bin)/doorbuster compare --full $(ARGS)
+capacity: environment ## measure how many requests per second the shop can serve
+	@$(bin)/doorbuster capacity $(ARGS)
+calibrate: environment ## mean execution time of each page beside Table 2
+	@$(run) run $(bin)/python -m shop calibrate $(ARGS)
+bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
+	@$(bin)/python -m bench.gateway $(ARGS)
+
+##@ Development
+
+.PHONY: test test-browser check format environment help
+test: environment ## all tests but the browser's, on services of their own
+	@$(bin)/python -m pytest -m "not browser" $(ARGS)
+test-browser: environment ## a purchase in headless Chromium
+	@$(bin)/python -m pytest -m browser $(ARGS)
+check: environment ## format, lint, types, templates, YAML
+	@$(bin)/ruff format --check $(existing)
+	@$(bin)/ruff check $(existing)
+	@$(bin)/mypy
+	@$(bin)/djlint shop/templates --lint --quiet
+	@$(bin)/yamllint --strict .
+format: environment ## put code into form
+	@$(bin)/ruff format $(existing)
+	@$(bin)/ruff check --fix $(existing)
+environment: ## the virtual environment, as uv.lock says (the others call it)
+	@$(bootstrap)
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,274 @@
+"""Requests/s and p99 of this gateway beside nginx, HAProxy and the bare backend.
+
+`make bench-gateway`. One run, one machine: 1 kB GETs over 32 kept connections by wrk. Whoever is
+measured has one CPU of its own; wrk and the backend (nginx serving a file) share the others.
+Repetitions are interleaved in random order, so that what else the machine does hits all alike, and
+ratios are taken within a round.
+
+Owns: the set-up, the measuring, the table. Must not know: anything of the gateway but its command.
+"""
+
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+REPOSITORY = Path(__file__).parents[1]
+PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "wrk": "wrk", "taskset": "util-linux"}
+CONNECTIONS = 32
+BODY_BYTES = 1024
+YARDSTICK = "HAProxy"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server to be measured: its command, given its port and the backend's."""
+
+    name: str
+    command: Callable[["Bench", int], list[str]]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measurement; `cpu_ratio` is the share of its CPU that the server used."""
+
+    rate_rps: float
+    p99_ms: float
+    cpu_ratio: float
+
+
+class Bench:
+    """Files, CPUs and the backend of one run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.own_cpu, self.other_cpus = cpus()
+        self.backend_port = free_port()
+        (folder / "www").mkdir()
+        (folder / "www" / "index.html").write_bytes(b"x" * BODY_BYTES)
+        folder.chmod(0o755)
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def nginx(self, name: str, server: str) -> list[str]:
+        """An nginx of one process with `server` as its only virtual host."""
+        temporary = "".join(
+            f"{kind}_temp_path {self.folder}/{name}-{kind};\n"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        conf = self.file(
+            f"{name}.conf",
+            f"daemon off; master_process off; pid {self.folder}/{name}.pid;\n"
+            "error_log stderr error; events { worker_connections 1024; }\n"
+            f"http {{ access_log off; keepalive_requests 100000000; tcp_nodelay on;\n"
+            f"{temporary}{server} }}\n",
+        )
+        return ["nginx", "-p", str(self.folder), "-c", conf]
+
+
+def backend(bench: Bench, port: int) -> list[str]:
+    return bench.nginx(
+        f"backend-{port}", f"server {{ listen 127.0.0.1:{port}; root {bench.folder}/www; }}"
+    )
+
+
+def nginx(bench: Bench, port: int) -> list[str]:
+    return bench.nginx(
+        "nginx",
+        f"upstream shop {{ server 127.0.0.1:{bench.backend_port}; keepalive {CONNECTIONS};"
+        " keepalive_requests 100000000; }\n"
+        f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://shop;"
+        ' proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;'
+        " proxy_set_header X-Forwarded-For $remote_addr; } }",
+    )
+
+
+def haproxy(bench: Bench, port: int) -> list[str]:
+    conf = bench.file(
+        "haproxy.conf",
+        "global\n  nbthread 1\n  maxconn 1024\n"
+        "defaults\n  mode http\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n"
+        "  option forwardfor\n  http-reuse always\n"
+        f"frontend door\n  bind 127.0.0.1:{port}\n  default_backend shop\n"
+        f"backend shop\n  server shop 127.0.0.1:{bench.backend_port}\n",
+    )
+    return ["haproxy", "-q", "-db", "-f", conf]
+
+
+def gateway(policy: str) -> Callable[[Bench, int], list[str]]:
+    def command(bench: Bench, port: int) -> list[str]:
+        return [
+            sys.executable, "-m", "gateway", "--policy", policy, "--port", str(port),
+            "--admin-port", "0", "--shop-port", str(bench.backend_port),
+            "--shop-controller-port", str(free_port()),
+        ]  # fmt: skip
+
+    return command
+
+
+SUBJECTS = (
+    Subject("direct backend", backend),
+    Subject("nginx", nginx),
+    Subject(YARDSTICK, haproxy),
+    Subject("gateway, SQ", gateway("sq")),
+    Subject("gateway, 8Q-LIFO-Pri", gateway("8q-lifo-pri")),
+)
+
+
+def cpus() -> tuple[str, str]:
+    """(the CPU of whoever is measured, those of wrk and the backend)."""
+    allowed = sorted(os.sched_getaffinity(0))
+    others = allowed[:-1] or allowed
+    return str(allowed[-1]), ",".join(map(str, others))
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+@contextmanager
+def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Process]:
+    """The process of `command`, once it accepts connections; ended afterwards."""
+    process = subprocess.Popen(
+        ["taskset", "-c", on_cpus, *command],
+        cwd=REPOSITORY,
+        stderr=subprocess.PIPE,
+        env={k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")},
+    )
+    try:
+        deadline_s = time.monotonic() + 60
+        while not accepts(port):
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                process.kill()
+                assert process.stderr is not None
+                text = process.stderr.read().decode(errors="replace").strip()
+                raise click.ClickException(f"{command[0]} does not start: {text[-500:]}")
+            time.sleep(0.05)
+        yield psutil.Process(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def measure(process: psutil.Process, port: int, seconds: int, on_cpus: str) -> Score:
+    """What wrk makes of the server on `port`."""
+    before, began_s = process.cpu_times(), time.monotonic()
+    done = subprocess.run(
+        ["taskset", "-c", on_cpus, "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s",
+         "--latency", f"http://127.0.0.1:{port}/"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    after, elapsed_s = process.cpu_times(), time.monotonic() - began_s
+    return Score(
+        *read_wrk(done.stdout, done.stderr),
+        (after.user + after.system - before.user - before.system) / elapsed_s,
+    )
+
+
+def read_wrk(text: str, errors: str = "") -> tuple[float, float]:
+    """(requests/s, p99 in ms); refuses a measurement in which anything failed."""
+    rate = re.search(r"Requests/sec:\s+([0-9.]+)", text)
+    p99 = re.search(r"99%\s+([0-9.]+)(us|ms|s)\b", text)
+    if rate is None or p99 is None or "Non-2xx" in text or "Socket errors" in text:
+        raise click.ClickException(f"wrk: the measurement failed: {(text + errors).strip()[-500:]}")
+    return float(rate[1]), float(p99[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[p99[2]]
+
+
+def table(scores: dict[str, list[Score]]) -> Table:
+    """One row per server: medians, and the ratio to the yardstick within each round."""
+    shown = Table(title=f"{BODY_BYTES} B GETs, c = {CONNECTIONS}, one CPU for whoever is measured")
+    columns = ("", "requests/s", "p99 ms", f"÷ {YARDSTICK}", "least–most", "its CPU", "per CPU s")
+    for column in columns:
+        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
+    for name, rounds in scores.items():
+        pairs = zip(rounds, scores[YARDSTICK], strict=True)
+        ratios = [mine.rate_rps / theirs.rate_rps for mine, theirs in pairs]
+        shown.add_row(
+            name,
+            f"{median(s.rate_rps for s in rounds):,.0f}",
+            f"{median(s.p99_ms for s in rounds):.2f}",
+            f"{median(ratios):.2f}",
+            f"{min(ratios):.2f}–{max(ratios):.2f}",
+            f"{median(s.cpu_ratio for s in rounds):.0%}",
+            f"{median(s.rate_rps / max(s.cpu_ratio, 0.01) for s in rounds):,.0f}",
+        )
+    return shown
+
+
+@click.command()
+@click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
+@click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
+@click.option("--seed", default=1, show_default=True, help="of the order within the rounds")
+def main(rounds: int, seconds: int, seed: int) -> None:
+    """Measure all servers, interleaved, and print one table."""
+    missing = [name for name in PACKAGES if shutil.which(name) is None]
+    if missing:
+        names = " ".join(PACKAGES[name] for name in missing)
+        raise click.ClickException(
+            f"{', '.join(missing)} not found; on Debian or Ubuntu: apt-get install {names}"
+        )
+    console = Console()
+    if not console.is_terminal:
+        console.width = 100
+    busy = os.getloadavg()[0]
+    order = random.Random(seed)
+    scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
+    with ExitStack() as stack:
+        bench = Bench(Path(stack.enter_context(tempfile.TemporaryDirectory())))
+        stack.enter_context(
+            running(backend(bench, bench.backend_port), bench.backend_port, bench.other_cpus)
+        )
+        servers = {}
+        for subject in SUBJECTS:
+            port = free_port()
+            command = subject.command(bench, port)
+            process = stack.enter_context(running(command, port, bench.own_cpu))
+            servers[subject.name] = (process, port)
+            measure(process, port, 1, bench.other_cpus)  # warm-up
+        status = stack.enter_context(console.status("measuring"))
+        for number in range(1, rounds + 1):
+            for subject in order.sample(SUBJECTS, len(SUBJECTS)):
+                status.update(f"round {number} of {rounds}: {subject.name}")
+                score = measure(*servers[subject.name], seconds, bench.other_cpus)
+                scores[subject.name].append(score)
+        console.print(table(scores))
+        console.print(
+            "Where wrk and the backend need their CPU in full, `per CPU s` (requests/s ÷ its CPU)"
+            " compares the servers better than requests/s."
+        )
+        if busy > 0.5:
+            console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
+        console.print(
+            f"{rounds} interleaved rounds of {seconds} s; measured server on CPU {bench.own_cpu},"
+            f" wrk and backend on CPU {bench.other_cpus}."
+        )
+
+
+if __name__ == "__main__":
+    main()

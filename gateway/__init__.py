@@ -1,0 +1,1 @@
+"""The gateway: a reverse proxy that decides which request is served next, and which never."""

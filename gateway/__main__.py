@@ -1,0 +1,84 @@
+"""`python -m gateway`: the gateway as a process.
+
+Owns: the command line, signals, exit codes. Must not know: how the gateway works.
+"""
+
+import asyncio
+import logging
+import os
+import resource
+import signal
+import sys
+from typing import Any
+
+import click
+import uvloop
+
+from gateway import settings as gateway_settings
+from gateway.pages import RulesError
+from gateway.policies.registry import PolicyError
+from gateway.service import Gateway
+from gateway.settings import Settings, SettingsError
+
+log = logging.getLogger("gateway")
+
+
+def _options(command: click.Command) -> click.Command:
+    """One option per setting, so that the command line cannot differ from the list."""
+    for field, info in Settings.model_fields.items():
+        help_text = f"{info.description} [env {gateway_settings.variable(field)}]"
+        command.params.append(click.Option([gateway_settings.option(field)], help=help_text))
+    return command
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+def main(**options: Any) -> None:
+    """Doorbuster's gateway: a reverse proxy that asks a published policy whom to serve next."""
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
+    )
+    try:
+        settings = gateway_settings.read(os.environ, options)
+        clean = uvloop.run(_serve(settings))
+    except (SettingsError, RulesError) as error:
+        raise click.ClickException(str(error)) from None
+    except PolicyError as error:
+        raise click.ClickException(f"policy: {error}") from None
+    if not clean:
+        log.warning("the drain deadline passed; what was left has been cut off")
+
+
+_options(main)
+
+
+async def _serve(settings: Settings) -> bool:
+    _raise_file_limit()
+    loop = asyncio.get_running_loop()
+    gateway = Gateway(settings, loop)
+    await gateway.start()
+    told_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told_to_stop.set)
+    log.info(
+        "customers on http://%s:%d, shop on %s:%d, policy %s",
+        settings.host,
+        settings.port,
+        settings.shop_host,
+        settings.shop_port,
+        settings.policy,
+    )
+    await told_to_stop.wait()
+    for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait
+        loop.remove_signal_handler(number)
+    log.info("draining: %d requests in the gateway", gateway.requests)
+    return await gateway.drain()
+
+
+def _raise_file_limit() -> None:
+    """A socket per customer: take all the open files that may be had."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    main()

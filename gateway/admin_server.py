@@ -1,0 +1,91 @@
+"""The admin API's connections: a small HTTP server on the gateway's own request reader.
+
+Owns: one call after the other on a connection, limits in size and time.
+Must not know: what the calls mean.
+"""
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+from gateway.admin import Answer
+from gateway.deadlines import Deadlines
+from gateway.framing import END
+from gateway.limits import BodyLimits, HeadLimits
+from gateway.refusals import RefusedError
+from gateway.request_reader import RequestHead, RequestReader
+
+_IDLE_S: Final = 60.0
+_CALL_BYTES: Final = 256 * 1024
+
+
+class AdminConnection(asyncio.Protocol):
+    """One caller's connection."""
+
+    def __init__(
+        self, deadlines: Deadlines, answer: Callable[[RequestHead, bytes], Answer]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._deadlines = deadlines
+        self._answer = answer
+        self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=_CALL_BYTES))
+        self._head: RequestHead | None = None
+        self._body = b""
+        self._transport = cast(asyncio.Transport, None)
+        self.deadline_s = self._loop.time() + _IDLE_S
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._deadlines.watched.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._deadlines.watched.discard(self)
+
+    def deadline_passed(self) -> None:
+        self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        self.deadline_s = self._loop.time() + _IDLE_S
+        self._reader.receive(data)
+        try:
+            while not self._transport.is_closing():
+                event = self._reader.pull()
+                if event is None:
+                    break
+                if type(event) is RequestHead:
+                    self._head, self._body = event, b""
+                    if event.expects_continue:
+                        self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                    if not event.has_body:
+                        self._call()
+                elif event is END:
+                    self._call()
+                else:
+                    self._body += cast(bytes, event)
+        except RefusedError as refusal:
+            text = f'{{"error": "{refusal.reason}"}}\n'.encode()
+            self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
+
+    def _call(self) -> None:
+        head = self._head
+        assert head is not None
+        answer = self._answer(head, self._body)
+        self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
+
+    def _write(self, answer: Answer, *, keeps_alive: bool, is_head: bool) -> None:
+        lines = [
+            b"HTTP/1.1 %d %b" % (answer.status, HTTPStatus(answer.status).phrase.encode()),
+            b"Content-Type: " + answer.content_type,
+            b"Content-Length: %d" % len(answer.body),
+            b"Cache-Control: no-store",
+            b"X-Content-Type-Options: nosniff",
+            *(b"%b: %b" % header for header in answer.headers),
+            b"Connection: keep-alive" if keeps_alive else b"Connection: close",
+        ]
+        head = b"\r\n".join(lines) + b"\r\n\r\n"
+        self._transport.write(head if is_head else head + answer.body)
+        if not keeps_alive:
+            self._transport.close()

@@ -1,0 +1,37 @@
+"""Paper time: monotonic real time multiplied by the time scale.
+
+Owns: the conversion between real and paper seconds, continuous when the scale is changed.
+Must not know: who asks for the time.
+"""
+
+import time
+from collections.abc import Callable
+
+
+class PaperClock:
+    """Paper seconds since the clock was made; `scale` is paper seconds per real second."""
+
+    def __init__(self, scale: float, monotonic_s: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic_s = monotonic_s
+        self._real_s = monotonic_s()
+        self._paper_s = 0.0
+        self._scale = scale
+
+    def __call__(self) -> float:
+        return self._paper_s + (self._monotonic_s() - self._real_s) * self._scale
+
+    @property
+    def scale(self) -> float:
+        return self._scale
+
+    @scale.setter
+    def scale(self, scale: float) -> None:
+        """Changes the pace from now on; the time shown now stays what it is."""
+        real_s = self._monotonic_s()
+        self._paper_s += (real_s - self._real_s) * self._scale
+        self._real_s = real_s
+        self._scale = scale
+
+    def real_s(self, paper_duration_s: float) -> float:
+        """How long a duration in paper seconds takes, in real seconds."""
+        return paper_duration_s / self._scale

@@ -1,0 +1,369 @@
+"""One customer's connection: requests are taken one at a time, answered in order.
+
+Owns: keep-alive, pipelining (later requests wait as bytes, up to a bound), the limits in time,
+back-pressure towards the customer, how a connection ends.
+Must not know: policies, lanes, the shop.
+"""
+
+import asyncio
+import socket
+import struct
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gateway import refusals
+from gateway.deadlines import NEVER
+from gateway.door import Door
+from gateway.exchange import Exchange
+from gateway.framing import END
+from gateway.limits import KIB, MIB
+from gateway.refusals import RefusedError
+from gateway.request_reader import RequestHead, RequestReader
+
+# A reader that takes less than this within `write_s` is cut off: it would hold a worker for ever.
+_LEAST_TAKEN_BYTES = 64 * KIB
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# SO_LINGER with no time: closing sends RST, the only way to show that a body which ends with its
+# connection has been cut short.
+_RESET = struct.pack("ii", 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerLimits:
+    """What a customer's connection may cost; times in real seconds."""
+
+    head_s: float = 10.0
+    body_s: float = 30.0
+    idle_s: float = 60.0
+    write_s: float = 30.0
+    linger_s: float = 2.0
+    buffered_body_bytes: int = 64 * KIB
+    pipeline_bytes: int = 64 * KIB
+    response_buffer_bytes: int = 1 * MIB
+    waits_after_half_close: bool = True
+
+
+class Customer(asyncio.Protocol):
+    """The protocol of one customer's connection."""
+
+    __slots__ = (
+        "_awaits_head",
+        "_body_mark_bytes",
+        "_door",
+        "_exchange",
+        "_has_sent_eof",
+        "_is_closing",
+        "_is_held",
+        "_is_lingering",
+        "_is_write_held",
+        "_loop",
+        "_peer",
+        "_reader",
+        "_transport",
+        "_unsent_bytes",
+        "deadline_s",
+    )
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._loop = door.loop
+        self._reader = RequestReader(door.head_limits, door.body_limits)
+        self._transport = cast(asyncio.Transport, None)
+        self._peer = b"unknown"
+        self._exchange: Exchange | None = None
+        self._awaits_head = False
+        self._body_mark_bytes = 0
+        self._has_sent_eof = False
+        self._is_closing = False
+        self._is_held = False
+        self._is_lingering = False
+        self._is_write_held = False
+        self._unsent_bytes = 0
+        self.deadline_s = NEVER
+
+    @property
+    def is_idle(self) -> bool:
+        """True between requests."""
+        return self._exchange is None and not self._reader.buffered_bytes
+
+    # ---- what asyncio tells --------------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        limits = self._door.customer_limits
+        transport.set_write_buffer_limits(high=limits.response_buffer_bytes)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self._peer = peer[0].encode()
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.deadline_s = self._loop.time() + limits.idle_s
+        self._door.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_closing:
+            return  # lingering: read and forgotten, so that the answer is not lost to a reset
+        self._reader.receive(data)
+        exchange = self._exchange
+        if exchange is None:
+            self._advance()
+        elif not exchange.body_is_complete:
+            self._take_body(exchange)
+        if self._reader.buffered_bytes > self._door.customer_limits.pipeline_bytes or self._is_held:
+            self._update_reading()
+
+    def eof_received(self) -> bool:
+        """The customer left, or will only send no more; true keeps our side open."""
+        self._has_sent_eof = True
+        if self._is_closing:
+            return False
+        exchange = self._exchange
+        if exchange is None:
+            self._advance()  # what was pipelined before the end is still answered
+            return True
+        if not exchange.body_is_complete and not exchange.upload_is_held:
+            return False  # the rest of the body will never come
+        exchange.customer_left()
+        return self._door.customer_limits.waits_after_half_close
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_closing = True
+        self._door.closed(self)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.customer_gone()
+
+    def pause_writing(self) -> None:
+        self._is_write_held = True
+        self._watch_writing()
+        if self._exchange is not None:
+            self._exchange.hold_response()
+
+    def resume_writing(self) -> None:
+        self._is_write_held = False
+        if self._is_closing:
+            return
+        self.deadline_s = NEVER
+        if self._exchange is not None:
+            self._exchange.resume_response()
+        else:
+            self._await_next()
+
+    def deadline_passed(self) -> None:
+        """Whatever this connection waited for took too long."""
+        limits = self._door.customer_limits
+        unsent = self._transport.get_write_buffer_size()
+        if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
+            self._watch_writing()
+        elif self._is_closing or unsent:
+            self._transport.abort()
+        elif self._exchange is not None:
+            self._refuse(RefusedError(408, f"the body came too slowly ({limits.body_s:g} s)"))
+        elif self._awaits_head:
+            self._refuse(RefusedError(408, f"the head took longer than {limits.head_s:g} s"))
+        else:
+            self._close()
+
+    # ---- what an exchange tells ----------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Sends parts of a response."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def answered(self, keeps_alive: bool) -> None:
+        """The current request has its whole answer."""
+        self._exchange = None
+        if not keeps_alive:
+            self._close()
+        elif not self._is_closing:
+            self._await_next()
+
+    def cut_short(self, *, reset: bool) -> None:
+        """The rest of the response will never come; show it by closing early."""
+        self._exchange = None
+        if self._transport.is_closing():
+            return
+        if reset:
+            sock = self._transport.get_extra_info("socket")
+            if sock is not None:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._is_closing = True
+            self._transport.abort()
+        else:
+            self._is_closing = True
+            self._set_close_deadline()
+            self._transport.close()
+
+    def resume_upload(self) -> None:
+        """The current request can take more of its body."""
+        self._loop.call_soon(self._go_on_with_body)
+
+    def retire(self) -> None:
+        """The gateway is draining: close now if idle; a request in course is still answered."""
+        if self.is_idle and not self._is_closing:
+            self._close()
+
+    def abort(self) -> None:
+        """Closes at once."""
+        self._transport.abort()
+
+    # ---- requests ------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Begins the next request if its head is there."""
+        if self._exchange is not None or self._is_closing or self._is_write_held:
+            return
+        try:
+            head = self._reader.pull()
+        except RefusedError as refusal:
+            self._refuse(refusal)
+            return
+        if type(head) is RequestHead:
+            self._begin(head)
+        elif self._has_sent_eof or self._door.is_draining:
+            self._close()
+        elif self._reader.buffered_bytes and not self._awaits_head:
+            self._awaits_head = True
+            self.deadline_s = self._loop.time() + self._door.customer_limits.head_s
+
+    def _begin(self, head: RequestHead) -> None:
+        self._awaits_head = False
+        self.deadline_s = NEVER
+        exchange = self._exchange = self._door.exchange(self, head, self._peer)
+        if exchange.body_is_complete:
+            exchange.submit()
+            if self._has_sent_eof:
+                exchange.customer_left()
+            return
+        if head.expects_continue and not self._reader.buffered_bytes:
+            self.write(_CONTINUE)
+        self._body_mark_bytes = 0
+        self.deadline_s = self._loop.time() + self._door.customer_limits.body_s
+        self._take_body(exchange)
+
+    def _take_body(self, exchange: Exchange) -> None:
+        limits = self._door.customer_limits
+        while not exchange.upload_is_held and not exchange.body_is_complete:
+            try:
+                event = self._reader.pull()
+            except RefusedError as refusal:
+                self._refuse(refusal)
+                return
+            if event is None:
+                if self._has_sent_eof:  # the rest will never come
+                    self._exchange = None
+                    exchange.customer_gone()
+                    self._close()
+                    return
+                break
+            if event is END:
+                self.deadline_s = NEVER
+                exchange.end_body()
+                if not exchange.is_streamed:
+                    exchange.submit()
+                break
+            assert type(event) is bytes
+            exchange.take_body(event)
+            if exchange.body_bytes - self._body_mark_bytes >= limits.buffered_body_bytes:
+                self._body_mark_bytes = exchange.body_bytes
+                self.deadline_s = self._loop.time() + limits.body_s
+            if exchange.body_bytes > limits.buffered_body_bytes and not exchange.is_streamed:
+                exchange.submit()
+        if self._exchange is not exchange:
+            return
+        if exchange.upload_is_held:
+            self.deadline_s = NEVER  # it is not the customer who keeps the other waiting
+        self._update_reading()
+
+    def _go_on_with_body(self) -> None:
+        exchange = self._exchange
+        if exchange is not None and not exchange.body_is_complete and not self._is_closing:
+            self.deadline_s = self._loop.time() + self._door.customer_limits.body_s
+            self._take_body(exchange)
+
+    def _await_next(self) -> None:
+        if self._reader.buffered_bytes or self._has_sent_eof or self._door.is_draining:
+            # Never from within: a burst of pipelined requests must not grow the stack, nor go
+            # before the other customers.
+            self._loop.call_soon(self._advance)
+        self.deadline_s = self._loop.time() + self._door.customer_limits.idle_s
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        if self._is_held:
+            self._update_reading()
+
+    # ---- reading and writing -------------------------------------------------------------------
+
+    def _update_reading(self) -> None:
+        limits = self._door.customer_limits
+        exchange = self._exchange
+        holds = self._reader.buffered_bytes > limits.pipeline_bytes or (
+            exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
+        )
+        if holds == self._is_held or self._transport.is_closing():
+            return
+        self._is_held = holds
+        if holds:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _watch_writing(self) -> None:
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        self.deadline_s = self._loop.time() + self._door.customer_limits.write_s
+
+    # ---- endings -------------------------------------------------------------------------------
+
+    def _refuse(self, refusal: RefusedError) -> None:
+        """Answers what cannot be passed on, and closes: what follows cannot be trusted."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.customer_gone()
+            if exchange.has_begun:
+                self._close()
+                return
+        self._door.count_refusal(refusal.status)
+        request_id = exchange.request_id if exchange is not None else self._door.new_request_id()
+        self.write(
+            refusals.response(
+                refusal.status,
+                refusal.reason,
+                request_id=request_id,
+                date=self._door.date(),
+                keep_alive=False,
+                is_head=exchange is not None and exchange.head.method == b"HEAD",
+                headers=refusal.headers,
+            )
+        )
+        self._linger()
+
+    def _linger(self) -> None:
+        """Closes our side and reads on for a while: closing at once over unread bytes would reset
+        the connection, and the customer might lose the answer (RFC 9112, 9.6)."""
+        if self._is_closing or self._transport.is_closing():
+            return
+        self._is_closing = True
+        self._set_close_deadline()
+        if self._has_sent_eof or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        if self._is_held:
+            self._is_held = False
+            self._transport.resume_reading()
+        self._transport.write_eof()
+
+    def _close(self) -> None:
+        if self._is_closing:
+            return
+        if self._reader.buffered_bytes or self._is_held:
+            self._linger()
+            return
+        self._is_closing = True
+        self._set_close_deadline()
+        self._transport.close()
+
+    def _set_close_deadline(self) -> None:
+        limits = self._door.customer_limits
+        unsent = self._unsent_bytes = self._transport.get_write_buffer_size()
+        self.deadline_s = self._loop.time() + (limits.write_s if unsent else limits.linger_s)

@@ -1,0 +1,116 @@
+"""What all customers' connections share: who is connected, where a request goes, ids, the date.
+
+Owns: the set of open connections, choosing the lane of a request, request ids, refusal counts.
+Must not know: how a connection is read, how a lane decides.
+"""
+
+import asyncio
+import itertools
+import os
+import re
+import time
+from collections import Counter
+from email.utils import formatdate
+from typing import TYPE_CHECKING
+
+from gateway.deadlines import Deadlines
+from gateway.exchange import Exchange, Lane
+from gateway.limits import BodyLimits, HeadLimits
+from gateway.pages import PageRules
+from gateway.request_reader import RequestHead
+
+if TYPE_CHECKING:
+    from gateway.customer import Customer, CustomerLimits
+
+
+class Door:
+    """Shared by every `Customer` of one listening socket."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        deadlines: Deadlines,
+        head_limits: HeadLimits,
+        body_limits: BodyLimits,
+        customer_limits: "CustomerLimits",
+        max_connections: int,
+        rules: PageRules,
+        session_cookie: str,
+        own_host: str,
+        pages: Lane,
+        other: Lane,
+    ) -> None:
+        self.loop = loop
+        self.head_limits = head_limits
+        self.body_limits = body_limits
+        self.customer_limits = customer_limits
+        self.own_host = own_host.encode()
+        self.is_draining = False
+        self.customers: set[Customer] = set()
+        self.refusals: Counter[int] = Counter()
+        self.turned_away = 0
+        self._deadlines = deadlines
+        self._max_connections = max_connections
+        self._rules = rules
+        self._session_mark = session_cookie.encode() + b"="
+        self._session = re.compile(
+            rb"(?:^|;)[ \t]*" + re.escape(self._session_mark) + rb"\"?([^;\" \t]+)"
+        )
+        self._pages = pages
+        self._other = other
+        self._ids = itertools.count(1)
+        self._id_prefix = os.urandom(4).hex().encode()
+        self._date_s = 0
+        self._date = b""
+
+    def opened(self, customer: "Customer") -> None:
+        """A customer has connected; one too many is cut off before it costs anything."""
+        self.customers.add(customer)
+        self._deadlines.watched.add(customer)
+        if len(self.customers) > self._max_connections:
+            self.turned_away += 1
+            customer.abort()
+
+    def closed(self, customer: "Customer") -> None:
+        self.customers.discard(customer)
+        self._deadlines.watched.discard(customer)
+
+    def exchange(self, customer: "Customer", head: RequestHead, peer: bytes) -> Exchange:
+        """A new exchange for this request, in the lane of its kind."""
+        page = self._rules.page(head.method, head.target)
+        if page is None:
+            return Exchange(self, customer, head, peer=peer, lane=self._other)
+        exchange = Exchange(self, customer, head, peer=peer, lane=self._pages)
+        exchange.page = page
+        exchange.session = self._session_of(head)
+        return exchange
+
+    def new_request_id(self) -> bytes:
+        return b"%b-%x" % (self._id_prefix, next(self._ids))
+
+    def date(self) -> bytes:
+        """Now, as RFC 9110, 5.6.7 wants it."""
+        now_s = int(time.time())
+        if now_s != self._date_s:
+            self._date_s = now_s
+            self._date = formatdate(now_s, usegmt=True).encode()
+        return self._date
+
+    def count_refusal(self, status: int) -> None:
+        """The gateway answered something by itself."""
+        self.refusals[status] += 1
+
+    def drain(self) -> None:
+        """From now on every answer is the last on its connection."""
+        self.is_draining = True
+        for customer in list(self.customers):
+            customer.retire()
+
+    def _session_of(self, head: RequestHead) -> str | None:
+        for name, _, value in head.fields:
+            if name == b"cookie" and self._session_mark in value:
+                match = self._session.search(value)
+                if match is not None:
+                    return match[1].decode("latin-1")
+        return None

@@ -1,0 +1,340 @@
+"""One request on its way through one worker, and its response on the way back.
+
+Owns: the states of a request (received, waiting, in service, over), what becomes of it when the
+customer leaves or the shop fails, streaming of bodies both ways.
+Must not know: sockets, how a lane decides, how the shop is reached. It is told by three sides: the
+customer's connection, the lane it waits in, the connection to the shop.
+"""
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol
+
+from gateway import forwarding, refusals
+from gateway.policies.interface import Drop, Outcome, Page, Reject
+from gateway.request_reader import IDEMPOTENT, RequestHead
+from gateway.response_reader import ResponseHead
+
+if TYPE_CHECKING:
+    from gateway.customer import Customer
+    from gateway.door import Door
+    from gateway.upstream import ShopConnection
+
+
+class Lane(Protocol):
+    """Where requests of a kind wait and are served: behind a policy, or beside it."""
+
+    def submit(self, exchange: "Exchange") -> None:
+        """The request is complete enough to be served; `start` or `refused` follows."""
+
+    def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
+        """A started request has ended; its worker is free."""
+
+    def left(self, exchange: "Exchange") -> None:
+        """The customer of a waiting or started request has left."""
+
+
+class State(Enum):
+    """Where a request stands."""
+
+    RECEIVING = auto()
+    WAITING = auto()
+    IN_SERVICE = auto()
+    OVER = auto()
+
+
+class Exchange:
+    """One request and its response.
+
+    `customer` is None once the connection is gone; `has_left` is set at the first sign that the
+    customer has left, which may be a mere half-close.
+    """
+
+    __slots__ = (
+        "_body",
+        "_door",
+        "_ends_with_connection",
+        "_is_chunked",
+        "_is_doomed",
+        "_is_repeated",
+        "_keeps_alive",
+        "_state",
+        "arrived_s",
+        "body_bytes",
+        "body_is_complete",
+        "connection",
+        "customer",
+        "has_begun",
+        "has_left",
+        "head",
+        "id",
+        "is_sent",
+        "is_streamed",
+        "lane",
+        "page",
+        "peer",
+        "request_id",
+        "session",
+        "upload_is_held",
+    )
+
+    def __init__(
+        self, door: "Door", customer: "Customer", head: RequestHead, *, peer: bytes, lane: Lane
+    ) -> None:
+        self._door = door
+        self.customer: Customer | None = customer
+        self.head = head
+        self.peer = peer
+        self.lane = lane
+        self.page: Page | None = None
+        self.session: str | None = None
+        self.request_id = forwarding.request_id_of(head) or door.new_request_id()
+        self.id = 0  # the lane's
+        self.arrived_s = 0.0  # the lane's
+        self.connection: ShopConnection | None = None
+        self.body_bytes = 0
+        self.body_is_complete = not head.has_body
+        self.is_sent = False
+        self.has_left = False
+        self.upload_is_held = False
+        self._body: list[bytes] = []
+        self._state = State.RECEIVING
+        self.has_begun = False
+        self._ends_with_connection = False
+        self._is_chunked = False
+        self.is_streamed = False
+        self._is_doomed = False
+        self._is_repeated = False
+        self._keeps_alive = False
+
+    @property
+    def is_over(self) -> bool:
+        return self._state is State.OVER
+
+    # ---- told by the customer's connection -----------------------------------------------------
+
+    def submit(self) -> None:
+        """Hands the request to its lane. A body still incomplete will be streamed."""
+        self._state = State.WAITING
+        if not self.body_is_complete:
+            self.is_streamed = self.upload_is_held = True
+        self.lane.submit(self)
+
+    def take_body(self, piece: bytes) -> None:
+        """A piece of the request's body."""
+        self.body_bytes += len(piece)
+        if self.is_streamed and self.connection is not None:
+            if self.head.is_chunked:
+                piece = b"%x\r\n%b\r\n" % (len(piece), piece)
+            self.connection.send_body(piece)
+        else:
+            self._body.append(piece)
+
+    def end_body(self) -> None:
+        """The request's body is complete."""
+        self.body_is_complete = True
+        if self.is_streamed and self.connection is not None:
+            self.is_sent = True
+            if self.head.is_chunked:
+                self.connection.send_body(b"0\r\n\r\n")
+
+    def customer_left(self) -> None:
+        """The customer sent the end of its stream: gone for good, or just done with sending."""
+        if not self.has_left:
+            self.has_left = True
+            if self._state in (State.WAITING, State.IN_SERVICE):
+                self.lane.left(self)
+
+    def customer_gone(self) -> None:
+        """The connection no longer exists.
+
+        A complete request goes on without its customer (an orphan request); one whose body will
+        never be complete cannot.
+        """
+        self.customer = None
+        self.customer_left()
+        if not self.body_is_complete:
+            self.give_up()
+        elif self.connection is not None:
+            self.connection.resume_response()
+
+    def give_up(self) -> None:
+        """The request can never be completed: stop what has been started of it."""
+        if self._state is State.IN_SERVICE:
+            self._drop_connection()
+            self._finish(Outcome.CANCELLED)
+        elif self._state is State.WAITING:
+            self._is_doomed = True  # its place in the queue is the policy's to take away
+        else:
+            self._state = State.OVER
+
+    def hold_response(self) -> None:
+        """The customer reads too slowly."""
+        if self.connection is not None:
+            self.connection.hold_response()
+
+    def resume_response(self) -> None:
+        """The customer has caught up."""
+        if self.connection is not None:
+            self.connection.resume_response()
+
+    # ---- told by the lane ----------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """A worker is free for this request. False if there is nothing to serve (any more)."""
+        self._state = State.IN_SERVICE
+        if self._is_doomed:
+            self._finish(Outcome.CANCELLED)
+            return False
+        return True
+
+    def refused(self, verdict: Drop | Reject) -> None:
+        """The lane turns the request away, for good."""
+        self._state = State.OVER
+        if isinstance(verdict, Reject):
+            seconds = str(max(1, round(verdict.retry_after_s))).encode()
+            headers = ((b"X-Doorbuster-Verdict", b"rejected"), (b"Retry-After", seconds))
+        else:
+            headers = ((b"X-Doorbuster-Verdict", b"dropped"),)
+        self._answer(503, verdict.reason, headers)
+
+    def cancel(self) -> None:
+        """The policy stops a request in service."""
+        if self._state is State.IN_SERVICE:
+            self._drop_connection()
+            self._fail_customer(503, "the request was stopped")
+            self._finish(Outcome.CANCELLED)
+
+    # ---- told by the connection to the shop ----------------------------------------------------
+
+    def request_bytes(self) -> bytes:
+        """The head and what there is of the body, as the shop gets it."""
+        is_streamed = self.is_streamed
+        self.is_sent = not is_streamed
+        head = forwarding.request_head(
+            self.head,
+            peer=self.peer,
+            own_host=self._door.own_host,
+            request_id=self.request_id,
+            buffered_length_bytes=None if is_streamed else self.body_bytes,
+        )
+        if not self._body:
+            return head
+        body = b"".join(self._body)
+        if is_streamed:
+            self._body.clear()
+            if self.head.is_chunked:
+                body = b"%x\r\n%b\r\n" % (len(body), body)
+            self.resume_upload()
+        return head + body
+
+    def hold_upload(self) -> None:
+        """The shop takes the request's body too slowly."""
+        if not self.body_is_complete:
+            self.upload_is_held = True
+
+    def resume_upload(self) -> None:
+        """The shop can take more of the request's body."""
+        if not self.body_is_complete:
+            self.upload_is_held = False
+            if self.customer is not None:
+                self.customer.resume_upload()
+
+    def may_repeat(self) -> bool:
+        """True, once, if sending the request a second time cannot do harm."""
+        if self._is_repeated or self.is_streamed or self.head.method not in IDEMPOTENT:
+            return False
+        self._is_repeated = True
+        return True
+
+    def begin(self, head: ResponseHead) -> bytes:
+        """The response begins: its head as the customer gets it, to be written with `write`."""
+        is_1_0 = self.head.minor_version == 0
+        has_unknown_length = head.has_body and head.length_bytes is None
+        self._is_chunked = has_unknown_length and not is_1_0
+        self._ends_with_connection = has_unknown_length and is_1_0
+        self._keeps_alive = (
+            self.head.keeps_alive
+            and self.body_is_complete
+            and not self._ends_with_connection
+            and not self._door.is_draining
+        )
+        return forwarding.response_head(
+            head,
+            request_id=self.request_id,
+            date=self._door.date(),
+            is_chunked=self._is_chunked,
+            keeps_alive=self._keeps_alive,
+            to_http_1_0=is_1_0,
+        )
+
+    def encode(self, piece: bytes, out: list[bytes]) -> None:
+        """Adds a piece of the response's body to `out` as the customer gets it."""
+        if self._is_chunked:
+            out.append(b"%x\r\n" % len(piece))
+            out.append(piece)
+            out.append(b"\r\n")
+        else:
+            out.append(piece)
+
+    def write(self, out: list[bytes]) -> None:
+        """Hands parts of the response to the customer's connection, if there still is one."""
+        self.has_begun = True
+        if self.customer is not None:
+            self.customer.write(b"".join(out) if len(out) > 1 else out[0])
+
+    def end(self, out: list[bytes]) -> None:
+        """The shop's response is complete; `out` is its last part."""
+        self.connection = None
+        if self._is_chunked:
+            out.append(b"0\r\n\r\n")
+        if out:
+            self.write(out)
+        customer, self.customer = self.customer, None
+        if customer is not None:
+            customer.answered(self._keeps_alive and self.body_is_complete)
+        is_orphan = customer is None or self.has_left
+        self._finish(Outcome.ORPHANED if is_orphan else Outcome.ANSWERED)
+
+    def shop_failed(self, status: int, reason: str) -> None:
+        """No (whole) response will come; `status` is for a customer that has seen nothing yet."""
+        if self._state is State.IN_SERVICE:
+            self.connection = None
+            self._fail_customer(status, reason)
+            self._finish(Outcome.FAILED)
+
+    # ---- the machinery -------------------------------------------------------------------------
+
+    def _fail_customer(self, status: int, reason: str) -> None:
+        if not self.has_begun:
+            self._answer(status, reason, ())
+        elif self.customer is not None:
+            customer, self.customer = self.customer, None
+            customer.cut_short(reset=self._ends_with_connection)
+
+    def _answer(self, status: int, reason: str, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+        customer, self.customer = self.customer, None
+        if customer is None:
+            return
+        keeps_alive = self.head.keeps_alive and self.body_is_complete and not self._door.is_draining
+        self._door.count_refusal(status)
+        customer.write(
+            refusals.response(
+                status,
+                reason,
+                request_id=self.request_id,
+                date=self._door.date(),
+                keep_alive=keeps_alive,
+                is_head=self.head.method == b"HEAD",
+                headers=headers,
+            )
+        )
+        customer.answered(keeps_alive)
+
+    def _drop_connection(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.abort()
+
+    def _finish(self, outcome: Outcome) -> None:
+        self._state = State.OVER
+        self.lane.finished(self, outcome)

@@ -1,0 +1,71 @@
+"""What most policies have in common: events they do not care about, and one bounded queue.
+
+Owns: the do-nothing answers and the waiting line.
+Must not know: which policy builds on them.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+from gateway.policies.discipline import Discipline
+from gateway.policies.interface import NOTHING, LoadSample, Outcome, Request, Verdicts
+
+
+class Line:
+    """Waiting requests in order of arrival; taken from either end, all steps O(1).
+
+    `capacity` is in requests. `append` is only legal while `is_full` is False, except when
+    requests are adopted from another policy.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._requests: OrderedDict[int, Request] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._requests)
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._requests.values())
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._requests) >= self.capacity
+
+    def append(self, request: Request) -> None:
+        self._requests[request.id] = request
+
+    def take(self, discipline: Discipline) -> Request:
+        """The oldest (FIFO) or the newest (LIFO) request, removed; KeyError when empty."""
+        return self._requests.popitem(last=discipline is Discipline.LIFO)[1]
+
+
+class IgnoringPolicy:
+    """Ignores every event that a queue discipline need not answer.
+
+    Abandonment is among them: in LIFO-Pri orphan requests keep their place and are executed in
+    full (see design: skipping them would double what SQ completes).
+    """
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        return NOTHING
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        return NOTHING
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        return NOTHING
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        return NOTHING
+
+    def next_timer_s(self) -> float | None:
+        return None
+
+
+def oldest_first(lines: Sequence[Line]) -> list[Request]:
+    """The requests of all lines by arrival; ids break ties because they count up."""
+    return sorted(
+        (request for line in lines for request in line),
+        key=lambda request: (request.arrived_s, request.id),
+    )

@@ -1,0 +1,68 @@
+"""Service disciplines and the switch between them.
+
+Owns: FIFO, LIFO, and the hysteresis of LIFO-Pri's SET_DISCIPLINE.
+Must not know: queues, pages, how utilisation is measured.
+"""
+
+from enum import StrEnum
+
+from gateway.policies.sheet import Parameter, PolicyError
+
+
+class Discipline(StrEnum):
+    """In which order a queue is served."""
+
+    FIFO = "FIFO"
+    LIFO = "LIFO"
+
+
+CPU_UPPER_THRESHOLD = Parameter(
+    "cpu_upper_threshold",
+    0.99,
+    "ratio",
+    "above this CPU utilisation browsing is served LIFO",
+    "LIFO-Pri, section 3.2.1",
+    0.0,
+    1.0,
+)
+CPU_LOWER_THRESHOLD = Parameter(
+    "cpu_lower_threshold",
+    0.95,
+    "ratio",
+    "below this CPU utilisation it is FIFO again",
+    "LIFO-Pri, section 3.2.1",
+    0.0,
+    1.0,
+)
+
+
+class OverloadSwitch:
+    """FIFO in normal load, LIFO in overload (LIFO-Pri, Algorithm 1, SET_DISCIPLINE).
+
+    Between the thresholds the discipline stays what it was.
+    """
+
+    def __init__(self, *, cpu_upper_threshold: float, cpu_lower_threshold: float) -> None:
+        if cpu_lower_threshold > cpu_upper_threshold:
+            raise PolicyError(
+                "parameters.cpu_lower_threshold",
+                f"{cpu_lower_threshold:g} is above cpu_upper_threshold {cpu_upper_threshold:g}",
+                f"at most {cpu_upper_threshold:g}",
+            )
+        self.cpu_upper_threshold = cpu_upper_threshold
+        self.cpu_lower_threshold = cpu_lower_threshold
+        self.discipline = Discipline.FIFO
+        self.switches = 0
+
+    def sample(self, cpu_utilisation_ratio: float) -> None:
+        """Take in the utilisation of one interval."""
+        if self.discipline is Discipline.FIFO and cpu_utilisation_ratio > self.cpu_upper_threshold:
+            self._become(Discipline.LIFO)
+        elif (
+            self.discipline is Discipline.LIFO and cpu_utilisation_ratio < self.cpu_lower_threshold
+        ):
+            self._become(Discipline.FIFO)
+
+    def _become(self, discipline: Discipline) -> None:
+        self.discipline = discipline
+        self.switches += 1

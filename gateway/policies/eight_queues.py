@@ -1,0 +1,194 @@
+"""Eight queues, one per page type: 8Q-AF and 8Q-LIFO-Pri.
+
+Owns: the eight bounded queues, dynamic priority, and their data sheets.
+Must not know: the gateway, the simulator, what a page costs.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import (
+    CPU_LOWER_THRESHOLD,
+    CPU_UPPER_THRESHOLD,
+    Discipline,
+    OverloadSwitch,
+)
+from gateway.policies.interface import (
+    NOTHING,
+    PAGES,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Page,
+    Request,
+    Verdicts,
+)
+from gateway.policies.sheet import Parameter, Sheet
+
+UTILITY: Mapping[Page, float] = dict(
+    zip(PAGES, (27.0, 22.0, 36.0, 73.0, 3650.0, 4050.0, 4500.0, 5000.0), strict=True)
+)
+"""LIFO-Pri, Table 3."""
+
+_QUEUES = (
+    Parameter(
+        "browsing_capacity",
+        50,
+        "requests",
+        "places in each queue Br-1 to Br-4",
+        "LIFO-Pri, section 3.2.1",
+        1,
+        1_000_000,
+    ),
+    Parameter(
+        "transaction_capacity",
+        25,
+        "requests",
+        "places in each queue Tr-1 to Tr-4",
+        "LIFO-Pri, section 3.2.1",
+        1,
+        1_000_000,
+    ),
+    Parameter(
+        "utility",
+        UTILITY,
+        "weight",
+        "U_i, the worth of serving a page of this type",
+        "LIFO-Pri, Table 3",
+        0.0,
+        1e9,
+    ),
+)
+
+
+class EightQueues(IgnoringPolicy):
+    """A queue per page type, served by dynamic priority (LIFO-Pri, Algorithm 1).
+
+    The next request comes from the queue with the largest DP_i = N_i × U_i; equal priorities go
+    to the later page, which with the published capacities and utilities gives transaction
+    queues the absolute priority of section 2.2 (50 × 73 = 1 × 3650). Transaction queues are
+    always FIFO; browsing queues follow `switch`, or are FIFO without one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        browsing_capacity: int,
+        transaction_capacity: int,
+        utility: Mapping[Page, float],
+        switch: OverloadSwitch | None = None,
+    ) -> None:
+        self.name = name
+        self._switch = switch
+        self._lines = {
+            page: Line(transaction_capacity if page.is_transaction else browsing_capacity)
+            for page in PAGES
+        }
+        # Latest page first: max() keeps the first of equals, so ties go to the later page.
+        self._by_lateness = [(self._lines[p], utility[p], p) for p in reversed(PAGES)]
+        self._total = 0
+
+    @property
+    def discipline(self) -> Discipline:
+        """The discipline in force in the browsing queues."""
+        return self._switch.discipline if self._switch else Discipline.FIFO
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        line = self._lines[request.page]
+        if line.is_full:
+            return (Drop(request.id, f"queue {request.page} full ({line.capacity})"),)
+        line.append(request)
+        self._total += 1
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        return [self._dispatch() for _ in range(min(free, self._total))]
+
+    def _dispatch(self) -> Dispatch:
+        # An empty queue must never win, also when every utility is 0.
+        line, _, page = max(
+            (entry for entry in self._by_lateness if len(entry[0])),
+            key=lambda entry: len(entry[0]) * entry[1],
+        )
+        self._total -= 1
+        return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        if self._switch:
+            self._switch.sample(sample.cpu_utilisation_ratio)
+        return NOTHING
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        for request in requests:
+            self._lines[request.page].append(request)
+        self._total += len(requests)
+
+    def waiting(self) -> Sequence[Request]:
+        return oldest_first(list(self._lines.values()))
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "discipline": self.discipline,
+            "discipline_switches": self._switch.switches if self._switch else 0,
+            "queues": {page: len(line) for page, line in self._lines.items()},
+            "capacities": {page: line.capacity for page, line in self._lines.items()},
+            "dynamic_priority": {page: len(line) * u for line, u, page in self._by_lateness[::-1]},
+        }
+
+
+EIGHT_QUEUES_AF = Sheet(
+    name="8q-af",
+    idea="A queue per page type, the most valuable first, each first come first served.",
+    rule="serve the oldest of the queue with the largest N_i × utility_i; drop an arrival that "
+    "finds its queue full",
+    source="LIFO-Pri, section 3.2.1, scheme 2 (8Q-AF)",
+    deviations="The paper does not say how a queue is chosen in this scheme; dynamic priority, "
+    "as in scheme 3, is what fits its figures.",
+    parameters=_QUEUES,
+)
+EIGHT_QUEUES_LIFO_PRI = Sheet(
+    name="8q-lifo-pri",
+    idea="A queue per page type, the most valuable first; in overload the newest browsing "
+    "request first, because its customer is still there.",
+    rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "
+    "queues LIFO once utilisation > cpu_upper_threshold and FIFO again once "
+    "< cpu_lower_threshold; drop an arrival that finds its queue full",
+    source="LIFO-Pri, sections 2.2 and 3.2.1, Algorithm 1, scheme 3 (8Q-LIFO-Pri)",
+    deviations="Equal priorities go to the later page (the paper leaves them open). Among "
+    "transaction queues the priority is Algorithm 1's N_i × U_i, where the text of section 2.2 "
+    "speaks of a fixed order.",
+    parameters=(*_QUEUES, CPU_UPPER_THRESHOLD, CPU_LOWER_THRESHOLD),
+)
+
+
+def eight_queues_af(
+    *, browsing_capacity: int, transaction_capacity: int, utility: Mapping[Page, float]
+) -> EightQueues:
+    """Policy 8Q-AF."""
+    return EightQueues(
+        EIGHT_QUEUES_AF.name,
+        browsing_capacity=browsing_capacity,
+        transaction_capacity=transaction_capacity,
+        utility=utility,
+    )
+
+
+def eight_queues_lifo_pri(
+    *,
+    browsing_capacity: int,
+    transaction_capacity: int,
+    utility: Mapping[Page, float],
+    cpu_upper_threshold: float,
+    cpu_lower_threshold: float,
+) -> EightQueues:
+    """Policy 8Q-LIFO-Pri."""
+    return EightQueues(
+        EIGHT_QUEUES_LIFO_PRI.name,
+        browsing_capacity=browsing_capacity,
+        transaction_capacity=transaction_capacity,
+        utility=utility,
+        switch=OverloadSwitch(
+            cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
+        ),
+    )

@@ -1,0 +1,157 @@
+"""What a policy is told and what it may answer.
+
+Owns: the vocabulary between a policy and its driver. The gateway drives a policy with real
+sockets, the simulator with virtual time; both speak only this.
+Must not know: any policy, any driver.
+
+All times are paper seconds on one monotonic axis that the driver chooses; a policy reads no clock.
+The driver guarantees that times never go backwards and that an id is used once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+
+class Page(StrEnum):
+    """The eight page types of LIFO-Pri, section 3.2.1, Table 2, in the order of the chain."""
+
+    MAIN = "Br-1"
+    BROWSE = "Br-2"
+    SEARCH = "Br-3"
+    DETAILS = "Br-4"
+    LOGIN = "Tr-1"
+    SHIPPING = "Tr-2"
+    PAYMENT = "Tr-3"
+    CONFIRM = "Tr-4"
+
+    @property
+    def is_transaction(self) -> bool:
+        """True for the pages that take part in a purchase (Tr-1 to Tr-4)."""
+        return self.value.startswith("Tr")
+
+
+PAGES: tuple[Page, ...] = tuple(Page)
+BROWSING_PAGES = tuple(page for page in Page if not page.is_transaction)
+TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt of a customer to get one page, as a policy sees it.
+
+    `id` is the driver's; `session` is None for a client that shows no session cookie;
+    `session_is_new` says that this request would open the session; `attempt` counts from 1,
+    retries of the same page count up.
+    """
+
+    id: int
+    page: Page
+    arrived_s: float
+    session: str | None = None
+    session_is_new: bool = True
+    attempt: int = 1
+
+
+class Outcome(StrEnum):
+    """How a dispatched request ended, seen from the server's side."""
+
+    ANSWERED = "answered"  # the whole response reached the customer
+    ORPHANED = "orphaned"  # the server finished it, the customer had left (an orphan request)
+    FAILED = "failed"  # the server gave no usable answer
+    CANCELLED = "cancelled"  # stopped on the policy's or the customer's account
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSample:
+    """What the server said of itself over the last utilisation interval."""
+
+    cpu_utilisation_ratio: float
+    busy_workers: int
+    interval_s: float
+
+
+class Dispatch(NamedTuple):
+    """Give this waiting request to a worker now."""
+
+    id: int
+
+
+class Drop(NamedTuple):
+    """Turn this request away because a queue is full; `reason` is for people and logs."""
+
+    id: int
+    reason: str
+
+
+class Reject(NamedTuple):
+    """Turn this request away by admission: an explicit page and a time to come back."""
+
+    id: int
+    reason: str
+    retry_after_s: float
+
+
+class Cancel(NamedTuple):
+    """Stop this dispatched request; its completion follows as an event of its own."""
+
+    id: int
+
+
+Verdict = Dispatch | Drop | Reject | Cancel
+Verdicts = Sequence[Verdict]
+NOTHING: Verdicts = ()
+
+
+class Policy(Protocol):
+    """A queueing policy: who waits, who is served next, who is turned away.
+
+    A request without a verdict waits. After every event the driver calls `workers_free` while
+    workers are free; a policy may dispatch fewer than it is offered, never more.
+    """
+
+    name: str
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        """A request came in."""
+        ...
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        """`free` workers (at least 1) could start now; answer at most that many `Dispatch`."""
+        ...
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        """A dispatched request ended."""
+        ...
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        """The customer of a waiting or dispatched request closed the connection."""
+        ...
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        """The server reported its load, once per utilisation interval."""
+        ...
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        """The time last given by `next_timer_s` has come."""
+        ...
+
+    def next_timer_s(self) -> float | None:
+        """When `timer_due` should be called next; None for never."""
+        ...
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        """Take over requests that waited under another policy, oldest first, whatever the capacity.
+
+        Called once, before any other event, when policies are switched in mid-run.
+        """
+        ...
+
+    def waiting(self) -> Sequence[Request]:
+        """The waiting requests, oldest first."""
+        ...
+
+    def snapshot(self) -> Mapping[str, object]:
+        """What the policy knows, as JSON-ready values: `discipline`, `queues`, its own figures."""
+        ...

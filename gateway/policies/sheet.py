@@ -1,0 +1,101 @@
+"""A policy's data sheet: what it is, where it comes from, what may be set.
+
+Owns: the form of the sheet and the checking of parameters against it.
+Must not know: any policy.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from gateway.policies.interface import Page
+
+ParameterValue = int | float | dict[Page, float]
+
+
+class PolicyError(ValueError):
+    """A policy that does not exist or a parameter it does not take.
+
+    `field` names what is wrong (`policy` or `parameters.<name>`), `allowed` what would be right.
+    """
+
+    def __init__(self, field: str, message: str, allowed: str) -> None:
+        super().__init__(f"{field}: {message}; allowed: {allowed}")
+        self.field = field
+        self.message = message
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One thing that can be set. The type of `default` is the type of the parameter.
+
+    A mapping has one value per page type; what is left out keeps its default.
+    `low` and `high` are inclusive bounds.
+    """
+
+    name: str
+    default: int | float | Mapping[Page, float]
+    unit: str
+    meaning: str
+    source: str
+    low: float
+    high: float
+
+    @property
+    def allowed(self) -> str:
+        """The values this parameter takes, for error messages."""
+        span = f"from {self.low:,.12g} to {self.high:,.12g}"
+        if isinstance(self.default, Mapping):
+            return f"a table of page type ({', '.join(Page)}) to number {span}"
+        return f"{'a whole number' if isinstance(self.default, int) else 'a number'} {span}"
+
+    def read(self, given: object) -> ParameterValue:
+        """The value of `given`, checked; raises PolicyError naming the field."""
+        field = f"parameters.{self.name}"
+        if isinstance(self.default, Mapping):
+            if not isinstance(given, Mapping) or any(key not in set(Page) for key in given):
+                raise PolicyError(field, f"{given!r} does not fit", self.allowed)
+            numbers = {Page(key): self._number(f"{field}.{key}", v) for key, v in given.items()}
+            return {**self.default, **numbers}
+        number = self._number(field, given)
+        if isinstance(self.default, int) and not isinstance(number, int):
+            raise PolicyError(field, f"{given!r} does not fit", self.allowed)
+        return number if isinstance(self.default, int) else float(number)
+
+    def _number(self, field: str, given: object) -> int | float:
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise PolicyError(field, f"{given!r} is no number", self.allowed)
+        if not self.low <= given <= self.high:
+            raise PolicyError(field, f"{given!r} is out of range", self.allowed)
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What every policy documents of itself; `rule` uses the attribute names as symbols."""
+
+    name: str
+    idea: str
+    rule: str
+    source: str
+    deviations: str
+    parameters: tuple[Parameter, ...] = ()
+
+    def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
+        """All parameters with their values, `given` over defaults; raises PolicyError."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                allowed = ", ".join(known) or "none"
+                raise PolicyError(f"parameters.{name}", f"{self.name} has no such one", allowed)
+        return {
+            name: parameter.read(given.get(name, parameter.default))
+            for name, parameter in known.items()
+        }
+
+    def as_dict(self) -> dict[str, object]:
+        """The sheet as JSON-ready values."""
+        described = asdict(self)
+        for parameter, row in zip(self.parameters, described["parameters"], strict=True):
+            row["allowed"] = parameter.allowed
+        return described

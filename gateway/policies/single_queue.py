@@ -1,0 +1,141 @@
+"""One queue for all page types: SQ, and the three disciplines of LIFO-Pri's section 3.1.
+
+Owns: the single bounded queue and its data sheets.
+Must not know: page types (a single queue treats all alike), the gateway, the simulator.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import (
+    CPU_LOWER_THRESHOLD,
+    CPU_UPPER_THRESHOLD,
+    Discipline,
+    OverloadSwitch,
+)
+from gateway.policies.interface import NOTHING, Dispatch, Drop, LoadSample, Request, Verdicts
+from gateway.policies.sheet import Parameter, Sheet
+
+
+def _capacity(default: int, source: str) -> Parameter:
+    return Parameter("capacity", default, "requests", "places in the queue", source, 1, 1_000_000)
+
+
+class SingleQueue(IgnoringPolicy):
+    """One queue of `capacity` places; a full queue drops the newcomer.
+
+    Served in a fixed discipline, or by `switch` LIFO only at overload.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        capacity: int,
+        discipline: Discipline = Discipline.FIFO,
+        switch: OverloadSwitch | None = None,
+    ) -> None:
+        self.name = name
+        self._line = Line(capacity)
+        self._fixed = discipline
+        self._switch = switch
+
+    @property
+    def discipline(self) -> Discipline:
+        """The discipline in force."""
+        return self._switch.discipline if self._switch else self._fixed
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        if self._line.is_full:
+            return (Drop(request.id, f"queue full ({self._line.capacity})"),)
+        self._line.append(request)
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        return [
+            Dispatch(self._line.take(self.discipline).id) for _ in range(min(free, len(self._line)))
+        ]
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        if self._switch:
+            self._switch.sample(sample.cpu_utilisation_ratio)
+        return NOTHING
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        for request in requests:
+            self._line.append(request)
+
+    def waiting(self) -> Sequence[Request]:
+        return oldest_first([self._line])
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "discipline": self.discipline,
+            "discipline_switches": self._switch.switches if self._switch else 0,
+            "queues": {"all": len(self._line)},
+            "capacities": {"all": self._line.capacity},
+        }
+
+
+SQ = Sheet(
+    name="sq",
+    idea="One first-come-first-served queue for everybody: a server without overload control.",
+    rule="serve the oldest; drop an arrival that finds capacity requests waiting",
+    source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
+    deviations="none",
+    parameters=(_capacity(100, "LIFO-Pri, section 3.2.1"),),
+)
+ALWAYS_FIFO = Sheet(
+    name="always-fifo",
+    idea="SQ with the shorter queue of the FIFO and LIFO comparison.",
+    rule="serve the oldest; drop an arrival that finds capacity requests waiting",
+    source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
+    deviations="none",
+    parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
+)
+ALWAYS_LIFO = Sheet(
+    name="always-lifo",
+    idea="The newest first: whoever is served is still there; whoever waits long has left.",
+    rule="serve the newest; drop an arrival that finds capacity requests waiting",
+    source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
+    deviations="none",
+    parameters=(_capacity(50, "LIFO-Pri, section 3.1.1"),),
+)
+LIFO_AT_OVERLOAD = Sheet(
+    name="lifo-at-overload",
+    idea="Fair first-come-first-served while there is room, newest first when the CPU is full.",
+    rule="LIFO once utilisation > cpu_upper_threshold, FIFO again once < cpu_lower_threshold; "
+    "drop an arrival that finds capacity requests waiting",
+    source="LIFO-Pri, section 3.1.1 (LIFO-at-overload) and Algorithm 1, SET_DISCIPLINE",
+    deviations="none",
+    parameters=(
+        _capacity(50, "LIFO-Pri, section 3.1.1"),
+        CPU_UPPER_THRESHOLD,
+        CPU_LOWER_THRESHOLD,
+    ),
+)
+
+
+def sq(*, capacity: int) -> SingleQueue:
+    """Policy SQ."""
+    return SingleQueue(SQ.name, capacity=capacity)
+
+
+def always_fifo(*, capacity: int) -> SingleQueue:
+    """Policy Always-FIFO."""
+    return SingleQueue(ALWAYS_FIFO.name, capacity=capacity)
+
+
+def always_lifo(*, capacity: int) -> SingleQueue:
+    """Policy Always-LIFO."""
+    return SingleQueue(ALWAYS_LIFO.name, capacity=capacity, discipline=Discipline.LIFO)
+
+
+def lifo_at_overload(
+    *, capacity: int, cpu_upper_threshold: float, cpu_lower_threshold: float
+) -> SingleQueue:
+    """Policy LIFO-at-overload."""
+    switch = OverloadSwitch(
+        cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
+    )
+    return SingleQueue(LIFO_AT_OVERLOAD.name, capacity=capacity, switch=switch)

@@ -1,0 +1,117 @@
+"""What the gateway says when it does not pass a request on: a status, a reason, a short page.
+
+Owns: the statuses the gateway may answer with on its own and the page that goes with each.
+Must not know: sockets, policies, how a request came to be refused.
+"""
+
+from html import escape
+
+
+class RefusedError(Exception):
+    """A message that must not be passed on; `status` is what the customer is answered.
+
+    `reason` is one plain sentence for the page; `headers` go with the answer. After a refusal the
+    rest of the connection cannot be trusted, so it is closed.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        *,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        super().__init__(f"{status}: {reason}")
+        self.status = status
+        self.reason = reason
+        self.headers = headers
+
+
+TITLES: dict[int, str] = {
+    204: "No Content",
+    400: "Bad Request",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    417: "Expectation Failed",
+    431: "Request Header Fields Too Large",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
+}
+"""Every status that the gateway answers with by itself, and its reason phrase."""
+
+ADVICE: dict[int, str] = {
+    408: "Your request took too long to arrive. Please try again.",
+    502: "The shop gave no usable answer. Please try again in a moment.",
+    503: "The shop is very busy right now. Please try again in a moment.",
+    504: "The shop took too long to answer. Please try again in a moment.",
+}
+"""The first sentence for people, where the reason alone would not tell them what to do."""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{status} {title}</title>
+<style>
+body {{ margin: 12vh auto; max-width: 34rem; padding: 0 1.25rem;
+  font: 1.1rem/1.5 system-ui, sans-serif; color: #1c2430; background: #fbfaf7 }}
+h1 {{ font-size: 1.6rem }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #e8e6e1; background: #16191f }} }}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p>{advice}</p>
+<p><small>Status {status}: {reason}</small></p>
+</main>
+</body>
+</html>
+"""
+
+
+def page(status: int, reason: str) -> bytes:
+    """The page for people; `reason` is escaped. KeyError for a status the gateway never answers."""
+    text = _PAGE.format(
+        status=status,
+        title=TITLES[status],
+        advice=ADVICE.get(status, "The gateway could not pass your request on."),
+        reason=escape(reason),
+    )
+    return text.encode()
+
+
+def response(
+    status: int,
+    reason: str,
+    *,
+    request_id: bytes,
+    date: bytes,
+    keep_alive: bool,
+    is_head: bool = False,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> bytes:
+    """A whole response in HTTP/1.1, with `headers` added as they are.
+
+    `date` is an IMF-fixdate (RFC 9110, 5.6.7); `is_head` leaves the page itself out.
+    """
+    body = b"" if status == 204 else page(status, reason)
+    lines = [
+        b"HTTP/1.1 %d %b" % (status, TITLES[status].encode()),
+        b"Date: " + date,
+        b"Cache-Control: no-store",
+        b"X-Request-Id: " + request_id,
+    ]
+    if status != 204:
+        lines.append(b"Content-Type: text/html; charset=utf-8")
+        lines.append(b"Content-Length: %d" % len(body))
+    lines.extend(b"%b: %b" % header for header in headers)
+    lines.append(b"Connection: keep-alive" if keep_alive else b"Connection: close")
+    head = b"\r\n".join(lines) + b"\r\n\r\n"
+    return head if is_head else head + body

@@ -1,0 +1,198 @@
+"""The gateway's settings: one list of fields, from which the environment variables, the command
+line options and the table in docs/gateway.md follow.
+
+Owns: names, defaults, bounds, meaning. Must not know: what the settings are used for.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from gateway import pages
+from gateway.limits import KIB, MIB
+
+_PREFIX = "DOORBUSTER_GATEWAY_"
+_SHARED = {
+    "host": "DOORBUSTER_HOST",
+    "port": "DOORBUSTER_GATEWAY_PORT",
+    "shop_port": "DOORBUSTER_SHOP_PORT",
+    "shop_controller_port": "DOORBUSTER_SHOP_CONTROLLER_PORT",
+    "workers": "DOORBUSTER_SHOP_WORKERS",
+}
+"""Fields whose variable other parts read too (docs/architecture.md); the rest is the gateway's."""
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; the message is one line per field and says where it came from."""
+
+
+def _object(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        raise ValueError('must be a JSON object, e.g. {"capacity": 100}') from None
+
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+OwnPort = Annotated[int, Field(ge=0, le=65535)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_object)]
+
+
+class Settings(BaseModel):
+    """Everything that can be set; durations in real seconds unless the field says paper."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    host: str = Field("127.0.0.1", description="address customers connect to")
+    port: OwnPort = Field(8080, description="port customers connect to; 0 for any free one")
+    admin_host: str = Field("127.0.0.1", description="address of the admin API")
+    admin_names: str = Field(
+        "",
+        description="names, comma-separated, by which the admin API may be called besides "
+        "`localhost` and its address",
+    )
+    admin_port: OwnPort = Field(8081, description="port of the admin API; 0 for any free one")
+    shop_host: str = Field("127.0.0.1", description="address of the shop and its controller")
+    shop_port: Port = Field(8082, description="port of the shop")
+    shop_controller_port: Port = Field(8083, description="port of the shop's controller")
+    workers: Annotated[int, Field(ge=1, le=1000)] = Field(
+        30, description="requests for the eight pages in service at the shop at a time"
+    )
+    policy: str = Field("sq", description="policy at the start, by its name in the registry")
+    policy_parameters: JsonObject = Field(
+        default_factory=dict, description="its parameters as a JSON object; published defaults"
+    )
+    time_scale: Annotated[float, Field(gt=0, le=1000)] = Field(
+        10.0, description="paper seconds per real second"
+    )
+    utilisation_interval_s: Annotated[float, Field(gt=0, le=3600)] = Field(
+        1.0, description="the shop's load is sampled this often, paper seconds"
+    )
+    pages_file: Path = Field(
+        pages.DEFAULT_FILE, description="rules file: which request is which page type"
+    )
+    session_cookie: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = Field(
+        "sessionid", description="cookie that tells a policy the session of a request"
+    )
+    half_close: Literal["wait", "leave"] = Field(
+        "wait",
+        description="a customer that ends its stream after a request has left (both count it so): "
+        "`wait` still writes the answer, `leave` closes at once",
+    )
+    other_limit: Count = Field(
+        4, description="requests for anything but the eight pages in service at a time"
+    )
+    other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        256, description="how many more of them wait; beyond that 503"
+    )
+    max_connections: Count = Field(8192, description="customers connected at a time")
+    backlog: Count = Field(4096, description="connections the kernel keeps until accepted")
+    start_line_bytes: Bytes = Field(8 * KIB, description="request line; beyond it 414")
+    head_bytes: Bytes = Field(32 * KIB, description="whole head; beyond it 431")
+    header_fields: Count = Field(100, description="header fields; beyond it 431")
+    head_s: Seconds = Field(10.0, description="a head must be whole within this; else 408")
+    body_bytes: Bytes = Field(8 * MIB, description="request body; beyond it 413")
+    body_s: Seconds = Field(
+        30.0, description="every `buffered_body_bytes` of a body must come within this; else 408"
+    )
+    buffered_body_bytes: Bytes = Field(
+        64 * KIB, description="a body up to this is read in full before its request is submitted"
+    )
+    chunk_extension_bytes: Bytes = Field(1 * KIB, description="extensions of one chunked body")
+    trailer_bytes: Bytes = Field(8 * KIB, description="trailer section of one chunked body")
+    idle_s: Seconds = Field(60.0, description="a connection without a request is closed after this")
+    pipeline_bytes: Bytes = Field(
+        64 * KIB, description="pipelined requests held back while one is answered"
+    )
+    response_buffer_bytes: Bytes = Field(
+        1 * MIB, description="response held for a slow customer before its worker has to wait"
+    )
+    write_s: Seconds = Field(
+        30.0,
+        description="a customer that takes less than 64 KiB of a waiting response in this time "
+        "is cut off",
+    )
+    linger_s: Seconds = Field(
+        2.0, description="after a refusal, what the customer still sends is read away this long"
+    )
+    connect_s: Seconds = Field(5.0, description="connecting to the shop; else 504")
+    response_s: Seconds = Field(
+        60.0,
+        description="the shop may be silent this long within a request; else 504, or cut short",
+    )
+    shop_idle_s: Seconds = Field(
+        30.0,
+        description="an unused connection to the shop is closed after this; must be shorter than "
+        "the shop's own keep-alive limit",
+    )
+    drain_s: Seconds = Field(
+        20.0, description="on SIGTERM, requests waiting and in service may take this long"
+    )
+
+    @model_validator(mode="after")
+    def _is_not_its_own_shop(self) -> Self:
+        is_here = self.shop_host in ("127.0.0.1", "localhost", "::1", self.host)
+        for name in ("port", "admin_port"):
+            for shop_name in ("shop_port", "shop_controller_port"):
+                if is_here and getattr(self, name) == getattr(self, shop_name):
+                    raise ValueError(f"{name} and {shop_name} are both {getattr(self, name)}")
+        if self.port == self.admin_port != 0:
+            raise ValueError(f"port and admin_port are both {self.port}")
+        return self
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return _SHARED.get(field, _PREFIX + field.upper())
+
+
+def option(field: str) -> str:
+    """The command line option of a field."""
+    return "--" + field.replace("_", "-")
+
+
+def table() -> list[tuple[str, str, str, str]]:
+    """(field, variable, default, meaning) of every setting, as docs/gateway.md shows them."""
+    rows = []
+    for field, info in Settings.model_fields.items():
+        default = info.get_default(call_default_factory=True)
+        if isinstance(default, Path):
+            default = default.relative_to(Path(__file__).parents[1])
+        shown = f"`{default}`" if default not in ("", {}) else "none"
+        rows.append((field, variable(field), shown, str(info.description)))
+    return rows
+
+
+def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
+    """Settings from the environment, overridden by command line options (None: not given).
+
+    Raises SettingsError, naming the variable or the option.
+    """
+    values: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for field in Settings.model_fields:
+        if options.get(field) is not None:
+            values[field], origins[field] = options[field], option(field)
+        elif environment.get(variable(field)):
+            values[field], origins[field] = environment[variable(field)], variable(field)
+    known = {variable(field) for field in Settings.model_fields}
+    for name in environment:
+        if name.startswith(_PREFIX) and name not in known:
+            raise SettingsError(f"{name}: no such setting (see docs/gateway.md)")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            field = str(problem["loc"][0]) if problem["loc"] else ""
+            message = problem["msg"].removeprefix("Value error, ")
+            lines.append(f"{origins.get(field, field) or 'settings'}: {message}")
+        raise SettingsError("\n".join(lines)) from None

@@ -1,0 +1,1 @@
+"""The lab: experiments, and later the console that launches them."""

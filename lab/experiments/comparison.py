@@ -1,0 +1,43 @@
+"""A comparison: several policies against the same customers, interleaved, resumable.
+
+Owns: the plan (which runs, in which order), making what is missing of it.
+Must not know: how a run is made or drawn.
+"""
+
+import random
+from collections.abc import Iterable
+
+from lab.experiments.results import PlannedRun, ResultFolder
+from lab.experiments.spec import Spec
+from loadgen.sessions import SessionModel
+
+
+def plan(spec: Spec) -> list[PlannedRun]:
+    """Every policy at every ρ in every repetition; runs of one repetition share a seed.
+
+    The order within a repetition is random (from the spec's seed), so that a machine that slows
+    down hits no policy more than another; a repetition is finished before the next begins, so
+    that an interrupted comparison has whole ones.
+    """
+    rng = random.Random(f"{spec.seed}/order of runs")
+    ordered = []
+    for repetition in range(spec.repetitions):
+        cells = [(policy.name, rho) for rho in spec.load.rho for policy in spec.policy]
+        rng.shuffle(cells)
+        ordered += [(name, rho, spec.seed + repetition) for name, rho in cells]
+    return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
+
+
+def missing(folder: ResultFolder) -> list[PlannedRun]:
+    """The runs still to be made."""
+    return [planned for planned in folder.plan() if not folder.run(planned).is_whole]
+
+
+def expected_real_s(spec: Spec, runs: Iterable[PlannedRun], capacity_rps: float) -> float:
+    """About how long these runs take: arrivals, the last sessions, and the orphans after them."""
+    mean_requests = SessionModel().chain.mean_requests()
+    tail_s = 60.0
+    paper_s = sum(
+        spec.load.sessions * mean_requests / (run.rho * capacity_rps) + tail_s for run in runs
+    )
+    return paper_s / spec.time_scale

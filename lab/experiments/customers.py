@@ -1,0 +1,103 @@
+"""The load generator as a process of its own, watched by the runner.
+
+Owns: its command line, its progress, ending it. Must not know: policies, results.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.experiments.appliance import Appliance
+from lab.experiments.errors import ExperimentError
+from lab.experiments.spec import Customers
+from runtime import pinned
+
+Progress = Callable[[Mapping[str, Any]], None]
+
+_LAST_LINES = 15
+
+
+def run_customers(
+    appliance: Appliance, options: Mapping[str, object], log_file: Path, on_progress: Progress
+) -> None:
+    """Run `python -m loadgen run` to its end, on the CPUs that are not the shop's.
+
+    `options` are its long options without dashes (None and False are left out). `on_progress`
+    gets every progress line. Raises ExperimentError when it fails; on any exception here the
+    generator is ended, so that no load is left behind.
+    """
+    program = [sys.executable, "-m", "loadgen", "run", "--host", appliance.url]
+    program += ["--progress", "json"]
+    for name, value in options.items():
+        if value is not None and value is not False:
+            program += [f"--{name}", str(value)]
+    # Should the runner be killed, no load is left behind.
+    command = pinned.command(
+        appliance.lab.other_cpus, program, end_with_parent=signal.Signals.SIGTERM
+    )
+    with (
+        log_file.open("w", encoding="utf-8") as log,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends the load
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if (progress := _parsed(line)) is not None:
+                    on_progress(progress)
+                else:
+                    log.write(line)
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode != 0:
+        lines = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+        tail = "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])
+        raise ExperimentError(
+            f"The load generator stopped with status {process.returncode}; {log_file} ends:\n{tail}"
+        )
+
+
+def model_options(customers: Customers) -> dict[str, object]:
+    """The session model as the load generator's options."""
+    return {
+        "timeout-s": customers.timeout_s,
+        "think-timeout-mean-s": customers.think_timeout_mean_s,
+        "retry-probability": customers.retry_probability,
+        "max-retries": customers.max_retries,
+        "think-time-mean-s": customers.think_time_mean_s,
+    }
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End the generator and what it started; it gets a moment to close its connections."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            continue

@@ -1,0 +1,183 @@
+"""Result folders: where everything of a run and of a comparison is kept.
+
+Owns: names and forms of the files, and writing them so that a file is there whole or not at all.
+Must not know: how they came about or how they are drawn.
+
+    results/<when>-<name>/
+        spec.toml  machine.json  versions.json  capacity.json  plan.json
+        runs/<number>-<policy>-rho<ρ>-seed<seed>/
+            attempts.parquet  samples.parquet  events.jsonl
+            run.json (written last: the run is whole)
+        tables.md  tables.json  figures/*.png, *.svg
+"""
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lab.experiments.errors import ExperimentError
+from lab.experiments.spec import Spec, read_spec
+from loadgen.attempts import read_attempts
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run of a comparison, before it is made."""
+
+    number: int
+    policy: str
+    rho: float
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        return f"{self.number:03}-{self.policy}-rho{self.rho:g}-seed{self.seed}"
+
+
+class RunFolder:
+    """The folder of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.attempts_file = path / "attempts.parquet"
+        self.samples_file = path / "samples.parquet"
+        self.events_file = path / "events.jsonl"
+        self.summary_file = path / "run.json"
+
+    @property
+    def is_whole(self) -> bool:
+        """True once everything of the run has been written."""
+        return self.summary_file.is_file()
+
+    def summary(self) -> dict[str, Any]:
+        """What run.json says; raises ExperimentError when it is damaged."""
+        return read_json(self.summary_file)
+
+    def attempts(self) -> pa.Table:
+        """The attempts, checked against the schema."""
+        return read_attempts(self.attempts_file)
+
+    def samples(self) -> pa.Table:
+        """Gateway and shop, a row per utilisation interval."""
+        return pq.read_table(self.samples_file)
+
+    def log(self, event: str, **facts: object) -> None:
+        """Add a line to events.jsonl."""
+        line = {"at": datetime.now(UTC).isoformat(), "event": event, **facts}
+        with self.events_file.open("a", encoding="utf-8") as events:
+            events.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+class ResultFolder:
+    """The folder of one experiment."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.figures = path / "figures"
+
+    @classmethod
+    def create(
+        cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
+    ) -> "ResultFolder":
+        """A new folder with the spec, the plan and what is known before the first run."""
+        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        words = re.sub(r"[^a-z0-9.]+", "-", spec.title.lower()).strip("-")[:60]
+        folder = cls(results_dir / f"{when}-{words}")
+        try:
+            (folder.path / "runs").mkdir(parents=True)
+            for name, content in facts.items():
+                write_json(folder.path / f"{name}.json", content)
+            write_text(folder.path / "spec.toml", spec.to_toml())
+            write_json(folder.path / "plan.json", [asdict(run) for run in plan])
+        except OSError as fault:
+            raise ExperimentError(
+                f"The result folder {folder.path} cannot be written ({fault.strerror}). "
+                "Choose another with DOORBUSTER_RESULTS_DIR."
+            ) from None
+        return folder
+
+    @classmethod
+    def open(cls, path: Path) -> "ResultFolder":
+        """A folder that is there; raises ExperimentError when it is none."""
+        if not (path / "plan.json").is_file():
+            raise ExperimentError(f"{path} is no result folder (it has no plan.json).")
+        return cls(path)
+
+    def spec(self) -> Spec:
+        """The spec as it was run."""
+        path = self.path / "spec.toml"
+        return read_spec(path.read_text(encoding="utf-8"), str(path))
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """machine, versions or capacity."""
+        return read_json(self.path / f"{name}.json")
+
+    def plan(self) -> list[PlannedRun]:
+        """All runs in the order in which they are made."""
+        return [PlannedRun(**row) for row in read_json(self.path / "plan.json")]
+
+    def run(self, planned: PlannedRun) -> RunFolder:
+        """The folder of a planned run, made or not."""
+        return RunFolder(self.path / "runs" / planned.folder)
+
+    def whole_runs(self) -> list[tuple[PlannedRun, RunFolder]]:
+        """The runs that are complete, in the order of the plan."""
+        runs = [(planned, self.run(planned)) for planned in self.plan()]
+        return [(planned, run) for planned, run in runs if run.is_whole]
+
+
+def unfinished(results_dir: Path, spec: Spec) -> ResultFolder | None:
+    """The newest folder of this very spec that still lacks runs, to be resumed."""
+    for path in sorted(results_dir.glob("*/plan.json"), reverse=True):
+        folder = ResultFolder(path.parent)
+        try:
+            same = folder.spec().fingerprint == spec.fingerprint
+            if same and len(folder.whole_runs()) < len(folder.plan()):
+                return folder
+        except (ExperimentError, OSError, TypeError):
+            continue  # an older or damaged folder is not ours to resume
+    return None
+
+
+def newest(results_dir: Path) -> ResultFolder:
+    """The newest result folder; raises ExperimentError when there is none."""
+    paths = sorted(results_dir.glob("*/plan.json"))
+    if not paths:
+        raise ExperimentError(f"No result in {results_dir} yet; `make compare` makes one.")
+    return ResultFolder(paths[-1].parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(draft, 0o644)
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON whole or not at all."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The content; raises ExperimentError when missing or damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as fault:
+        raise ExperimentError(f"{path} cannot be read: {fault}") from None

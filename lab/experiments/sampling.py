@@ -1,0 +1,102 @@
+"""Samples of gateway and shop while a run goes on, once per utilisation interval.
+
+Owns: the columns of samples.parquet and the thread that fills them.
+Must not know: what the samples are used for.
+"""
+
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gateway.policies.interface import PAGES
+from lab.experiments.appliance import Appliance, Json
+from lab.experiments.errors import ExperimentError
+
+COUNTED = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
+
+SCHEMA = pa.schema(
+    [
+        pa.field("time_s", pa.float64()),  # paper seconds since the run was prepared
+        pa.field("policy", pa.string()),
+        pa.field("discipline", pa.string()),
+        pa.field("cpu_utilisation_ratio", pa.float64()),
+        pa.field("busy_workers", pa.int32()),
+        pa.field("in_service", pa.int32()),
+        pa.field("waiting", pa.int32()),
+        *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
+        *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
+        pa.field("confirms_total", pa.int64()),
+    ]
+)
+
+
+class Sampler:
+    """Polls the gateway's snapshot in a thread of its own between `start` and `stop`."""
+
+    def __init__(self, appliance: Appliance, *, time_scale: float, interval_s: float) -> None:
+        self._gateway = Appliance(appliance.lab).gateway  # a connection of its own
+        self._time_scale = time_scale
+        self._interval_real_s = interval_s / time_scale
+        self._rows: list[dict[str, Any]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
+        self.missed = 0
+        """Polls that the gateway did not answer."""
+
+    def start(self) -> None:
+        """Begin; the first row is time 0."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End and wait for the last row."""
+        self._stop.set()
+        self._thread.join()
+        self._gateway.close()
+
+    def write(self, path: Path) -> None:
+        """samples.parquet, whole or not at all."""
+        draft = path.with_name(f".{path.name}")
+        pq.write_table(pa.Table.from_pylist(self._rows, schema=SCHEMA), draft)
+        os.replace(draft, path)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What has been sampled so far."""
+        return self._rows
+
+    def _poll(self) -> None:
+        began_s = time.monotonic()
+        due_s = began_s
+        while not self._stop.is_set():
+            try:
+                snapshot = self._gateway.call("GET", "/snapshot")
+                elapsed_s = (time.monotonic() - began_s) * self._time_scale
+                self._rows.append(row(elapsed_s, snapshot))
+            except ExperimentError:
+                self.missed += 1
+            due_s = max(due_s + self._interval_real_s, time.monotonic())
+            self._stop.wait(due_s - time.monotonic())
+
+
+def row(time_s: float, snapshot: Json) -> dict[str, Any]:
+    """A row of samples.parquet from one snapshot."""
+    counts = snapshot["counts"]
+    load = snapshot.get("load") or {}
+    policy = snapshot["policy"]
+    return {
+        "time_s": time_s,
+        "policy": policy["name"],
+        "discipline": policy["snapshot"].get("discipline", ""),
+        "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
+        "busy_workers": load.get("busy_workers"),
+        "in_service": snapshot["in_service"],
+        "waiting": snapshot["waiting"],
+        **{f"waiting_{page}": snapshot["waiting_by_page"][page] for page in PAGES},
+        **{f"{fate}_total": sum(counts[page][fate] for page in PAGES) for fate in COUNTED},
+        "confirms_total": counts["Tr-4"]["answered"],
+    }

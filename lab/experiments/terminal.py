@@ -1,0 +1,114 @@
+"""Drawing tables and progress in a terminal.
+
+Owns: how they look. Must not know: what is in them.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from lab.experiments.tables import Table
+
+console = Console(highlight=False)
+if not console.is_terminal:
+    console.width = 140  # a file or a pipe has no width of its own; the tables need this much
+
+
+def duration(real_s: float) -> str:
+    """For a person: `about 40 seconds`, `about 3 minutes`."""
+    if real_s < 100:
+        return f"about {max(5, round(real_s / 5) * 5)} seconds"
+    return f"about {round(real_s / 60)} minutes"
+
+
+def show(table: Table) -> None:
+    """Print a table, a rule wherever the policy changes.
+
+    Cells of `published | measured` become two lines where the terminal is too narrow for one.
+    """
+    drawn = _drawn(table, stacked=False)
+    if Measurement.get(console, console.options.update(max_width=1000), drawn).maximum > (
+        console.width
+    ):
+        drawn = _drawn(table, stacked=True)
+    console.print(drawn)
+    if table.note:
+        console.print(Text(table.note, style="dim"))
+    console.print()
+
+
+def _drawn(table: Table, *, stacked: bool) -> RichTable:
+    title = table.title.replace("published | measured", "published above measured")
+    drawn = RichTable(
+        title=title if stacked else table.title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    words = [i for i, cell in enumerate(table.rows[0]) if cell[:1].isalpha()]
+    for i, name in enumerate(table.header):
+        drawn.add_column(name, justify="left" if i in words else "right", no_wrap=not stacked)
+    for i, row in enumerate(table.rows):
+        ends_group = (
+            "Requests" in table.header
+            and table.rows[i + 1 : i + 2]
+            and (table.rows[i + 1][:2] != row[:2])
+        )
+        cells = (cell.replace(" | ", "\n") if stacked else cell for cell in row)
+        drawn.add_row(*map(Text, cells), end_section=bool(ends_group))
+    return drawn
+
+
+class RunProgress:
+    """One bar over all runs of a comparison: runs done, sessions of this run, time left."""
+
+    def __init__(self, total_real_s: float) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=console,
+            disable=not console.is_terminal,  # a log gets a line per run instead
+            transient=True,
+        )
+        self._task = self._progress.add_task("", total=max(total_real_s, 1.0))
+        self._done_real_s = 0.0
+
+    def __enter__(self) -> "RunProgress":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def run(self, title: str, real_s: float) -> Callable[[Mapping[str, Any]], None]:
+        """Begin a run expected to take `real_s`; returns what takes its progress lines."""
+        base = self._done_real_s
+        self._done_real_s += real_s
+        self._progress.update(self._task, description=title, completed=base)
+
+        def step(line: Mapping[str, Any]) -> None:
+            if not line.get("planned"):
+                return  # the summary at the end
+            planned, ended = line["planned"], line["ended"]
+            self._progress.update(
+                self._task,
+                completed=base + ended / planned * real_s,
+                description=f"{title}: {ended}/{planned} sessions, {line['confirms']} confirms",
+            )
+
+        return step
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._progress.console.print(Text(text))

@@ -1,0 +1,63 @@
+"""`python -m loadgen`: run customers headless, write httperf's session file, show the model.
+
+Owns: the command line of the load generator. Must not know: how any of it is done.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from loadgen.describe import describe as describe_model
+
+LOCUSTFILE = Path(__file__).with_name("locustfile.py")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Doorbuster's customers."""
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def run(options: tuple[str, ...]) -> None:
+    """Run customers headless; OPTIONS are Locust's and those of docs/loadgen.md (try --help).
+
+    Standard output carries the progress lines alone (--progress json); everything else goes to
+    standard error.
+    """
+    command = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
+    if "--worker" not in options:
+        command += ["--headless", "--only-summary"]
+    command += ["--loglevel", "WARNING", *options]
+    sys.stdout.flush()
+    os.execv(sys.executable, command)
+
+
+@main.command()
+@click.option("--host", default="http://127.0.0.1:8080", show_default=True, help="The shop.")
+@click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
+def wsesslog(host: str, sessions: int, seed: int) -> None:
+    """Print a session file for httperf's --wsesslog, with addresses that exist in the shop."""
+    # Opens connections, so it brings gevent along; the other commands need none of it.
+    from loadgen.browser import HostError
+    from loadgen.wsesslog import ShopUnreadableError, session_file
+
+    try:
+        for line in session_file(host, sessions, seed):
+            click.echo(line)
+    except (HostError, ShopUnreadableError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+@main.command()
+def describe() -> None:
+    """Print the numbers of the session model."""
+    for line in describe_model():
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m loadgen")

@@ -1,0 +1,141 @@
+"""Bringing a run together: the parts of its workers, the metadata, the file.
+
+Owns: what the summary and the metadata of `attempts.parquet` say of a run as a whole, whether it
+ran in one process or many.
+Must not know: Locust's runners and messages.
+"""
+
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.options import Part, RunOptions
+from loadgen.schedule import Lag
+from loadgen.tally import Tally, add_up
+
+_VERSIONS_OF = ("doorbuster", "locust", "gevent", "geventhttpclient", "pyarrow")
+
+
+@dataclass(slots=True)
+class WorkerPart:
+    """What a worker has told so far."""
+
+    name: str
+    counts: dict[str, Any]
+    done: bool = False
+    lost: bool = False
+
+
+@dataclass(slots=True)
+class Collector:
+    """Gathers the attempts and counts of all parts of one run, by part index."""
+
+    options: RunOptions
+    host: str
+    parts: dict[int, WorkerPart]
+    log: AttemptLog = field(default_factory=AttemptLog)
+    started_at: float = field(default_factory=time.time)
+    interrupted: bool = False
+
+    @classmethod
+    def expecting(cls, options: RunOptions, host: str, names: Sequence[str]) -> "Collector":
+        """A collector for one part of each name, in the order of the part indexes."""
+        parts = {}
+        for index, name in enumerate(names):
+            parts[index] = WorkerPart(name, _nothing_yet(options, index, len(names)))
+        return cls(options, host, parts)
+
+    def begin(self) -> None:
+        """The run's first second starts now."""
+        self.started_at = time.time()
+
+    def add(
+        self, index: int, columns: Sequence[Sequence[Any]], counts: Mapping[str, Any], done: bool
+    ) -> None:
+        """Takes new rows and the newest counts of one part."""
+        part = self.parts[index]
+        self.log.extend_columns(columns)
+        part.counts = dict(counts)
+        part.done = done
+
+    def settled(self) -> bool:
+        """True when nothing more is to be expected of any part."""
+        return all(part.done or part.lost for part in self.parts.values())
+
+    def counts(self) -> dict[str, Any]:
+        """The counts of all parts together."""
+        return add_up(part.counts for part in self.parts.values())
+
+    def time_s(self) -> float:
+        """Paper seconds since the run started, by this process's clock."""
+        return (time.time() - self.started_at) * self.options.time_scale
+
+    def metadata(self) -> dict[str, Any]:
+        """What the run was and how honestly it went; JSON-ready."""
+        options = self.options
+        counts = self.counts()
+        lost = [part.name for part in self.parts.values() if part.lost]
+        found: dict[str, Any] = {
+            "host": self.host,
+            "seed": options.seed,
+            "sessions": options.sessions,
+            "session_rate": options.session_rate,
+            "rho": options.rho,
+            "capacity_rps": options.capacity_rps,
+            "time_scale": options.time_scale,
+            "model": options.model.parameters(),
+            "started_at": self.started_at,
+            "ended_at": time.time(),
+            "interrupted": self.interrupted,
+            "complete": not (self.interrupted or lost or counts["broken"]),
+            "counts": {name: counts[name] for name in counts if name != "behind_s"},
+            "schedule": _schedule(counts, options.late_tolerance_s),
+            "workers": [
+                {
+                    "index": index,
+                    "of": len(self.parts),
+                    "name": part.name,
+                    "lost": part.lost,
+                    "sessions_planned": part.counts["planned"],
+                    "sessions_started": part.counts["started"],
+                    "sessions_ended": part.counts["ended"],
+                    "schedule": _schedule(part.counts, options.late_tolerance_s),
+                }
+                for index, part in self.parts.items()
+            ],
+            "versions": {"python": platform.python_version()}
+            | {name: version(name) for name in _VERSIONS_OF},
+        }
+        if options.closed_loop:
+            found["closed_loop"] = self._capacity()
+        return found
+
+    def _capacity(self) -> dict[str, Any]:
+        closed = self.options.closed_loop
+        assert closed is not None
+        first, last = closed.warm_up_s, closed.warm_up_s + closed.duration_s
+        ended = self.log.outcomes_between(first, last)
+        completed = ended[AttemptOutcome.COMPLETED.value]
+        return asdict(closed) | {
+            "completed": completed,
+            "not_completed": ended.total() - completed,
+            "capacity_rps": completed / closed.duration_s,
+        }
+
+
+def _nothing_yet(options: RunOptions, index: int, of: int) -> dict[str, Any]:
+    return Tally(options.part_of_plan(Part(index, of)), Lag(options.late_tolerance_s)).as_counts()
+
+
+def _schedule(counts: Mapping[str, Any], tolerance_s: float) -> dict[str, Any]:
+    attempts = counts["attempts"]
+    return {
+        "late_tolerance_s": tolerance_s,
+        "late_attempts": counts["late_attempts"],
+        "late_share": counts["late_attempts"] / attempts if attempts else 0.0,
+        "max_behind_s": counts["max_behind_s"],
+    }

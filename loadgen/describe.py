@@ -1,0 +1,34 @@
+"""The session model's numbers as a table.
+
+Owns: how the numbers are laid out. Must not know: where they come from in the paper.
+"""
+
+from collections.abc import Iterator
+
+from loadgen.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
+
+_PAPER_CAPACITY_RPS = 5.6
+"""ρ = 1 in the paper, section 3.2.2."""
+
+
+def describe(model: SessionModel | None = None) -> Iterator[str]:
+    """The lines of the table, LIFO-Pri's model unless another is given. All times paper seconds."""
+    model = model or SessionModel()
+    chain = model.chain
+    visits = chain.visits()
+    yield f"{'page':<5} {'per 1000':>9} {'P(Tr-4)':>8} {'mean s':>7}  leads to"
+    for page in PAGES:
+        leads = [f"{following} {share:g}" for following, share in chain.row(page).items()]
+        exits = 1 - sum(chain.row(page).values())
+        yield (
+            f"{page:<5} {visits[page] * 1000:>9.2f} {chain.probability_of_confirm(page):>8.4f} "
+            f"{MEAN_EXECUTION_S[page]:>7.3f}  {', '.join([*leads, f'exit {exits:.3g}'])}"
+        )
+    yield ""
+    yield f"requests per session      {chain.mean_requests():.3f}"
+    yield f"mean execution time       {chain.mean_execution_s() * 1000:.1f} ms"
+    for rho in (0.85, 1.4, 2.0):
+        rate = model.session_rate(rho, _PAPER_CAPACITY_RPS)
+        yield f"sessions/s at rho = {rho:<4}  {rate:.3f}, capacity {_PAPER_CAPACITY_RPS} requests/s"
+    yield f"patience                  {model.timeout_s:g} s + Exp({model.think_timeout_mean_s:g} s)"
+    yield f"retry                     p = {model.retry_probability:g}, at most {model.max_retries}"

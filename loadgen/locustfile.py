@@ -1,0 +1,242 @@
+"""Locust's entry point: `locust -f loadgen/locustfile.py`.
+
+Owns: the wiring between Locust's events and classes and the run of this process.
+Must not know: how sessions are played or parts are gathered.
+
+Locust counts users it starts itself; here the arrival process starts customers when they are due,
+whatever the shop does (an open loop). So Locust is asked for one `Arrivals` user per process, and
+every customer is a Locust user of its own, started by it: the web UI's number of users is the
+number of customers in the shop, and the arrival processes.
+"""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import gevent
+from locust import LoadTestShape, User, events, task
+from locust.dispatch import UsersDispatcher
+from locust.env import Environment
+from locust.exception import StopUser
+from locust.runners import MasterRunner, WorkerNode, WorkerRunner
+
+from loadgen.attempts import Attempt, AttemptOutcome
+from loadgen.browser import Fetched, HostError, ShopAddress
+from loadgen.options import OptionError, Part, RunOptions, add_options, run_options
+from loadgen.roles import Alone, Master, Role, Worker
+from loadgen.run import LoadRun
+from loadgen.shop_pages import PageRequest
+
+logger = logging.getLogger(__name__)
+
+GATEWAY = f"http://127.0.0.1:{os.environ.get('DOORBUSTER_GATEWAY_PORT', '8080')}"
+"""Where the customers go unless `--host` says otherwise."""
+
+_INTERRUPTED = 130
+"""Exit status when nothing had started yet."""
+
+_roles: dict[int, Role] = {}
+
+
+def role_of(environment: Environment) -> Role:
+    """The role of the one Locust environment of this process."""
+    return _roles[id(environment)]
+
+
+class Customer(User):
+    """One session; plays what it is given and is gone."""
+
+    def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
+        super().__init__(environment)
+        self._play = play
+
+    @task
+    def session(self) -> None:
+        try:
+            if self._play is not None:
+                self._play()
+        except Exception as error:
+            self.environment.events.user_error.fire(
+                user_instance=self, exception=error, tb=error.__traceback__
+            )
+            logger.exception("a session broke")
+        raise StopUser
+
+
+class Arrivals(User):
+    """The arrival process of this machine's part of the sessions."""
+
+    @task
+    def arrivals(self) -> None:
+        role_of(self.environment).play(self._stop_customers)
+        raise StopUser
+
+    def _stop_customers(self) -> None:
+        runner = self.environment.runner
+        runner.stop_users({Customer.__name__: runner.user_classes_count[Customer.__name__]})
+
+
+class UntilTheLastSessionEnds(LoadTestShape):
+    """Tells Locust when the run is over; how many users there are is the arrivals' affair."""
+
+    def tick(self) -> tuple[int, float] | None:
+        environment = self.runner.environment
+        return None if role_of(environment).over() else (1, 1)
+
+
+class OneArrivalProcessEach(UsersDispatcher):
+    """Asks every process for one `Arrivals` user, and never touches the customers."""
+
+    def __init__(self, worker_nodes: Iterable[WorkerNode], user_classes: list[type[User]]) -> None:
+        self._nodes = list(worker_nodes)
+        self._asked = False
+
+    @property
+    def dispatch_in_progress(self) -> bool:
+        return self._asked
+
+    def new_dispatch(self, *_: object, **__: object) -> None:
+        self._asked = True
+
+    def __next__(self) -> dict[str, dict[str, int]]:
+        if not self._asked:
+            raise StopIteration
+        self._asked = False
+        return {node.id: {Arrivals.__name__: 1} for node in self._nodes}
+
+    def add_worker(self, worker_node: WorkerNode) -> None:
+        self._nodes.append(worker_node)
+
+    def remove_worker(self, worker_node: WorkerNode) -> None:
+        self._nodes = [node for node in self._nodes if node.id != worker_node.id]
+
+
+@events.init_command_line_parser.add_listener
+def _add_options(parser: Any) -> None:
+    add_options(parser)
+
+
+@events.init.add_listener
+def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) -> None:
+    environment.dispatcher_class = OneArrivalProcessEach
+    environment.host = environment.host or GATEWAY
+    _interrupt_the_main_greenlet_alone(environment)
+    if isinstance(runner, WorkerRunner):
+        _roles[id(environment)] = Worker(environment)
+        return
+    try:
+        _checked(vars(environment.parsed_options), environment.host)
+    except (OptionError, HostError) as error:
+        print(f"locust: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    role = Master(environment) if isinstance(runner, MasterRunner) else Alone(environment)
+    _roles[id(environment)] = role
+    if web_ui is not None:
+        _refuse_bad_starts(web_ui.app, environment)
+
+
+@events.test_start.add_listener
+def _started(environment: Environment, **_: object) -> None:
+    options, address = _checked(vars(environment.parsed_options), environment.host)
+
+    def make_run(part: Part) -> LoadRun:
+        return LoadRun(
+            options, part, address, _reporter(environment, options), _spawner(environment)
+        )
+
+    role_of(environment).started(options, environment.host, make_run)
+
+
+@events.test_stopping.add_listener
+def _stopping(environment: Environment, **_: object) -> None:
+    role_of(environment).stopping()
+
+
+@events.test_stop.add_listener
+def _stopped(environment: Environment, **_: object) -> None:
+    role_of(environment).stopped()
+
+
+@events.quitting.add_listener
+def _quitting(environment: Environment, **_: object) -> None:
+    if isinstance(environment.runner, WorkerRunner):
+        # A worker says goodbye while quitting; its last report must come before that.
+        environment.runner.stop()
+
+
+def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
+    """Makes Ctrl-C end the run from where Locust expects it.
+
+    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer.
+    A headless run with a shape takes SIGTERM only when it is over, so it is given the same end.
+    """
+    hub = gevent.get_hub()
+    options, runner = environment.parsed_options, environment.runner
+
+    def interrupt() -> None:
+        waits_for_workers = isinstance(runner, MasterRunner) and runner.shape_greenlet is None
+        if options.headless and waits_for_workers:
+            runner.quit()  # Locust would leave those that did come, and end with a traceback
+            hub.handle_system_error(SystemExit, SystemExit(_INTERRUPTED))
+        else:
+            hub.handle_system_error(KeyboardInterrupt, KeyboardInterrupt())
+
+    gevent.signal_handler(signal.SIGINT, interrupt)
+    if options.headless and not options.worker:
+        gevent.signal_handler(signal.SIGTERM, interrupt)
+
+
+def _checked(given: Mapping[str, object], host: str) -> tuple[RunOptions, ShopAddress]:
+    return run_options(given), ShopAddress.from_url(host)
+
+
+def _refuse_bad_starts(app: Any, environment: Environment) -> None:
+    """Makes the web UI's start button answer with the one line that the command line would say."""
+    from flask import jsonify, request
+
+    @app.before_request
+    def _look_at_start() -> Any:
+        if not request.path.endswith("/swarm"):
+            return None
+        form = request.form.to_dict()
+        try:
+            _checked(vars(environment.parsed_options) | form, form.get("host") or environment.host)
+            if isinstance(environment.runner, MasterRunner) and not environment.runner.worker_count:
+                raise OptionError("--master", "no worker has joined yet; start one with --worker")
+        except (OptionError, HostError) as error:
+            return jsonify({"success": False, "message": str(error), "host": environment.host})
+        return None
+
+
+def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]:
+    def spawn(play: Callable[[], object]) -> None:
+        Customer(environment, play).start(environment.runner.user_greenlets)
+
+    return spawn
+
+
+def _reporter(
+    environment: Environment, options: RunOptions
+) -> Callable[[Attempt, PageRequest, Fetched], None]:
+    """Feeds Locust's statistics: by page type, real milliseconds, outcomes as failures."""
+    fire = environment.events.request.fire
+
+    def report(attempt: Attempt, request: PageRequest, fetched: Fetched) -> None:
+        failure = None
+        if fetched.outcome is not AttemptOutcome.COMPLETED:
+            reason = f": {fetched.reason}" if fetched.reason else ""
+            failure = f"{attempt.outcome}{reason}"
+        fire(
+            request_type=request.method,
+            name=attempt.page,
+            response_time=(attempt.finished_s - attempt.started_s) / options.time_scale * 1000,
+            response_length=len(fetched.body),
+            exception=failure,
+            context={},
+            url=request.path,
+        )
+
+    return report

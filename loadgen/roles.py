@@ -1,0 +1,289 @@
+"""The parts a process can play in a run: alone, a worker of a master, or the master.
+
+Owns: who starts which sessions, how the rows of workers reach the one file, progress lines, and
+how a run ends: by itself, by a stop button, by Ctrl-C, or by losing a worker.
+Must not know: how a session is played, or what the options mean.
+"""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import gevent
+from locust.env import Environment
+from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
+
+from loadgen.collector import Collector
+from loadgen.options import Part, RunOptions
+from loadgen.run import LoadRun
+
+logger = logging.getLogger(__name__)
+
+PART_MESSAGE = "doorbuster_part"
+REPORT_MESSAGE = "doorbuster_report"
+STOP_MESSAGE = "doorbuster_stop"
+REPORT_EVERY_S = 1.0
+"""Real seconds between progress lines, and between a worker's reports."""
+_LAST_REPORTS_WITHIN_S = 5.0
+
+MakeRun = Callable[[Part], LoadRun]
+
+
+class Role(Protocol):
+    """What Locust's events are passed on to."""
+
+    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+        """A run starts."""
+        ...
+
+    def play(self, stop_customers: Callable[[], None]) -> None:
+        """Runs this process's part in the calling greenlet."""
+        ...
+
+    def over(self) -> bool:
+        """True when the run has ended by itself."""
+        ...
+
+    def stopping(self) -> None:
+        """The run is being stopped; customers are still there."""
+        ...
+
+    def stopped(self) -> None:
+        """The run has stopped; customers are gone."""
+        ...
+
+
+class Alone:
+    """One process does everything."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._run: LoadRun | None = None
+        self._collector: Collector | None = None
+        self._reporter: gevent.Greenlet | None = None
+        self._sent_rows = 0
+
+    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+        self._sent_rows = 0
+        self._collector = Collector.expecting(options, host, ["local"])
+        self._run = make_run(Part())
+        self._reporter = gevent.spawn(self._report_for_ever)
+
+    def play(self, stop_customers: Callable[[], None]) -> None:
+        assert self._run is not None
+        assert self._collector is not None
+        self._collector.begin()
+        self._run.play(stop_customers)
+
+    def over(self) -> bool:
+        return self._run is not None and self._run.finished.is_set()
+
+    def stopping(self) -> None:
+        if self._run is not None and self._collector is not None:
+            self._collector.interrupted = not self._run.finished.is_set()
+
+    def stopped(self) -> None:
+        if self._reporter is not None:
+            self._reporter.kill(block=False)
+        if self._run is not None and self._collector is not None:
+            self._collect(done=True)
+            conclude(self._environment, self._collector)
+        self._run = self._collector = None
+
+    def _collect(self, done: bool) -> None:
+        assert self._run is not None
+        assert self._collector is not None
+        columns = self._run.log.columns_since(self._sent_rows)
+        self._sent_rows = len(self._run.log)
+        self._collector.add(0, columns, self._run.tally.as_counts(), done)
+
+    def _report_for_ever(self) -> None:
+        while True:
+            gevent.sleep(REPORT_EVERY_S)
+            assert self._collector is not None
+            self._collect(done=False)
+            show_progress(self._collector)
+
+
+class Worker:
+    """Plays the part the master gives it, and reports new rows and counts every second."""
+
+    def __init__(self, environment: Environment) -> None:
+        assert isinstance(environment.runner, WorkerRunner)
+        self._runner = environment.runner
+        self._part: Part | None = None
+        self._run: LoadRun | None = None
+        self._reporter: gevent.Greenlet | None = None
+        self._sent_rows = 0
+        self._runner.register_message(PART_MESSAGE, self._given_part)
+        self._runner.register_message(STOP_MESSAGE, self._told_to_stop)
+
+    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+        if self._part is None:
+            logger.warning("joined a run that is under way: no sessions are left for this worker")
+            return
+        self._sent_rows = 0
+        self._run = make_run(self._part)
+        self._part = None
+        self._reporter = gevent.spawn(self._report_for_ever)
+
+    def play(self, stop_customers: Callable[[], None]) -> None:
+        if self._run is not None:
+            self._run.play(stop_customers)
+            self._report()
+
+    def over(self) -> bool:
+        return False  # the master says when
+
+    def stopping(self) -> None:
+        """Customers go first, so that the last report holds everything."""
+        if self._reporter is not None:
+            self._reporter.kill(block=False)
+            self._reporter = None
+
+    def stopped(self) -> None:
+        self.stopping()
+        if self._run is not None:
+            self._report(stopped=True)
+            self._run = None
+
+    def _given_part(self, environment: Environment, msg: Any, **_: object) -> None:
+        self._part = Part(msg.data["index"], msg.data["of"])
+
+    def _told_to_stop(self, environment: Environment, msg: Any, **_: object) -> None:
+        self._runner.stop()
+
+    def _report_for_ever(self) -> None:
+        while True:
+            gevent.sleep(REPORT_EVERY_S)
+            self._report()
+
+    def _report(self, stopped: bool = False) -> None:
+        assert self._run is not None
+        columns = self._run.log.columns_since(self._sent_rows)
+        self._sent_rows = len(self._run.log)
+        self._runner.send_message(
+            REPORT_MESSAGE,
+            {
+                "index": self._run.part.index,
+                "columns": columns,
+                "counts": self._run.tally.as_counts(),
+                "done": stopped or self._run.finished.is_set(),
+            },
+        )
+
+
+class Master:
+    """Hands out the parts, gathers what the workers report, and writes the one file."""
+
+    def __init__(self, environment: Environment) -> None:
+        assert isinstance(environment.runner, MasterRunner)
+        self._environment = environment
+        self._runner = environment.runner
+        self._collector: Collector | None = None
+        self._reporter: gevent.Greenlet | None = None
+        self._runner.register_message(REPORT_MESSAGE, self._reported)
+
+    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+        # Worker indexes are the order of joining; they stay when workers leave, parts must not.
+        names = sorted(
+            (client.id for client in self._runner.clients.ready), key=self._runner.get_worker_index
+        )
+        self._collector = Collector.expecting(options, host, names)
+        for index, name in enumerate(names):
+            self._runner.send_message(PART_MESSAGE, {"index": index, "of": len(names)}, name)
+        self._reporter = gevent.spawn(self._report_for_ever)
+
+    def play(self, stop_customers: Callable[[], None]) -> None:
+        raise AssertionError("a master plays no sessions")
+
+    def over(self) -> bool:
+        if self._collector is None:
+            return False
+        self._notice_lost_workers()
+        return self._collector.settled()
+
+    def stopping(self) -> None:
+        collector = self._collector
+        if collector is None or collector.settled():
+            return
+        collector.interrupted = True
+        self._runner.send_message(STOP_MESSAGE)
+        with gevent.Timeout(_LAST_REPORTS_WITHIN_S, False):
+            while not collector.settled():
+                gevent.sleep(0.02)
+                self._notice_lost_workers()
+
+    def stopped(self) -> None:
+        if self._reporter is not None:
+            self._reporter.kill(block=False)
+        if self._collector is not None:
+            for part in self._collector.parts.values():
+                part.lost = not part.done
+            conclude(self._environment, self._collector)
+        self._collector = None
+
+    def _reported(self, environment: Environment, msg: Any, **_: object) -> None:
+        if self._collector is not None:
+            data = msg.data
+            self._collector.add(data["index"], data["columns"], data["counts"], data["done"])
+
+    def _notice_lost_workers(self) -> None:
+        assert self._collector is not None
+        for part in self._collector.parts.values():
+            client = self._runner.clients.get(part.name)
+            gone = client is None or client.state == STATE_MISSING
+            if gone and not part.done and not part.lost:
+                part.lost = True
+                logger.error("worker %s is gone; the rest of its sessions is lost", part.name)
+
+    def _report_for_ever(self) -> None:
+        while True:
+            gevent.sleep(REPORT_EVERY_S)
+            if self._collector is not None:
+                show_progress(self._collector)
+
+
+def show_progress(collector: Collector) -> None:
+    """One line on standard output, if asked for."""
+    if collector.options.progress_json:
+        _print_json({"event": "progress", "time_s": collector.time_s()} | collector.counts())
+
+
+def conclude(environment: Environment, collector: Collector) -> None:
+    """Writes the file, says how the run went, and sets Locust's exit code."""
+    metadata = collector.metadata()
+    path = collector.options.attempts_file
+    environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
+    if path is not None:
+        try:
+            collector.log.write(path, metadata)
+        except OSError as error:
+            logger.error("--attempts-file: %s was not written: %s", path, error.strerror or error)
+            environment.process_exit_code = 1
+    schedule = metadata["schedule"]
+    if schedule["late_attempts"]:
+        logger.warning(
+            "fell behind schedule: %d of %d attempts (%.2f %%) started more than %g ms late, "
+            "at most %.0f ms",
+            schedule["late_attempts"],
+            metadata["counts"]["attempts"],
+            schedule["late_share"] * 100,
+            schedule["late_tolerance_s"] * 1000,
+            schedule["max_behind_s"] * 1000,
+        )
+    if collector.options.progress_json:
+        summary = {"event": "summary", "attempts_file": str(path) if path else None}
+        _print_json(summary | metadata)
+
+
+def _print_json(line: dict[str, Any]) -> None:
+    try:
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the progress is gone; the run itself goes on.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

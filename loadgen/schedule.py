@@ -1,0 +1,65 @@
+"""Keeping a schedule in paper time, and saying honestly when it was not kept.
+
+Owns: the run's clock (one of the three places where paper and real time are converted) and the
+lag of attempts behind their intended start.
+Must not know: what is scheduled.
+"""
+
+import time
+from dataclasses import dataclass
+
+import gevent
+
+
+class RunClock:
+    """Paper seconds since the run's start; `time_scale` paper seconds pass per real second."""
+
+    __slots__ = ("_start", "started_at", "time_scale")
+
+    def __init__(self, time_scale: float) -> None:
+        self.time_scale = time_scale
+        self._start = time.monotonic()
+        self.started_at = time.time()
+        """When the run started, Unix time."""
+
+    def now_s(self) -> float:
+        """Paper seconds since the start."""
+        return (time.monotonic() - self._start) * self.time_scale
+
+    def real_s(self, paper_s: float) -> float:
+        """A paper duration in real seconds."""
+        return paper_s / self.time_scale
+
+    def sleep_until(self, paper_s: float) -> None:
+        """Lets others run until `paper_s`; returns at once when it has passed."""
+        wait_s = paper_s / self.time_scale - (time.monotonic() - self._start)
+        if wait_s > 0:
+            gevent.sleep(wait_s)
+
+
+@dataclass(slots=True)
+class Lag:
+    """How far attempts started behind their schedule. Real seconds: it is the machine that lags."""
+
+    tolerance_s: float
+    attempts: int = 0
+    late: int = 0
+    max_s: float = 0.0
+    newest_max_s: float = 0.0
+    """The largest lag since `take_newest` was last called."""
+
+    def saw(self, lag_s: float) -> None:
+        """An attempt started `lag_s` after its intended start."""
+        self.attempts += 1
+        if lag_s > self.tolerance_s:
+            self.late += 1
+        if lag_s > self.newest_max_s:
+            self.newest_max_s = lag_s
+            if lag_s > self.max_s:
+                self.max_s = lag_s
+
+    def take_newest(self) -> float:
+        """The largest lag since the last call."""
+        newest = self.newest_max_s
+        self.newest_max_s = 0.0
+        return newest

@@ -1,0 +1,140 @@
+"""How a walk through the page types becomes requests to the shop.
+
+Owns: the table *The eight pages* of docs/architecture.md seen from the customer's side: which
+category, words and book a session asks for, which form it sends, and whether the page that came
+is the page that was asked for.
+Must not know: sockets, schedules, patience.
+"""
+
+import re
+from random import Random
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from loadgen.forms import Form, find_form
+
+ACCOUNTS = 1000
+"""Seeded accounts: session i shops as `customer-%04d` of (i mod 1000) + 1."""
+
+SEARCH_WORDS = (
+    "detective",
+    "history",
+    "letters",
+    "night",
+    "photograph",
+    "secret",
+    "spring",
+    "stolen",
+    "story",
+    "street",
+)
+"""Words of titles and descriptions of the seeded catalogue; each finds several pages of books."""
+
+CHECKOUT = {
+    "Tr-1": "/checkout/login/",
+    "Tr-2": "/checkout/shipping/",
+    "Tr-3": "/checkout/payment/",
+    "Tr-4": "/checkout/confirm/",
+}
+_NEXT_FORM = {
+    "Tr-1": CHECKOUT["Tr-2"],
+    "Tr-2": CHECKOUT["Tr-3"],
+    "Tr-3": CHECKOUT["Tr-4"],
+}
+"""A transaction page is the right one when it carries the form of the next."""
+
+_ORDER_PLACED = b'id="order-number"'
+_CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
+_BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
+_END_OF_ENTRY = b"</li>"
+_OUT_OF_STOCK = b'class="gone"'
+
+_TYPED = {
+    "street": "1 Long Lane",
+    "city": "Mumbai",
+    "postal_code": "400 076",
+    "country": "IN",
+    "card_name": "A Customer",
+    "card_number": "4242 4242 4242 4242",
+    "card_expiry": "12/39",
+    "card_code": "123",
+}
+"""What customers write into the forms; the shop fills in their full name itself."""
+
+
+class PageRequest(NamedTuple):
+    """One request, to be sent as it stands by every attempt of a step."""
+
+    method: str
+    path: str
+    form: str | None = None
+
+
+class WrongPageError(Exception):
+    """The page lacks what a customer needs of it; one line says what."""
+
+
+class Shopper:
+    """What one customer clicks and types. Choices come from a stream of the session's own."""
+
+    def __init__(self, seed: int, session: int, user: str, password: str) -> None:
+        """`user` is a format such as `customer-%04d`."""
+        self._rng = Random(f"{seed}/shop/{session}")
+        self._typed = {
+            "username": user % (session % ACCOUNTS + 1),
+            "password": password,
+            **_TYPED,
+        }
+        self._categories: list[bytes] = []
+        self._books: list[bytes] = []
+        self._form: Form | None = None
+
+    def request(self, page: str) -> PageRequest:
+        """The request for the next page of the walk; pages seen before supply links and forms."""
+        if page == "Br-1":
+            return PageRequest("GET", "/")
+        if page == "Br-2":
+            return PageRequest("GET", self._rng.choice(self._categories).decode("ascii"))
+        if page == "Br-3":
+            return PageRequest(
+                "GET", "/search/?" + urlencode({"q": self._rng.choice(SEARCH_WORDS)})
+            )
+        if page == "Br-4":
+            return PageRequest("GET", self._rng.choice(self._books).decode("ascii"))
+        assert self._form is not None
+        return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
+
+    def read(self, page: str, body: bytes, following: str | None) -> None:
+        """Looks at a page that came, for what the walk needs next.
+
+        Raises `WrongPageError` when it is not there: the page then counts as failed.
+        """
+        if page == "Br-1" and following == "Br-2":
+            self._categories = _some(_CATEGORY_LINK.findall(body), "no category to browse")
+        elif page in ("Br-2", "Br-3") and following == "Br-4":
+            self._books = _some(_books_in_stock(body), "no book in stock on the page")
+        elif page == "Br-4" and following == "Tr-1":
+            self._form = _form(body, CHECKOUT["Tr-1"])
+        elif page in _NEXT_FORM:
+            self._form = _form(body, _NEXT_FORM[page])
+        elif page == "Tr-4" and _ORDER_PLACED not in body:
+            raise WrongPageError("the order is not confirmed")
+
+
+def _books_in_stock(body: bytes) -> list[bytes]:
+    """Links of the entries that are not marked as out of stock: nobody clicks on the others."""
+    entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
+    return [link for entry in entries for link in _BOOK_LINK.findall(entry)]
+
+
+def _some(links: list[bytes], missing: str) -> list[bytes]:
+    if not links:
+        raise WrongPageError(missing)
+    return sorted(set(links))
+
+
+def _form(body: bytes, action: str) -> Form:
+    form = find_form(body, action)
+    if form is None:
+        raise WrongPageError(f"no form to {action}")
+    return form

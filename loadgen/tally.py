@@ -1,0 +1,76 @@
+"""Counting a run while it goes, and adding up the counts of its workers.
+
+Owns: what progress lines, the summary and the metadata of `attempts.parquet` say in numbers.
+Must not know: Locust, where the numbers go.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from loadgen.attempts import AttemptOutcome
+from loadgen.schedule import Lag
+from loadgen.sessions import CONFIRM_PAGE
+
+
+@dataclass(slots=True)
+class Tally:
+    """One process's counts. Sessions are `started` at their arrival and `ended` either way."""
+
+    planned: int
+    lag: Lag
+    started: int = 0
+    ended: int = 0
+    confirms: int = 0
+    broken: int = 0
+    """Sessions ended by an error of the load generator itself."""
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    def saw(self, page: str, outcome: AttemptOutcome) -> None:
+        """An attempt ended, or a page was never asked for."""
+        self.outcomes[outcome.value] += 1
+        if page == CONFIRM_PAGE and outcome is AttemptOutcome.COMPLETED:
+            self.confirms += 1
+
+    def as_counts(self) -> dict[str, Any]:
+        """The counts, JSON-ready; lags in real seconds.
+
+        `behind_s` is the largest lag since the last call.
+        """
+        return {
+            "planned": self.planned,
+            "started": self.started,
+            "ended": self.ended,
+            "confirms": self.confirms,
+            "broken": self.broken,
+            "outcomes": {outcome.value: self.outcomes[outcome.value] for outcome in AttemptOutcome},
+            "attempts": self.lag.attempts,
+            "late_attempts": self.lag.late,
+            "behind_s": self.lag.take_newest(),
+            "max_behind_s": self.lag.max_s,
+        }
+
+
+def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The counts of several workers as those of one run."""
+    parts = list(parts)
+    total: dict[str, Any] = {
+        name: sum(part[name] for part in parts)
+        for name in (
+            "planned",
+            "started",
+            "ended",
+            "confirms",
+            "broken",
+            "attempts",
+            "late_attempts",
+        )
+    }
+    total["outcomes"] = {
+        outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
+        for outcome in AttemptOutcome
+    }
+    for name in ("behind_s", "max_behind_s"):
+        total[name] = max((part[name] for part in parts), default=0.0)
+    return total

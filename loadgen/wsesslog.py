@@ -1,0 +1,70 @@
+"""The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
+
+Owns: the file's form, and looking up which categories and books the shop has.
+Must not know: how customers behave beyond their walks; httperf has timeouts of its own.
+
+httperf sends what the file says and reads nothing off a page, so it has no CSRF token to post:
+transaction pages are asked for with GET. It loads the shop as customers do and buys nothing.
+"""
+
+from collections.abc import Iterator
+
+from loadgen.browser import Browser, ShopAddress
+from loadgen.sessions import Customers, SessionModel
+from loadgen.shop_pages import CHECKOUT, Shopper, WrongPageError
+
+_LOOK_FOR_S = 30.0
+
+
+class ShopUnreadableError(Exception):
+    """The shop's pages do not show what the file needs; one line."""
+
+
+def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
+    """The file's lines: one request each, sessions apart by an empty line.
+
+    Raises `HostError` for a wrong address and `ShopUnreadableError` when the shop does not answer
+    or shows no categories or books.
+    """
+    customers = Customers(SessionModel(), seed, session_rate=1.0)
+    sample = _Sample(host)
+    yield f"# {sessions} sessions of LIFO-Pri's chain, seed {seed}, for httperf --wsesslog"
+    for session in range(sessions):
+        shopper = sample.shopper(seed, session)
+        for page in customers.walk(session):
+            yield CHECKOUT[page] if page in CHECKOUT else shopper.request(page).path
+        yield ""
+
+
+class _Sample:
+    """The pages of the shop from which addresses are taken: the main page and every category."""
+
+    def __init__(self, host: str) -> None:
+        browser = Browser(ShopAddress.from_url(host))
+        try:
+            self._main = _page(browser, host, "/")
+            shopper = Shopper(0, 0, "%d", "")
+            try:
+                shopper.read("Br-1", self._main, "Br-2")
+                path = shopper.request("Br-2").path
+                self._category = _page(browser, host, path)
+                shopper.read("Br-2", self._category, "Br-4")
+            except WrongPageError as error:
+                raise ShopUnreadableError(f"{host} is not the shop: {error}") from None
+        finally:
+            browser.close()
+
+    def shopper(self, seed: int, session: int) -> Shopper:
+        """A customer who has seen the sample's pages."""
+        shopper = Shopper(seed, session, "%d", "")
+        shopper.read("Br-1", self._main, "Br-2")
+        shopper.read("Br-2", self._category, "Br-4")
+        return shopper
+
+
+def _page(browser: Browser, host: str, path: str) -> bytes:
+    fetched = browser.fetch("GET", path, None, 1, _LOOK_FOR_S)
+    if not fetched.body:
+        reason = fetched.reason or fetched.outcome.value
+        raise ShopUnreadableError(f"{host}{path} gives no page ({reason}); is the shop up?")
+    return fetched.body

@@ -1,0 +1,130 @@
+"""The command line `python -m runtime`, which the Makefile calls.
+
+Owns: commands, exit codes and how an error reaches a person: one line that says the mend, no
+traceback. Must not know: how anything is done.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import click
+
+from runtime import doctor as doctor_module
+from runtime import down as down_module
+from runtime import pinned
+from runtime import status as status_module
+from runtime import up as up_module
+from runtime.postgres import PostgresError
+from runtime.progress import Progress
+from runtime.redis_server import RedisError
+from runtime.settings import Settings, SettingsError, load, load_leniently
+from runtime.state import State, StateError
+from runtime.supervision import Supervisor, SupervisorError
+
+EXPLAINED = (
+    LookupError,
+    PostgresError,
+    RedisError,
+    SettingsError,
+    StateError,
+    SupervisorError,
+    up_module.StartError,
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Start, stop and look at the appliance on this machine."""
+
+
+@main.command()
+def up() -> None:
+    """Start everything and wait until it is healthy."""
+    _explained(up_module.up)
+
+
+@main.command()
+def down() -> None:
+    """Stop everything."""
+    _explained(down_module.down, _load_or_warn)
+
+
+@main.command()
+def reset() -> None:
+    """Stop everything and empty the state folder; results stay."""
+    _explained(down_module.reset)
+
+
+@main.command()
+def status() -> None:
+    """What runs, where, since when."""
+    _explained(status_module.status, _load_or_warn)
+
+
+@main.command()
+def doctor() -> None:
+    """Check this machine and say the mend of what is missing."""
+    sys.exit(doctor_module.doctor(Progress()))
+
+
+@main.command()
+@click.argument("services", nargs=-1)
+def logs(services: tuple[str, ...]) -> None:
+    """Follow the logs of all SERVICES, or of those named."""
+    folder = State(_load_or_warn().state_dir).logs
+    there = {path.stem: path for path in sorted(folder.glob("*.log"))}
+    unknown = [name for name in services if name not in there]
+    if not there:
+        raise click.ClickException("No logs yet; `make up` first")
+    if unknown:
+        raise click.ClickException(f"no log of {', '.join(unknown)}; logs: {', '.join(there)}")
+    chosen = [str(there[name]) for name in services or there]
+    os.execvp("tail", ["tail", "--lines=20", "--follow=name", "--retry", *chosen])
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(command: tuple[str, ...]) -> None:
+    """Run COMMAND beside the running appliance: its settings, the CPUs that are not the shop's."""
+    _explained(lambda settings, progress: _become(settings, command))
+
+
+def _become(settings: Settings, command: tuple[str, ...]) -> None:
+    if not Supervisor(State(settings.state_dir)).is_running():
+        raise StateError("this needs the running appliance; mend: make up")
+    wrapped = pinned.command(settings.other_cpus, command)
+    os.execvpe(wrapped[0], wrapped, settings.environment())
+
+
+def _load_or_warn() -> Settings:
+    # A slip in .env must not keep anybody from stopping the appliance or looking at it.
+    settings, faults = load_leniently()
+    for fault in faults:
+        click.echo(f"warning: {fault}", err=True)
+    return settings
+
+
+def _explained(
+    command: Callable[[Settings, Progress], None], settings: Callable[[], Settings] = load
+) -> None:
+    progress = Progress()
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        command(settings(), progress)
+    except EXPLAINED as error:
+        progress.failure(str(error))
+        sys.exit(1)
+    except KeyboardInterrupt:
+        progress.failure("Interrupted.")
+        sys.exit(130)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m runtime")

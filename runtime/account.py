@@ -1,0 +1,68 @@
+"""The account PostgreSQL runs under: it refuses to run as root.
+
+Owns: the choice of the account and handing files over to it. Must not know: PostgreSQL.
+"""
+
+import os
+import pwd
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Another user of this machine that root may become."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def own(self, path: Path) -> None:
+        """Hand `path` over to this account."""
+        os.chown(path, self.uid, self.gid)
+
+
+def for_database() -> Account | None:
+    """None for an ordinary user (who runs PostgreSQL themselves); for root, another account."""
+    if os.geteuid() != 0:
+        return None
+    for name in ACCOUNTS_FOR_ROOT:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid)
+    raise LookupError(
+        "PostgreSQL refuses to run as root and there is neither a user postgres nor nobody; "
+        "mend: run `make up` as an ordinary user, or `useradd --system postgres`"
+    )
+
+
+def run(
+    command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a command under `account` in a plain environment; output and errors are in `stdout`.
+
+    Raises `OSError` when that account cannot reach or start the program.
+    """
+    # A plain environment: the caller's locale and PG* variables must not reach a server.
+    environment = {"PATH": os.defpath, "LC_ALL": "C", "HOME": str(directory)}
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=timeout_s,
+        check=False,
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=[] if account else None,
+    )

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# From a fresh clone to the locked virtual environment in .venv. Reads like a table of contents: see main.
+# Everything after it is Python: `.venv/bin/python -m runtime`.
+#
+#   PYTHON=python3.12   which Python to use (3.11 or newer)
+#   RUNTIME=native      how to run the appliance; docker is to come
+set -euo pipefail
+
+readonly UV_VERSION=0.13.8
+readonly ENVIRONMENT=.venv
+readonly STAMP=$ENVIRONMENT/.as-locked
+
+main() {
+  cd "$(dirname "${BASH_SOURCE[0]}")/.."
+  choose_runtime
+  if environment_is_as_locked; then return; fi
+  wait_for_other_bootstraps
+  find_python
+  make_environment
+  install_uv
+  install_dependencies
+}
+
+say() { printf '  %s\n' "$*"; }
+
+fail() {
+  printf '\n%s\n' "$@" >&2
+  exit 1
+}
+
+choose_runtime() {
+  case "${RUNTIME:-native}" in
+    native) ;;
+    docker) fail "RUNTIME=docker is not there yet; leave it out and Doorbuster runs natively: make up" ;;
+    *) fail "RUNTIME=$RUNTIME is unknown; allowed are native (the default) and docker (not there yet)" ;;
+  esac
+}
+
+# A warm start costs one checksum: same lock, same place, a Python that still runs.
+environment_is_as_locked() {
+  [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(locked_version)" ] && has_the_chosen_python
+}
+
+locked_version() {
+  { pwd -P; cat uv.lock pyproject.toml runtime/bootstrap.sh; } | sha256sum
+}
+
+has_the_chosen_python() {
+  local version='import sys; print(sys.version_info[:2])' ours
+  ours=$("$ENVIRONMENT/bin/python" -c "$version" 2>/dev/null) || return 1
+  [ -z "${PYTHON:-}" ] || [ "$("$PYTHON" -c "$version" 2>/dev/null)" = "$ours" ]
+}
+
+wait_for_other_bootstraps() {
+  command -v flock >/dev/null || return 0
+  exec 9<.
+  flock --nonblock 9 || { say "waiting for another make in this folder …"; flock 9; }
+}
+
+find_python() {
+  local candidate
+  if [ -n "${PYTHON:-}" ]; then
+    command -v "$PYTHON" >/dev/null || fail "PYTHON=$PYTHON: there is no such program"
+    is_recent "$PYTHON" ||
+      fail "PYTHON=$PYTHON is $("$PYTHON" --version 2>&1); Doorbuster needs Python 3.11 or newer"
+    return
+  fi
+  for candidate in python3 python3.13 python3.12 python3.11 python3.14; do
+    if is_recent "$candidate"; then
+      PYTHON=$candidate
+      return
+    fi
+  done
+  fail "Doorbuster needs Python 3.11 or newer; found: $(python3 --version 2>&1 || true)" \
+    "mend: $(as_root) apt-get install python3.11 python3.11-venv" \
+    "      or name another one: make up PYTHON=/path/to/python3.12"
+}
+
+is_recent() {
+  command -v "$1" >/dev/null 2>&1 &&
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+as_root() { if [ "$(id -u)" != 0 ]; then echo sudo; fi; }
+
+make_environment() {
+  local version
+  version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  if belongs_here && has_the_chosen_python && is_recent "$ENVIRONMENT/bin/python"; then return; fi
+  # A fresh Debian or Ubuntu has venv without ensurepip, and venv's own message is long.
+  "$PYTHON" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null ||
+    fail "$PYTHON ($version) cannot make virtual environments: the package python$version-venv is missing" \
+      "mend: $(as_root) apt-get install python$version-venv   (or python3-venv)"
+  say "virtual environment: $ENVIRONMENT (Python $version)"
+  "$PYTHON" -m venv --clear "$ENVIRONMENT" || {
+    rm -rf "$ENVIRONMENT"
+    fail "the virtual environment could not be made in $PWD/$ENVIRONMENT" \
+      "mend: see the message above; is the disk full or the folder another user's?"
+  }
+}
+
+# An environment that was moved or copied still points to where it was made.
+belongs_here() {
+  local programs
+  programs=$("$ENVIRONMENT/bin/python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))' 2>/dev/null) &&
+    [ "$programs" = "$PWD/$ENVIRONMENT/bin" ]
+}
+
+install_uv() {
+  if [ "$("$ENVIRONMENT/bin/uv" --version 2>/dev/null | cut -d' ' -f2)" = "$UV_VERSION" ]; then return; fi
+  say "uv $UV_VERSION"
+  "$ENVIRONMENT/bin/python" -m pip --version >/dev/null 2>&1 ||
+    "$ENVIRONMENT/bin/python" -m ensurepip --default-pip >/dev/null
+  "$ENVIRONMENT/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" ||
+    fail "uv could not be installed from the package index" \
+      "mend: is there a network? Proxies and mirrors are read from the environment (PIP_INDEX_URL, HTTPS_PROXY)"
+}
+
+install_dependencies() {
+  say "dependencies, as uv.lock says (a few hundred MB the first time)"
+  # uv is to use this environment and this Python, never one of its own; and to trust whom the
+  # system trusts, as pip does, so that a proxy of the house works.
+  local trust=()
+  if [ -n "${PIP_CERT:-}" ]; then trust=(SSL_CERT_FILE="${SSL_CERT_FILE:-$PIP_CERT}"); fi
+  if [ -e /etc/ssl/certs/ca-certificates.crt ]; then trust+=(UV_SYSTEM_CERTS="${UV_SYSTEM_CERTS:-true}"); fi
+  local quiet=()
+  if [ ! -t 2 ]; then quiet=(--quiet); fi
+  env -u VIRTUAL_ENV "${trust[@]}" \
+    UV_PROJECT_ENVIRONMENT="$PWD/$ENVIRONMENT" UV_PYTHON="$PWD/$ENVIRONMENT/bin/python" \
+    UV_PYTHON_DOWNLOADS=never \
+    "$ENVIRONMENT/bin/uv" sync --locked --inexact "${quiet[@]}" --reinstall-package doorbuster ||
+    fail "the dependencies could not be installed" \
+      "mend: see the message above; a broken download is tried again by the same command"
+  locked_version >"$STAMP"
+}
+
+main "$@"

@@ -1,0 +1,57 @@
+"""Which CPUs belong to the shop alone and which to everything else.
+
+The shop gets CPUs of its own, so that "server CPU" means what it meant in the papers.
+Owns: the CPU list notation and the split. Must not know: the programs.
+"""
+
+import os
+
+
+def usable() -> frozenset[int]:
+    """The CPUs a process of this machine may be given.
+
+    The caller may itself be pinned already (a load generator is), so the machine's first process is
+    asked too.
+    """
+    return frozenset(os.sched_getaffinity(0) | os.sched_getaffinity(1))
+
+
+def for_shop() -> tuple[int, ...]:
+    """The default for the shop: the last CPU."""
+    return (max(os.sched_getaffinity(0)),)
+
+
+def for_others(shop_cpus: tuple[int, ...]) -> tuple[int, ...]:
+    """The default for everything else: what the shop leaves, or the same on a single CPU."""
+    left = os.sched_getaffinity(0) - set(shop_cpus)
+    return tuple(sorted(left)) or shop_cpus
+
+
+def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
+    """Read a CPU list such as `1`, `2-3` or `0,2-3`.
+
+    Raises `ValueError` with the allowed form, or naming the CPUs that are not among the usable.
+    """
+    chosen: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not _is_number(first) or (dash and not _is_number(last)):
+            raise ValueError("not a CPU list; allowed are forms such as 1 or 2-3 or 0,2-3")
+        chosen.update(range(int(first), int(last if dash else first) + 1))
+    if not chosen:
+        raise ValueError("an empty CPU range; allowed are forms such as 1 or 2-3 or 0,2-3")
+    if among is not None and (missing := chosen - among):
+        raise ValueError(
+            f"this machine has no CPU {written(missing)}; allowed are {written(among)}"
+        )
+    return tuple(sorted(chosen))
+
+
+def written(numbers: set[int] | frozenset[int] | tuple[int, ...]) -> str:
+    """A CPU list as text, e.g. `0,2`."""
+    return ",".join(map(str, sorted(numbers)))
+
+
+def _is_number(text: str) -> bool:
+    # Four digits are more CPUs than Linux knows, and keep a range from filling the memory.
+    return text.isascii() and text.isdigit() and len(text) <= 4

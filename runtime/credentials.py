@@ -1,0 +1,51 @@
+"""The secrets of one appliance: made once at first start, kept in its state folder, mode 600.
+
+Owns: the file `secrets.json`. Must not know: who logs in with them.
+"""
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+FILE_NAME = "secrets.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Empty strings before the first start."""
+
+    postgres_password: str = ""
+    secret_key: str = ""
+
+
+def read(state_dir: Path) -> Credentials:
+    """The secrets of this state folder; empty ones if it has none or they are another user's.
+
+    Raises `ValueError` with the mend if the file is damaged.
+    """
+    path = state_dir / FILE_NAME
+    try:
+        return Credentials(**json.loads(path.read_text(encoding="utf-8")))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return Credentials()
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); mend: remove it, then empty the state with `make reset`"
+        ) from error
+
+
+def make(state_dir: Path) -> Credentials:
+    """The secrets of this state folder, generated if it has none yet."""
+    path = state_dir / FILE_NAME
+    if path.exists():
+        return read(state_dir)
+    made = Credentials(secrets.token_urlsafe(32), secrets.token_urlsafe(50))
+    # Written aside and renamed: an interrupted start leaves no half-written file.
+    aside = path.with_suffix(".new")
+    aside.unlink(missing_ok=True)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(asdict(made), file)
+    aside.rename(path)
+    return made

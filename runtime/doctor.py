@@ -1,0 +1,253 @@
+"""`make doctor`: every condition of the appliance, one line each, with the mend.
+
+Owns: the list of checks. Must not know: how to mend anything by itself.
+"""
+
+import os
+import platform
+import resource
+import shutil
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from rich.markup import escape
+
+from runtime import account, cpus, postgres, redis_server, services, up
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, Settings, SettingsError, load
+from runtime.state import LEAST_DISK_BYTES, State
+from runtime.supervision import Supervisor, SupervisorError, left_over
+
+GOOD_DISK_BYTES = 2 * 1024**3
+LEAST_MEMORY_BYTES = 1024**3
+GOOD_MEMORY_BYTES = 2 * 1024**3
+LEAST_OPEN_FILES = 1024
+GOOD_OPEN_FILES = 4096
+OPTIONAL_PROGRAMS = {
+    "chromium": "make test-browser",
+    "httperf": "replaying a session file",
+    "wrk": "make bench-gateway",
+    "ab": "make bench-gateway",
+    "nginx": "make bench-gateway",
+    "haproxy": "make bench-gateway",
+}
+
+
+class Verdict(StrEnum):
+    """What a check found."""
+
+    GOOD = "[green]✓[/]"
+    BEWARE = "[yellow]![/]"
+    BAD = "[red]✗[/]"
+
+
+class Finding(NamedTuple):
+    """One line: what was looked at, what was found, and the mend if there is one to make."""
+
+    verdict: Verdict
+    subject: str
+    found: str
+    mend: str = ""
+
+
+def doctor(progress: Progress) -> int:
+    """Print every finding; the exit code is 1 if something keeps the appliance from running."""
+    bad = 0
+    for finding in examine():
+        bad += finding.verdict is Verdict.BAD
+        line = f"  {finding.verdict} {finding.subject:<18} {escape(finding.found)}"
+        progress.console.print(line)
+        if finding.mend:
+            progress.console.print(f"      [dim]mend:[/] {escape(finding.mend)}")
+    if bad:
+        progress.failure(f"{bad} of these keep{'s' if bad == 1 else ''} Doorbuster from running.")
+    return 1 if bad else 0
+
+
+def examine() -> Iterator[Finding]:
+    """All findings about this machine."""
+    yield _python()
+    yield _environment()
+    try:
+        settings = load()
+    except SettingsError as error:
+        for line in str(error).splitlines():
+            yield Finding(Verdict.BAD, "Settings", line, "change it in the environment or in .env")
+        return
+    state = State(settings.state_dir)
+    yield Finding(Verdict.GOOD, "Settings", _where_settings_come_from())
+    yield _state_folder(state)
+    yield _disk(state)
+    yield _memory()
+    yield _open_files()
+    yield from _cpus(settings)
+    yield _load()
+    yield _postgres(settings, state)
+    yield _redis(settings)
+    yield from _running(settings, state)
+    yield from _optional()
+
+
+def _python() -> Finding:
+    # An older one never gets here: runtime/bootstrap.sh refuses it.
+    return Finding(Verdict.GOOD, "Python", f"{platform.python_version()} ({sys.executable})")
+
+
+def _environment() -> Finding:
+    inside = Path(sys.prefix) == REPOSITORY / ".venv"
+    if not inside:
+        mend = "start it by `make doctor`, not by another Python"
+        return Finding(Verdict.BEWARE, "Environment", sys.prefix, mend)
+    return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock says")
+
+
+def _where_settings_come_from() -> str:
+    named = sorted(name for name in os.environ if name.startswith("DOORBUSTER_"))
+    parts = ["defaults"]
+    parts += [str(REPOSITORY / ".env")] if (REPOSITORY / ".env").exists() else []
+    parts += [f"environment ({', '.join(named)})"] if named else []
+    return " + ".join(parts)
+
+
+def _state_folder(state: State) -> Finding:
+    mend = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
+    folder = _existing(state.folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", mend)
+    return Finding(Verdict.GOOD, "State folder", str(state.folder))
+
+
+def _disk(state: State) -> Finding:
+    free = shutil.disk_usage(_existing(state.folder)).free
+    found = f"{_gigabytes(free)} free where the state folder lies"
+    mend = "free some, or set DOORBUSTER_STATE_DIR to a folder on another disk"
+    if free < LEAST_DISK_BYTES:
+        return Finding(Verdict.BAD, "Disk", found, mend)
+    if free < GOOD_DISK_BYTES:
+        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison wants 2 GB", mend)
+    return Finding(Verdict.GOOD, "Disk", found)
+
+
+def _memory() -> Finding:
+    available = psutil.virtual_memory().available
+    found = f"{_gigabytes(available)} available"
+    if available < LEAST_MEMORY_BYTES:
+        return Finding(Verdict.BAD, "Memory", found, "end other programs; 1 GB is needed")
+    if available < GOOD_MEMORY_BYTES:
+        return Finding(Verdict.BEWARE, "Memory", found, "2 GB are better for comparisons")
+    return Finding(Verdict.GOOD, "Memory", found)
+
+
+def _open_files() -> Finding:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    unlimited = hard == resource.RLIM_INFINITY
+    found = "unlimited" if unlimited else f"at most {hard}"
+    mend = "raise `nofile` in /etc/security/limits.conf"
+    if not unlimited and hard < LEAST_OPEN_FILES:
+        return Finding(Verdict.BAD, "Open files", found, mend)
+    if not unlimited and hard < GOOD_OPEN_FILES:
+        return Finding(Verdict.BEWARE, "Open files", f"{found}; large crowds want 4096", mend)
+    return Finding(Verdict.GOOD, "Open files", found)
+
+
+def _cpus(settings: Settings) -> Iterator[Finding]:
+    shared = set(settings.shop_cpus) & set(settings.other_cpus)
+    found = (
+        f"shop {cpus.written(settings.shop_cpus)}, everything else "
+        f"{cpus.written(settings.other_cpus)} (of {cpus.written(cpus.usable())})"
+    )
+    if shared:
+        mend = "measure on 2 or more CPUs, with DOORBUSTER_SHOP_CPUS the shop's alone"
+        yield Finding(Verdict.BEWARE, "CPUs", f"{found}: shared, figures will be off", mend)
+    else:
+        yield Finding(Verdict.GOOD, "CPUs", found)
+
+
+def _load() -> Finding:
+    if busy := up.busy_machine():
+        return Finding(Verdict.BEWARE, "Load", busy, "end what else runs before a measurement")
+    return Finding(Verdict.GOOD, "Load", f"{os.getloadavg()[0]:.1f} processes over the last minute")
+
+
+def _postgres(settings: Settings, state: State) -> Finding:
+    try:
+        run_as = account.for_database()
+        needed = postgres.cluster_major(state.postgres) if _readable(state.postgres) else None
+        installation = postgres.find(settings.postgres_bin, state.postgres, run_as)
+    except (LookupError, postgres.PostgresError) as error:
+        found, _, mend = str(error).partition("; mend: ")
+        return Finding(Verdict.BAD, "PostgreSQL", found, mend)
+    runs_as = f", runs as {run_as.name}" if run_as else ""
+    made = f", database made by {needed}" if needed else ""
+    found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
+    return Finding(Verdict.GOOD, "PostgreSQL", found)
+
+
+def _redis(settings: Settings) -> Finding:
+    try:
+        installation = redis_server.find(settings.redis_bin)
+    except redis_server.RedisError as error:
+        found, _, mend = str(error).partition("; mend: ")
+        return Finding(Verdict.BAD, "Redis", found, mend)
+    found = f"{installation.version}, {installation.origin}, {installation.program}"
+    return Finding(Verdict.GOOD, "Redis", found)
+
+
+def _running(settings: Settings, state: State) -> Iterator[Finding]:
+    supervisor = Supervisor(state)
+    if not supervisor.is_running():
+        if rest := left_over(state):
+            pids = ", ".join(str(process.pid) for process in rest)
+            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", "make down")
+        else:
+            yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
+            taken = up.taken_ports(settings)
+            for line in taken:
+                found, _, mend = line.partition("; mend: ")
+                yield Finding(Verdict.BAD, "Ports", found, mend)
+            if not taken:
+                numbers = ", ".join(map(str, sorted(settings.ports().values())))
+                yield Finding(Verdict.GOOD, "Ports", f"{numbers} are free")
+        return
+    try:
+        states = supervisor.states()
+        for service in services.table(settings, state):
+            now = states[service.name]
+            why = service.refusal() if now.runs else now.state.lower()
+            if why:
+                mend = f"make logs ARGS={service.name}; make up restarts it"
+                yield Finding(Verdict.BAD, service.title, why, mend)
+            else:
+                found = f"healthy on port {service.port}, CPUs {cpus.written(service.cpus)}"
+                yield Finding(Verdict.GOOD, service.title, found)
+    except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
+        yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
+
+
+def _optional() -> Iterator[Finding]:
+    for program, purpose in OPTIONAL_PROGRAMS.items():
+        path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+        if path:
+            yield Finding(Verdict.GOOD, program, path)
+        else:
+            package = "apache2-utils" if program == "ab" else program
+            found = f"not there; only for {purpose}"
+            yield Finding(Verdict.BEWARE, program, found, f"apt install {package}")
+
+
+def _existing(folder: Path) -> Path:
+    while not folder.exists():
+        folder = folder.parent
+    return folder
+
+
+def _readable(folder: Path) -> bool:
+    return os.access(folder, os.R_OK | os.X_OK)
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1024**3:.1f} GB"

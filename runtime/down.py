@@ -1,0 +1,55 @@
+"""`make down` and `make reset`: afterwards nothing of the appliance runs.
+
+Owns: stopping in order, and finding what runs on when the supervisor has been killed.
+Must not know: how anything is started.
+"""
+
+import os
+import sys
+
+from runtime.progress import Progress
+from runtime.settings import Settings
+from runtime.state import State, StateError
+from runtime.supervision import Supervisor, end, left_over
+
+
+def down(settings: Settings, progress: Progress) -> None:
+    """Stop everything; harmless when nothing runs."""
+    state = State(settings.state_dir)
+    with state.locked(), progress.step("Doorbuster") as step:
+        step.detail = "is down" if stop(state) else "was down already"
+
+
+def stop(state: State) -> bool:
+    """Stop everything of this state folder; True if there was something to stop."""
+    supervisor = Supervisor(state)
+    ran = supervisor.is_running()
+    if ran:
+        supervisor.shut_down()
+    rest = left_over(state)
+    end(rest)
+    for path in (supervisor.socket, supervisor.pid_file):
+        path.unlink(missing_ok=True)
+    return ran or bool(rest)
+
+
+def reset(settings: Settings, progress: Progress) -> None:
+    """Stop everything and empty the state folder; results stay.
+
+    Asks first on a terminal; elsewhere it wants FORCE=1.
+    """
+    state = State(settings.state_dir)
+    if not state.folder.exists():
+        progress.say(f"Nothing to reset: there is no {state.folder}.")
+        return
+    if os.environ.get("FORCE") != "1":
+        if not sys.stdin.isatty():
+            raise StateError("make reset empties the database; mend: make reset FORCE=1")
+        progress.say(f"This empties {state.folder} (database, logs, secrets). Results stay.")
+        if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
+            progress.say("Nothing was changed.")
+            return
+    down(settings, progress)
+    with state.locked(), progress.step("State folder") as step:
+        state.empty(keep=settings.results_dir)
+        step.detail = f"{state.folder} is empty"

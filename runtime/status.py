@@ -1,0 +1,44 @@
+"""`make status`: what runs, where and since when.
+
+Owns: the table a person reads. Must not know: how to change any of it.
+"""
+
+from rich.table import Table
+
+from runtime import cpus, services
+from runtime.progress import Progress
+from runtime.settings import Settings
+from runtime.state import State
+from runtime.supervision import Supervisor
+
+
+def status(settings: Settings, progress: Progress) -> None:
+    """Print one line per service."""
+    state = State(settings.state_dir)
+    supervisor = Supervisor(state)
+    if not supervisor.is_running():
+        progress.say("Doorbuster is down. `make up` starts it.")
+        return
+    states = supervisor.states()
+    table = Table(box=None, padding=(0, 3, 0, 0))
+    for heading in ("service", "state", "health", "port", "CPUs", "process", "up"):
+        table.add_column(heading)
+    for service in services.table(settings, state):
+        now = states[service.name]
+        health = (service.refusal() or "healthy") if now.runs else "–"
+        table.add_row(
+            service.name,
+            now.state.lower(),
+            health,
+            str(service.port),
+            cpus.written(service.cpus),
+            str(now.pid) if now.runs else "–",
+            _duration(now.up_s) if now.runs else "–",
+        )
+    progress.console.print(table)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest_s = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest_s:02} s"

@@ -1,0 +1,1 @@
+"""The bookshop: catalogue, cart, checkout, the eight page types, page work, the controller."""

@@ -1,0 +1,51 @@
+"""The shop's command line: `python -m shop serve | migrate-and-seed | calibrate`."""
+
+import os
+import sys
+
+import click
+import django
+from django.core.exceptions import ImproperlyConfigured
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "shop.settings")
+
+
+@click.group()
+def main() -> None:
+    """The bookshop of Doorbuster."""
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise click.ClickException(str(error)) from error
+
+
+@main.command()
+def serve() -> None:
+    """Serve the shop with Gunicorn on the CPUs of DOORBUSTER_SHOP_CPUS."""
+    from shop import serving
+
+    serving.serve()
+
+
+@main.command("migrate-and-seed")
+def migrate_and_seed() -> None:
+    """Bring the database, the shelves and the static files up to date; quick when they are."""
+    from shop import preparing
+
+    preparing.prepare(click.echo)
+
+
+@main.command()
+@click.option("--url", help="A running shop; without it one is started and stopped again.")
+@click.option("--controller-url", help="The controller of that shop.")
+@click.option("--rounds", default=100, show_default=True, help="Walks through the eight pages.")
+@click.option("--time-scale", default=10.0, show_default=True, help="Paper seconds per second.")
+def calibrate(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> None:
+    """Compare the execution times of an idle shop with Table 2; fails beyond 5 %."""
+    from shop import calibration
+
+    sys.exit(calibration.run(url, controller_url, rounds, time_scale))
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m shop")

@@ -1,0 +1,95 @@
+"""What the shop has done since it started, counted without locks.
+
+Owns: busy workers, pages served, their CPU and execution time, orders committed.
+Must not know: who asks (the controller), what a page is.
+
+Every thread counts for itself and the reader adds up: thirty threads that share one interpreter
+must not queue for a lock, and `x += 1` on a shared number would lose counts.
+"""
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class PageCount:
+    """One page type: how often it was served, and what that took in live seconds.
+
+    `own_…` is what the page itself took before page work; `drawn_s` what page work had drawn.
+    """
+
+    served: int = 0
+    cpu_s: float = 0.0
+    execution_s: float = 0.0
+    drawn_s: float = 0.0
+    own_cpu_s: float = 0.0
+    own_wait_s: float = 0.0
+    queries: int = 0
+
+
+@dataclass(slots=True)
+class ThreadActivity:
+    """What one thread has done."""
+
+    busy: bool = False
+    requests: int = 0
+    orders: int = 0
+    pages: dict[str, PageCount] = field(default_factory=dict)
+
+    def page(self, name: str) -> PageCount:
+        """The count of this page type, starting at nothing."""
+        count = self.pages.get(name)
+        if count is None:
+            count = self.pages[name] = PageCount()
+        return count
+
+
+_threads: list[ThreadActivity] = []
+_local = threading.local()
+
+
+def mine() -> ThreadActivity:
+    """The calling thread's own counts."""
+    try:
+        return _local.activity  # type: ignore[no-any-return]
+    except AttributeError:
+        _local.activity = ThreadActivity()
+        _threads.append(_local.activity)
+        return _local.activity  # type: ignore[no-any-return]
+
+
+def order_committed() -> None:
+    """Count an order that is in the database for good."""
+    mine().orders += 1
+
+
+def busy_workers() -> int:
+    """Threads that are working on a request."""
+    return sum(thread.busy for thread in list(_threads))
+
+
+def requests() -> int:
+    """Requests of any kind that the application has been given."""
+    return sum(thread.requests for thread in list(_threads))
+
+
+def orders() -> int:
+    """Orders committed since the shop started."""
+    return sum(thread.orders for thread in list(_threads))
+
+
+def pages(names: Iterable[str]) -> dict[str, PageCount]:
+    """The counts of these page types, all threads together."""
+    totals = {name: PageCount() for name in names}
+    for thread in list(_threads):
+        for name, count in list(thread.pages.items()):
+            total = totals[name]
+            total.served += count.served
+            total.cpu_s += count.cpu_s
+            total.execution_s += count.execution_s
+            total.drawn_s += count.drawn_s
+            total.own_cpu_s += count.own_cpu_s
+            total.own_wait_s += count.own_wait_s
+            total.queries += count.queries
+    return totals

@@ -1,0 +1,10 @@
+"""The Django application of the shop."""
+
+from django.apps import AppConfig
+
+
+class ShopConfig(AppConfig):
+    """The shop's models and pages."""
+
+    name = "shop"
+    label = "shop"

@@ -1,0 +1,1 @@
+"""What is on the shelves: made from a seed, the same on every machine."""

@@ -1,0 +1,186 @@
+"""Puts 4,309 books together, the same ones for the same seed on every machine.
+
+Owns: titles, authors, descriptions, prices, ISBNs, stock of the seeded shop.
+Must not know: the database, pages.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shop.catalogue.shelves import (
+    CLOSINGS,
+    FIRST_NAMES,
+    LAST_NAMES,
+    PLACES,
+    PUBLISHERS,
+    SHELVES,
+    Shelf,
+)
+
+BOOKS = 4309  # as in the Connection Sentry paper, section 4
+SEED = 20000
+AUTHORS_PER_SHELF = 70
+NEWEST_YEAR = 2026
+# Every so many books one is out of stock, as in a real shop. A rush knows them by this rule.
+OUT_OF_STOCK_EVERY = 97
+TITLE_TRIES = 2_000
+STOCK_RANGE = (2_000, 9_000)
+
+_SMALL_WORDS = frozenset(
+    ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with")
+)
+_ORDINALS = ("second", "third", "fourth", "fifth", "seventh", "eleventh")
+_BINDINGS = (("paperback", 0.62, 0), ("hardback", 0.26, 900), ("pocket", 0.12, -350))
+
+
+@dataclass(frozen=True, slots=True)
+class NewBook:
+    """A book as it comes from the printer; fields as in `shop.models.Book`."""
+
+    id: int
+    shelf: str
+    title: str
+    subtitle: str
+    author: str
+    description: str
+    publisher: str
+    published: int
+    pages: int
+    binding: str
+    isbn: str
+    price_cents: int
+    stock: int
+    rating: float
+    ratings: int
+    sales_rank: int
+
+
+def isbn13(number: int) -> str:
+    """The ISBN-13 of a nine-digit `number` under prefix 979-9, check digit included."""
+    body = f"979{number:09d}"
+    total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(body))
+    return f"{body}{-total % 10}"
+
+
+def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
+    """`count` books; ids from 1. No two share a title, an ISBN or a sales rank."""
+    rng = random.Random(seed)
+    writers = _writers(rng)
+    ranks = list(range(1, count + 1))
+    rng.shuffle(ranks)
+    registrants = rng.sample(range(900_000_000, 1_000_000_000), count)
+    shares = [shelf.share for shelf in SHELVES]
+    taken: set[str] = set()
+    for id in range(1, count + 1):
+        # The first books go round the shelves, so that even a small catalogue has one on each.
+        shelf = SHELVES[id - 1] if id <= len(SHELVES) else rng.choices(SHELVES, shares)[0]
+        author = writers[shelf.slug][int(AUTHORS_PER_SHELF * rng.random() ** 1.7)]
+        yield _book(rng, id, shelf, author, taken, registrants[id - 1], ranks[id - 1])
+
+
+def _writers(rng: random.Random) -> dict[str, list[str]]:
+    names = [f"{first} {last}" for first in FIRST_NAMES for last in LAST_NAMES]
+    chosen = rng.sample(names, AUTHORS_PER_SHELF * len(SHELVES))
+    return {
+        shelf.slug: chosen[i * AUTHORS_PER_SHELF : (i + 1) * AUTHORS_PER_SHELF]
+        for i, shelf in enumerate(SHELVES)
+    }
+
+
+def _book(
+    rng: random.Random,
+    id: int,
+    shelf: Shelf,
+    author: str,
+    taken: set[str],
+    registrant: int,
+    rank: int,
+) -> NewBook:
+    # One set of words for the whole book, so that the description is about what the title says.
+    title, words = _unused_title(rng, shelf, taken)
+    abouts = rng.sample(shelf.abouts, 2)
+    closings = rng.sample(CLOSINGS, rng.choice((1, 1, 2)))
+    sentences = [_filled(about, words) for about in abouts]
+    sentences += [_filled(closing, _words(rng, shelf)) for closing in closings]
+    subtitle = ""
+    if shelf.subtitles and rng.random() < 0.7:
+        subtitle = _capitalised(_filled(rng.choice(shelf.subtitles), words))
+    binding, _, surcharge = rng.choices(_BINDINGS, [weight for _, weight, _ in _BINDINGS])[0]
+    pages = max(32, int(rng.gauss(48, 8) if shelf.slug == "children" else rng.gauss(320, 95)))
+    price = (600 + pages * 2 + surcharge + rng.randrange(-200, 500)) // 100 * 100
+    return NewBook(
+        id=id,
+        shelf=shelf.slug,
+        title=title,
+        subtitle=subtitle,
+        author=author,
+        description=" ".join(_capitalised(sentence) for sentence in sentences),
+        publisher=rng.choice(PUBLISHERS),
+        published=NEWEST_YEAR - min(64, int(rng.expovariate(1 / 9))),
+        pages=pages,
+        binding=binding,
+        isbn=isbn13(registrant),
+        price_cents=max(400, price) - rng.choice((1, 5, 10, 50)),
+        stock=0 if id % OUT_OF_STOCK_EVERY == 0 else rng.randint(*STOCK_RANGE),
+        rating=round(min(5.0, max(2.4, rng.gauss(4.0, 0.4))), 1),
+        ratings=1 + int(rng.paretovariate(0.9) * 12) % 9_000,
+        sales_rank=rank,
+    )
+
+
+def _unused_title(rng: random.Random, shelf: Shelf, taken: set[str]) -> tuple[str, dict[str, str]]:
+    for _ in range(TITLE_TRIES):
+        words = _words(rng, shelf)
+        title = _title_case(_filled(rng.choice(shelf.titles), words))
+        if title not in taken:
+            taken.add(title)
+            return title, words
+    raise ValueError(f"The shelf {shelf.slug!r} has too few words for another title.")
+
+
+def _words(rng: random.Random, shelf: Shelf) -> dict[str, str]:
+    """One word for every slot of the shelf."""
+    words = {slot: rng.choice(choices) for slot, choices in shelf.words.items()}
+    words["where"] = rng.choice(PLACES)
+    words["who"] = f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}"
+    words["publisher"] = rng.choice(PUBLISHERS)
+    words["edition"] = rng.choice(_ORDINALS)
+    return words
+
+
+def _filled(pattern: str, words: dict[str, str]) -> str:
+    return _with_articles(pattern.format_map(words))
+
+
+def _with_articles(text: str) -> str:
+    """`a orchard` → `an orchard`, and the reverse for words that only look like vowels."""
+    words = text.split(" ")
+    for i, word in enumerate(words[:-1]):
+        if word in ("a", "A"):
+            following = words[i + 1].lstrip("“(").lower()
+            vowel = following[:1] in "aeiou" and not following.startswith(("use", "uni", "one"))
+            if vowel or following.startswith(("heir", "honest", "hour")):
+                words[i] = word + "n"
+    return " ".join(words)
+
+
+def _capitalised(text: str) -> str:
+    """Capital letters at the start of each sentence."""
+    parts = []
+    start = True
+    for char in text:
+        parts.append(char.upper() if start and char.isalpha() else char)
+        if char.isalpha() or char.isdigit():
+            start = False
+        elif char in ".?!":
+            start = True
+    return "".join(parts)
+
+
+def _title_case(text: str) -> str:
+    words = text.split(" ")
+    return " ".join(
+        word if 0 < i < len(words) - 1 and word in _SMALL_WORDS else word[:1].upper() + word[1:]
+        for i, word in enumerate(words)
+    )

@@ -1,0 +1,267 @@
+"""The shop's controller: says how loaded the shop is and takes the run's settings.
+
+Owns: the calls of docs/architecture.md, *The shop's controller*, on a loopback port of its own.
+Must not know: who asks, what a policy is.
+
+It runs in threads beside the workers and must answer while all of them want the interpreter. Each
+connection has a thread that sleeps in `recv` and sends each answer in one piece, so that an answer
+costs one wait for the interpreter and no more.
+"""
+
+import json
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import NamedTuple
+
+import httptools
+from django.db import connections
+
+from shop import activity, controller_metrics, page_work, seeding
+from shop.page_types import PAGE_TYPES
+
+HOST = "127.0.0.1"
+CONNECTIONS = 32
+IDLE_S = 300
+_BODY_BYTES = 64 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+_logger = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """What is sent back."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+
+
+class PortTaken(OSError):  # noqa: N818
+    """Somebody else listens where the controller should."""
+
+
+def _json(value: object, status: int = 200) -> Answer:
+    return Answer(status, json.dumps(value).encode())
+
+
+def _refused(status: int, error: str, **more: str) -> Answer:
+    return _json({"error": error, **more}, status)
+
+
+def _status(body: bytes) -> Answer:
+    settings = page_work.work.settings
+    pages = activity.pages(page.name for page in PAGE_TYPES)
+    return _json(
+        {
+            "time_s": time.monotonic(),
+            "cpu_s": time.process_time(),
+            # One interpreter cannot use more than one, however many it may run on.
+            "cpus": 1,
+            "workers": _workers(),
+            "busy_workers": activity.busy_workers(),
+            "requests": activity.requests(),
+            "orders": activity.orders(),
+            "pages": {
+                name: {
+                    "served": count.served,
+                    "cpu_s": count.cpu_s,
+                    "execution_s": count.execution_s,
+                    "drawn_s": count.drawn_s,
+                    "own_cpu_s": count.own_cpu_s,
+                    "own_wait_s": count.own_wait_s,
+                    "queries": count.queries,
+                }
+                for name, count in pages.items()
+            },
+            "settings": _settings_json(settings),
+        }
+    )
+
+
+def _workers() -> int:
+    from django.conf import settings
+
+    workers: int = settings.SHOP_WORKERS
+    return workers
+
+
+def _settings_json(settings: page_work.PageWorkSettings) -> dict[str, object]:
+    return {
+        "profile": settings.profile,
+        "time_scale": settings.time_scale,
+        "seed": settings.seed,
+    }
+
+
+def _put_settings(body: bytes) -> Answer:
+    try:
+        wanted = json.loads(body)
+    except ValueError:
+        wanted = None
+    if not isinstance(wanted, dict):
+        return _refused(400, "body: must be a JSON object", field="body", allowed="a JSON object")
+    try:
+        settings = page_work.work.settings.changed(wanted)
+    except page_work.SettingRefused as refused:
+        return _refused(400, str(refused), field=refused.field, allowed=refused.allowed)
+    page_work.work.configure(settings)
+    return _json(_settings_json(settings))
+
+
+def _reset(body: bytes) -> Answer:
+    return _json({"orders_removed": seeding.reset()})
+
+
+def _orders(body: bytes) -> Answer:
+    return _json(controller_metrics.orders_in_database())
+
+
+def _metrics(body: bytes) -> Answer:
+    return Answer(200, controller_metrics.exposition(), controller_metrics.CONTENT_TYPE)
+
+
+_CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
+    ("GET", "/status"): _status,
+    ("PUT", "/settings"): _put_settings,
+    ("POST", "/reset"): _reset,
+    ("GET", "/orders"): _orders,
+    ("GET", "/metrics"): _metrics,
+}
+
+
+def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
+    """The answer to one request; never raises."""
+    host = headers.get("host", "")
+    if host.rsplit(":", 1)[0] not in _LOOPBACK and host not in _LOOPBACK:
+        return _refused(403, "Host: must be 127.0.0.1, localhost or [::1]")
+    if "origin" in headers:
+        return _refused(403, "Origin: no web page may call the controller")
+    call = _CALLS.get((method, path.split("?", 1)[0]))
+    if call is None:
+        methods = [known for known, known_path in _CALLS if known_path == path]
+        if methods:
+            return _refused(405, f"{path} takes {', '.join(methods)}")
+        known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
+        return _refused(404, f"no such call; there are {known_paths}")
+    try:
+        return call(body)
+    except Exception:
+        _logger.exception("%s %s failed", method, path)
+        return _refused(500, "failed; the shop's log says why")
+
+
+class _Connection:
+    """One client that keeps its connection; also what httptools reports to."""
+
+    def __init__(self, client: socket.socket) -> None:
+        self._client = client
+        self._parser = httptools.HttpRequestParser(self)
+        self._complete = self._keep = False
+        self.on_message_begin()
+
+    def on_message_begin(self) -> None:
+        self._path = b""
+        self._headers: dict[str, str] = {}
+        self._body = bytearray()
+
+    def on_url(self, url: bytes) -> None:
+        self._path += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_body(self, data: bytes) -> None:
+        self._body += data
+        if len(self._body) > _BODY_BYTES:
+            raise ValueError("body too large")
+
+    def on_message_complete(self) -> None:
+        self._complete = True
+        self._keep = self._parser.should_keep_alive()
+
+    def serve(self) -> None:
+        """Answer until the client goes or is silent for too long."""
+        with self._client as client:
+            client.settimeout(IDLE_S)
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while True:
+                try:
+                    data = client.recv(65536)
+                except OSError:
+                    return
+                if not data:
+                    return
+                try:
+                    self._parser.feed_data(data)
+                except httptools.HttpParserError:
+                    reply = _refused(400, "not an HTTP request this controller can read")
+                    self._send(reply, keep=False)
+                    return
+                if self._complete and not self._answer():
+                    return
+
+    def _answer(self) -> bool:
+        self._complete = False
+        method = self._parser.get_method().decode()
+        reply = answer(method, self._path.decode("latin-1"), self._headers, bytes(self._body))
+        return self._send(reply, self._keep)
+
+    def _send(self, reply: Answer, keep: bool) -> bool:
+        head = (
+            f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}\r\n"
+            f"Content-Type: {reply.content_type}\r\nContent-Length: {len(reply.body)}\r\n"
+            f"Cache-Control: no-store\r\nConnection: {'keep-alive' if keep else 'close'}\r\n\r\n"
+        )
+        try:
+            self._client.sendall(head.encode() + reply.body)
+        except OSError:
+            return False
+        return keep
+
+
+def start(port: int) -> int:
+    """Listen on 127.0.0.1:`port` (0 for any) and serve from side threads; answers the port.
+
+    Raises PortTaken with the mend when the port is not free.
+    """
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise PortTaken(
+            error.errno,
+            f"The shop's controller cannot listen on {HOST}:{port} "
+            f"({os.strerror(error.errno or 0)}). Stop what listens there or set "
+            "DOORBUSTER_SHOP_CONTROLLER_PORT.",
+        ) from error
+    listener.listen(64)
+    threading.Thread(target=_accept, args=(listener,), name="controller", daemon=True).start()
+    bound: int = listener.getsockname()[1]
+    return bound
+
+
+def _accept(listener: socket.socket) -> None:
+    places = threading.BoundedSemaphore(CONNECTIONS)
+    while True:
+        client, _ = listener.accept()
+        if not places.acquire(blocking=False):
+            client.close()
+            continue
+        threading.Thread(
+            target=_serve, args=(client, places), name="controller-connection", daemon=True
+        ).start()
+
+
+def _serve(client: socket.socket, places: threading.BoundedSemaphore) -> None:
+    try:
+        _Connection(client).serve()
+    finally:
+        connections.close_all()
+        places.release()

@@ -1,0 +1,264 @@
+"""Page work: makes a page of the shop cost what the papers' pages cost.
+
+Owns: how much execution time a request of one of the eight pages gets, and spending it.
+Must not know: what is on a page, who asks for it, the gateway.
+
+A request's execution time is drawn uniformly within ± 50 % of its page type's published mean
+(LIFO-Pri, Table 2) divided by the time scale. BUSY_RATIO of it is CPU, really burnt by the thread
+that serves the page and measured with the thread's own CPU clock, so that a page under contention
+takes longer but costs the same. The rest is waiting for the database (`pg_sleep` on the
+page's own connection, which the database can cancel). Busy and waiting periods are interleaved, as
+in section 3.2.2 of the paper.
+
+What the page itself cost counts towards both shares:
+
+- its own CPU, and CPU_OUTSIDE_S for what Gunicorn spends on a request outside the application;
+- its own waiting for PostgreSQL and Redis: wall time less CPU. That is back-end time only while
+  the request is alone in the shop; among others it is mostly the queue for the interpreter, and
+  counting that would make the promised waits vanish under load. So how long a page type waits is
+  learnt from requests that were alone, and a request among others counts that much at most.
+
+A page that cost more than its draw, or less because a wait is rounded to the database's whole
+milliseconds, carries the difference to the next request of its type, so that the means hold.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from django.db import connection
+
+from shop.activity import PageCount
+from shop.page_types import PAGE_TYPES, PageType
+
+Profile = Literal["paper", "real"]
+PROFILES: tuple[str, ...] = get_args(Profile)
+
+BUSY_RATIO = 0.714  # published.toml, lifo_pri.derived.busy_share
+SPREAD = 0.5  # execution times are uniform within mean ± 50 %
+SLICES = 4  # pairs of a busy and a waiting period
+
+# Measured by `python -m shop calibrate` on an idle shop, which prints it.
+CPU_OUTSIDE_S = 0.0004
+# What a page or a sleep waits beyond what was asked for, until it has once been seen alone.
+UNLEARNT_WAIT_S = 0.001
+_LEARNING_RATIO = 0.1
+
+TIME_SCALE_RANGE = (0.1, 1000.0)
+_SEED_BELOW = 2**63
+_MILLISECOND_S = 0.001
+_SPIN = range(400)
+
+
+class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the caller reads it
+    """A setting that page work cannot have; says which and what it may be."""
+
+    def __init__(self, field: str, allowed: str) -> None:
+        super().__init__(f"{field}: must be {allowed}")
+        self.field = field
+        self.allowed = allowed
+
+
+@dataclass(frozen=True, slots=True)
+class PageWorkSettings:
+    """`profile` is `paper` (as above) or `real` (only what the page itself costs)."""
+
+    profile: Profile = "paper"
+    time_scale: float = 10.0
+    seed: int = 1
+
+    def changed(self, values: Mapping[str, Any]) -> "PageWorkSettings":
+        """These settings with some of them replaced. Raises SettingRefused."""
+        unknown = sorted(set(values) - {"profile", "time_scale", "seed"})
+        if unknown:
+            raise SettingRefused(unknown[0], "absent; known are profile, time_scale, seed")
+        profile = values.get("profile", self.profile)
+        if profile not in PROFILES:
+            raise SettingRefused("profile", " or ".join(map(repr, PROFILES)))
+        time_scale = values.get("time_scale", self.time_scale)
+        low, high = TIME_SCALE_RANGE
+        if not _is_number(time_scale) or not low <= time_scale <= high:
+            raise SettingRefused("time_scale", f"a number from {low:g} to {high:g}")
+        seed = values.get("seed", self.seed)
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < _SEED_BELOW:
+            raise SettingRefused("seed", "a whole number from 0 to 2^63 - 1")
+        return PageWorkSettings(profile, float(time_scale), seed)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class Share(NamedTuple):
+    """Seconds of CPU and seconds of waiting for the back end."""
+
+    busy_s: float
+    waiting_s: float
+
+
+class Budget:
+    """Draws what each request shall cost, and carries over what it did cost. Thread-safe."""
+
+    def __init__(self, settings: PageWorkSettings) -> None:
+        self._time_scale = settings.time_scale
+        self._rng = random.Random(settings.seed)
+        self._lock = threading.Lock()
+        self._overdrawn = {page.name: Share(0.0, 0.0) for page in PAGE_TYPES}
+
+    def draw(self, page: PageType) -> Share:
+        """What the next request of this type shall cost: a fresh draw."""
+        with self._lock:
+            factor = self._rng.uniform(1 - SPREAD, 1 + SPREAD)
+        total_s = page.mean_execution_s / self._time_scale * factor
+        return Share(BUSY_RATIO * total_s, (1 - BUSY_RATIO) * total_s)
+
+    def take_over(self, page: PageType) -> Share:
+        """What requests of this type spent beyond their draws; the caller has to make it up."""
+        with self._lock:
+            over = self._overdrawn[page.name]
+            self._overdrawn[page.name] = Share(0.0, 0.0)
+        return over
+
+    def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
+        """Carry the difference between what was wanted and what was spent to the next request."""
+        with self._lock:
+            over = self._overdrawn[page.name]
+            self._overdrawn[page.name] = Share(
+                over.busy_s + spent.busy_s - wanted.busy_s,
+                over.waiting_s + spent.waiting_s - wanted.waiting_s,
+            )
+
+
+class Stopwatch:
+    """What a request has cost its thread since the stopwatch was made."""
+
+    __slots__ = ("_started_cpu_s", "_started_s", "queries")
+
+    def __init__(self) -> None:
+        self._started_s = time.perf_counter()
+        self._started_cpu_s = time.thread_time()
+        self.queries = 0
+
+    @property
+    def wall_s(self) -> float:
+        return time.perf_counter() - self._started_s
+
+    @property
+    def cpu_s(self) -> float:
+        return time.thread_time() - self._started_cpu_s
+
+    @contextmanager
+    def counting_queries(self) -> Iterator[None]:
+        """Count the queries made within."""
+        with connection.execute_wrapper(self._query):
+            yield
+
+    def _query(self, execute: Callable[..., Any], *arguments: Any) -> Any:
+        self.queries += 1
+        return execute(*arguments)
+
+
+class IdleWaits:
+    """How long something waits for the back end when nobody else is in the shop."""
+
+    def __init__(self) -> None:
+        self._mean_s: dict[str, float] = {}
+
+    def count(self, what: str, waited_s: float, alone: bool, at_most_s: float) -> float:
+        """The part of `waited_s` that was the back end's; learns from it if it was alone."""
+        waited_s = min(max(waited_s, 0.0), at_most_s)
+        known_s = self._mean_s.get(what)
+        if not alone:
+            return min(waited_s, UNLEARNT_WAIT_S if known_s is None else known_s)
+        if known_s is None:
+            known_s = waited_s
+        self._mean_s[what] = known_s + _LEARNING_RATIO * (waited_s - known_s)
+        return waited_s
+
+
+class PageWork:
+    """The work of all pages, as it is set at the moment."""
+
+    def __init__(self) -> None:
+        self._idle_waits = IdleWaits()
+        self.configure(PageWorkSettings())
+
+    def configure(self, settings: PageWorkSettings) -> None:
+        """From the next request on; the draws start anew from the seed, nothing is carried over."""
+        self._current = (settings, Budget(settings))
+
+    @property
+    def settings(self) -> PageWorkSettings:
+        return self._current[0]
+
+    def complete(self, page: PageType, stopwatch: Stopwatch, count: PageCount, alone: bool) -> None:
+        """Spend what is left of the execution time of a page that has been made, and count it.
+
+        `alone` says that no other request was in the shop while the page was made.
+        """
+        settings, budget = self._current
+        own_cpu_s = stopwatch.cpu_s
+        own_wait_s = stopwatch.wall_s - own_cpu_s
+        count.own_cpu_s += own_cpu_s
+        count.queries += stopwatch.queries
+        if settings.profile == "paper":
+            drawn, over = budget.draw(page), budget.take_over(page)
+            own_wait_s = self._idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
+            count.drawn_s += drawn.busy_s + drawn.waiting_s
+            wanted = Share(drawn.busy_s - over.busy_s, drawn.waiting_s - over.waiting_s)
+            waited_s = own_wait_s + self._spend(
+                stopwatch,
+                busy_until_s=wanted.busy_s - CPU_OUTSIDE_S,
+                waiting_s=wanted.waiting_s - own_wait_s,
+                alone=alone,
+            )
+            budget.settle(page, wanted, Share(stopwatch.cpu_s + CPU_OUTSIDE_S, waited_s))
+        count.own_wait_s += own_wait_s
+        count.served += 1
+        count.cpu_s += stopwatch.cpu_s + CPU_OUTSIDE_S
+        count.execution_s += stopwatch.wall_s + CPU_OUTSIDE_S
+
+    def _spend(
+        self, stopwatch: Stopwatch, busy_until_s: float, waiting_s: float, alone: bool
+    ) -> float:
+        """Burn CPU until the stopwatch has seen `busy_until_s` of it, and wait in between.
+
+        Answers how long the back end has been waited for, in seconds of the budget.
+        """
+        busy_from_s = stopwatch.cpu_s
+        busy_s = max(0.0, busy_until_s - busy_from_s)
+        waited_s = 0.0
+        for slice in range(1, SLICES + 1):
+            burn(stopwatch, busy_from_s + busy_s * slice / SLICES)
+            pause_s = whole_milliseconds(waiting_s * slice / SLICES - waited_s)
+            if pause_s:
+                more_s = wait(pause_s) - pause_s
+                waited_s += pause_s + self._idle_waits.count("sleep", more_s, alone, pause_s)
+        return waited_s
+
+
+def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
+    """Use CPU in Python, which shares the interpreter as the making of a page does."""
+    while stopwatch.cpu_s < until_cpu_s:
+        for _ in _SPIN:
+            pass
+
+
+def whole_milliseconds(duration_s: float) -> float:
+    """Rounded to what `pg_sleep` can do: it wakes up at whole milliseconds only."""
+    return max(0, round(duration_s / _MILLISECOND_S)) * _MILLISECOND_S
+
+
+def wait(duration_s: float) -> float:
+    """Let the database sleep on this thread's connection; answers the time less the CPU it took."""
+    wall_s, cpu_s = time.perf_counter(), time.thread_time()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_sleep(%s)", (duration_s,))
+    return (time.perf_counter() - wall_s) - (time.thread_time() - cpu_s)
+
+
+work = PageWork()

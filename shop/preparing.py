@@ -1,0 +1,48 @@
+"""Brings everything the shop needs before it can be served up to date.
+
+Owns: the order of migrating, seeding and collecting static files. Must not know: pages.
+"""
+
+import hashlib
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from shop import seeding
+from shop.seeding import Progress
+
+_SOURCE = Path(__file__).parent / "static"
+_MARK = ".source"
+
+
+def prepare(progress: Progress) -> None:
+    """Migrate, seed and collect static files; does only what has not been done."""
+    migrate(progress)
+    if not seeding.seed(progress):
+        progress("The shelves are full")
+    collect_static_files(progress)
+
+
+def migrate(progress: Progress) -> None:
+    """Apply migrations that the database has not seen."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        progress("Migrating the database")
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def collect_static_files(progress: Progress) -> None:
+    """Copy static files to STATIC_ROOT under hashed names, when they have changed."""
+    digest = hashlib.sha256()
+    for path in sorted(_SOURCE.rglob("*")):
+        if path.is_file():
+            digest.update(str(path.relative_to(_SOURCE)).encode() + path.read_bytes())
+    mark = Path(settings.STATIC_ROOT) / _MARK
+    if mark.exists() and mark.read_text() == digest.hexdigest():
+        return
+    progress("Collecting static files")
+    call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+    mark.write_text(digest.hexdigest())

@@ -1,0 +1,83 @@
+"""Full-text search over the catalogue, by PostgreSQL.
+
+Owns: how words find books (weights, ranking, highlighting). Must not know: pages.
+"""
+
+from dataclasses import dataclass
+
+from django.contrib.postgres.search import SearchHeadline, SearchQuery, SearchRank
+from django.core.paginator import Page, Paginator
+from django.db import connection
+from django.db.models import Count, F
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from shop.models import Book, Category
+
+CONFIGURATION = "english"
+PER_PAGE = 20
+# Characters that no catalogue text has: they survive escaping and then become <mark>.
+_START, _STOP = "\ue000", "\ue001"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One page of books with their highlights, and on which shelves the matches stand."""
+
+    page: Page[Book]
+    shelves: list[Category]
+
+
+def index_books() -> None:
+    """Make every book findable: by title above all, then author and subtitle, then description."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE shop_book SET search =
+                setweight(to_tsvector(%(how)s::regconfig, title), 'A') ||
+                setweight(
+                    to_tsvector(%(how)s::regconfig, subtitle || ' ' || shop_author.name), 'B'
+                ) ||
+                setweight(to_tsvector(%(how)s::regconfig, description), 'D')
+            FROM shop_author WHERE shop_author.id = author_id
+            """,
+            {"how": CONFIGURATION},
+        )
+
+
+def search_books(query: str, page: str | None) -> Results:
+    """Books that match `query` as people write it: words, "phrases", or, -not."""
+    words = SearchQuery(query, search_type="websearch", config=CONFIGURATION)
+    matches = Book.objects.filter(search=words)
+    ranked = (
+        matches.select_related("author")
+        .only("title", "author__name", "price_cents", "stock", "rating", "published")
+        .annotate(
+            relevance=SearchRank(F("search"), words),
+            headline=SearchHeadline(
+                "description",
+                words,
+                config=CONFIGURATION,
+                start_sel=_START,
+                stop_sel=_STOP,
+                max_words=24,
+                min_words=12,
+            ),
+        )
+        .order_by("-relevance", "sales_rank")
+    )
+    shelves = (
+        Category.objects.filter(books__search=words)
+        .annotate(matches=Count("books"))
+        .order_by("-matches", "name")[:5]
+    )
+    found = Paginator(ranked, PER_PAGE).get_page(page)
+    for book in found:
+        book.highlight = highlighted(book.headline)
+    return Results(page=found, shelves=list(shelves))
+
+
+def highlighted(headline: str) -> SafeString:
+    """The headline as HTML, with the words that matched in <mark>."""
+    marked = escape(headline).replace(_START, "<mark>").replace(_STOP, "</mark>")
+    return mark_safe(marked)

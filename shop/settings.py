@@ -1,0 +1,159 @@
+"""Django settings of the bookshop, read from the DOORBUSTER_* environment (docs/architecture.md).
+
+Owns: how the shop is put together. Must not know: who starts it or what stands in front of it.
+The defaults here are for a bare `django-admin`; the runtime passes every variable.
+"""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def _text(name: str, default: str) -> str:
+    return os.environ.get(f"DOORBUSTER_{name}") or default
+
+
+def _number(name: str, default: int) -> int:
+    text = _text(name, str(default))
+    if not text.isdigit():
+        raise ImproperlyConfigured(f"DOORBUSTER_{name} must be a whole number, not {text!r}.")
+    return int(text)
+
+
+STATE_DIR = Path(_text("STATE_DIR", str(REPOSITORY / "state")))
+
+SHOP_HOST = "127.0.0.1"
+SHOP_PORT = _number("SHOP_PORT", 8082)
+SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
+SHOP_WORKERS = _number("SHOP_WORKERS", 30)
+SHOP_CPUS = _text("SHOP_CPUS", str((os.cpu_count() or 1) - 1))
+
+SECRET_KEY = _text("SECRET_KEY", "only-for-a-shop-that-nobody-visits")
+DEBUG = False
+# The shop listens on loopback only; what stands in front of it answers for its name, and a class
+# may call the machine what it likes.
+ALLOWED_HOSTS = ["*"]
+USE_X_FORWARDED_HOST = True
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "shop.apps.ShopConfig",
+]
+MIDDLEWARE = [
+    "shop.middleware.PageWorkMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "shop.middleware.ContentSecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "shop.middleware.VisitMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "shop.urls"
+WSGI_APPLICATION = "shop.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "HOST": _text("POSTGRES_HOST", "127.0.0.1"),
+        "PORT": _number("POSTGRES_PORT", 8084),
+        "USER": _text("POSTGRES_USER", "doorbuster"),
+        "PASSWORD": _text("POSTGRES_PASSWORD", ""),
+        "NAME": _text("POSTGRES_DB", "doorbuster"),
+        # Gunicorn's threads live as long as the process, so each keeps a connection of its own:
+        # docs/decisions/0005-shop-database-connections.md.
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {"application_name": "doorbuster-shop"},
+    }
+}
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": f"redis://127.0.0.1:{_number('REDIS_PORT', 8085)}/0",
+        "KEY_PREFIX": "shop",
+    }
+}
+SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+SESSION_COOKIE_AGE = 86_400
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "shop.views.errors.form_expired"
+
+AUTH_USER_MODEL = "shop.Customer"
+LOGIN_URL = "sign-in"
+# Few iterations on purpose: docs/decisions/0004-shop-password-hashing.md.
+PASSWORD_HASHERS = ["shop.accounts.QuickPBKDF2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 8},
+    },
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ("username", "email")},
+    },
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [REPOSITORY / "shop" / "templates"],
+        "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    ["django.template.loaders.filesystem.Loader"],
+                )
+            ],
+            "context_processors": ["shop.views.frame.frame"],
+            "builtins": ["django.templatetags.static"],
+        },
+    }
+]
+
+STATIC_URL = "/static/"
+STATIC_ROOT = STATE_DIR / "shop-static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 100
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "shop": {"level": "INFO"},
+        # A mistyped address or a refused form is the visitor's business, not the log's.
+        "django.request": {"level": "ERROR"},
+        "django.security.csrf": {"level": "ERROR"},
+    },
+}

@@ -1,0 +1,94 @@
+"""Accounts of people: sign up, sign in, sign out, orders."""
+
+from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from shop.forms import LoginForm, SignUpForm
+from shop.models import Customer
+
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_RECENT = 20
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """Signs a customer in and leads back to where they wanted to go."""
+    form = LoginForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        customer = authenticate(request, **form.cleaned_data)
+        if customer is not None:
+            login(request, customer)
+            return redirect(_next(request))
+        form.add_error("password", "User name and password do not match.")
+    return render(
+        request,
+        "shop/sign_in.html",
+        {"form": form, "next": _next(request)},
+        status=422 if form.is_bound else 200,
+    )
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_up(request: HttpRequest) -> HttpResponse:
+    """Opens an account, signs it in and leads back to where its owner wanted to go."""
+    form = SignUpForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        try:
+            with transaction.atomic():
+                customer = Customer.objects.create_user(**form.cleaned_data)
+        except IntegrityError:
+            form.add_error("username", "This user name is taken. Choose another one.")
+        else:
+            login(request, customer, backend=_BACKEND)
+            return redirect(_next(request))
+    return render(
+        request,
+        "shop/sign_up.html",
+        {"form": form, "next": _next(request)},
+        status=422 if form.is_bound else 200,
+    )
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """Forgets the session."""
+    logout(request)
+    return redirect("main")
+
+
+@never_cache
+@login_required
+@require_safe
+def account(request: HttpRequest) -> HttpResponse:
+    """The customer's latest orders."""
+    orders = request.user.orders.prefetch_related("lines__book")[:_RECENT]
+    return render(request, "shop/account.html", {"orders": orders})
+
+
+@never_cache
+@login_required
+@require_safe
+def order(request: HttpRequest, order_id: int) -> HttpResponse:
+    """One order of the customer's own."""
+    placed = get_object_or_404(request.user.orders, pk=order_id)
+    lines = placed.lines.select_related("book__author")
+    return render(request, "shop/order.html", {"order": placed, "lines": lines})
+
+
+def _next(request: HttpRequest) -> str:
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    safe = url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    return wanted if safe else "/account/"

@@ -1,0 +1,118 @@
+"""The browsing pages: main (Br-1), browse (Br-2), search (Br-3), details (Br-4)."""
+
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.db import connection
+from django.db.models import OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from shop.forms import SearchForm
+from shop.models import Book, Category
+from shop.searching import search_books
+
+PER_PAGE = 20
+_NEW = 6
+_BESTSELLERS = 6
+_RELATED = 6
+SORTS = {
+    "bestselling": ("Bestselling", ("sales_rank",)),
+    "newest": ("Newest", ("-published", "sales_rank")),
+    "price": ("Price", ("price_cents", "sales_rank")),
+    "title": ("Title", ("title",)),
+}
+
+
+@require_safe
+def main(request: HttpRequest) -> HttpResponse:
+    """Br-1: the best of every shelf, what is new, what sells."""
+    best = Book.objects.filter(category=OuterRef("pk")).order_by("sales_rank").values("pk")[:1]
+    featured = (
+        Book.objects.select_related("author", "category")
+        .only("title", "author__name", "category__slug", "category__name")
+        .filter(pk__in=Category.objects.order_by().values_list(Subquery(best)))
+        .order_by("category__name")
+    )
+    new = list(Book.objects.listed().order_by("-published", "sales_rank")[:_NEW])
+    return render(
+        request,
+        "shop/main.html",
+        {
+            "featured": featured,
+            "fan": new[:3],
+            "new": new,
+            "bestsellers": Book.objects.listed().order_by("sales_rank")[:_BESTSELLERS],
+        },
+    )
+
+
+@require_safe
+def browse(request: HttpRequest, slug: str) -> HttpResponse:
+    """Br-2: one shelf, a page at a time."""
+    category = get_object_or_404(Category, slug=slug)
+    sort = request.GET.get("sort", "bestselling")
+    if sort not in SORTS:
+        raise Http404(f"There is no order {sort!r}. Choose from: {', '.join(SORTS)}.")
+    books = Book.objects.listed().filter(category=category).order_by(*SORTS[sort][1])
+    page = Paginator(books, PER_PAGE).get_page(request.GET.get("page"))
+    return render(
+        request,
+        "shop/browse.html",
+        {
+            "category": category,
+            "page": page,
+            "sort": sort,
+            "pager_link": f"?sort={sort}&",
+            "sorts": [(key, label) for key, (label, _) in SORTS.items()],
+        },
+    )
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """Br-3: full-text search, best match first."""
+    form = SearchForm(request.GET)
+    if not form.is_valid():
+        return render(request, "shop/search.html", {"form": form, "query": ""}, status=422)
+    query = form.cleaned_data["q"].strip()
+    results = search_books(query, request.GET.get("page")) if query else None
+    return render(
+        request,
+        "shop/search.html",
+        {
+            "form": form,
+            "query": query,
+            "results": results,
+            "pager_link": f"?{urlencode({'q': query})}&",
+        },
+    )
+
+
+@require_safe
+def details(request: HttpRequest, book_id: int) -> HttpResponse:
+    """Br-4: all there is to know of a book, and *Buy*."""
+    book = get_object_or_404(
+        Book.objects.select_related("author", "category").defer("search"), pk=book_id
+    )
+    listed = Book.objects.listed()
+    return render(
+        request,
+        "shop/details.html",
+        {
+            "book": book,
+            "by_author": listed.filter(author=book.author).exclude(pk=book.pk)[:4],
+            "related": listed.filter(category=book.category, sales_rank__gt=book.sales_rank)[
+                :_RELATED
+            ],
+        },
+    )
+
+
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    """Whether the shop can reach its database; not one of the eight pages."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok\n", content_type="text/plain")

@@ -1,0 +1,30 @@
+"""What every page has around it: the shelves in the menu, the cart's count, who is signed in."""
+
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
+
+from shop import cart
+from shop.models import Category
+
+
+@cache
+def category_links() -> SafeString:
+    """The shelves as list items: the same on every page, so they are made once."""
+    shelves = [(shelf.get_absolute_url(), shelf.name) for shelf in Category.objects.all()]
+    if not shelves:
+        category_links.cache_clear()
+    return format_html_join("", '<li><a href="{}">{}</a></li>', shelves)
+
+
+def frame(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: nothing here asks the session or the database before a template does."""
+    return {
+        "category_links": SimpleLazyObject(category_links),
+        "cart_copies": SimpleLazyObject(lambda: cart.copies(request.session)),
+        "customer": getattr(request, "user", None),
+    }

@@ -1,0 +1,142 @@
+"""Walks through the shop from the main page to a confirmed order, as a browser would.
+
+Owns: cookies, forms with their hidden fields, the eight requests in their order.
+Must not know: what the requests are for (calibration, tests).
+"""
+
+import http.client
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from http.cookies import SimpleCookie
+from typing import NamedTuple, Self
+from urllib.parse import urlencode, urlsplit
+
+from shop.accounts import SEEDED_PASSWORD
+from shop.page_types import PAGE_TYPES
+
+ADDRESS = {
+    "full_name": "Ada Penrose",
+    "street": "3 Lantern Street",
+    "postal_code": "1010",
+    "city": "Vienna",
+    "country": "AT",
+}
+PAYMENT = {
+    "card_name": "Ada Penrose",
+    "card_number": "4242 4242 4242 4242",
+    "card_expiry": "12/39",
+    "card_code": "123",
+}
+_TIMEOUT_S = 60
+
+
+class WalkFailed(Exception):  # noqa: N818
+    """A page did not come as it should; the message says which and how."""
+
+
+class Visit(NamedTuple):
+    """One page: its type, the answer, and how long the customer waited for it (live seconds)."""
+
+    page: str
+    status: int
+    html: str
+    response_s: float
+
+
+@dataclass(slots=True)
+class Form:
+    """A form of a page with the fields that are filled in already."""
+
+    action: str
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class _Forms(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[Form] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = dict(attributes)
+        if tag == "form":
+            self.forms.append(Form(values.get("action") or ""))
+        elif tag == "input" and self.forms and values.get("name"):
+            self.forms[-1].fields[str(values["name"])] = values.get("value") or ""
+
+
+def form(html: str, action: str) -> Form:
+    """The first form of the page that is sent to `action`. Raises WalkFailed."""
+    parser = _Forms()
+    parser.feed(html)
+    for found in parser.forms:
+        if found.action == action:
+            return found
+    raise WalkFailed(f"the page has no form that is sent to {action}")
+
+
+class Walker:
+    """A customer with cookies of their own and one kept-alive connection."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._connection = http.client.HTTPConnection(
+            parts.hostname or "127.0.0.1", parts.port or 80, timeout=_TIMEOUT_S
+        )
+        self._cookies: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
+        """GET, or POST if there are fields: status, body, seconds. Raises OSError."""
+        headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
+        if fields is not None:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+        started_s = time.perf_counter()
+        self._connection.request(
+            "GET" if fields is None else "POST",
+            path,
+            None if fields is None else urlencode(fields),
+            headers,
+        )
+        response = self._connection.getresponse()
+        html = response.read().decode()
+        response_s = time.perf_counter() - started_s
+        for header in response.headers.get_all("Set-Cookie") or ():
+            for name, morsel in SimpleCookie(header).items():
+                self._cookies[name] = morsel.value
+        return response.status, html, response_s
+
+    def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:
+        """Br-1 … Tr-4: look at a shelf, search, buy `book`. Raises WalkFailed or OSError."""
+        filled = {
+            "Tr-1": {},
+            "Tr-2": {"username": username, "password": SEEDED_PASSWORD},
+            "Tr-3": ADDRESS,
+            "Tr-4": PAYMENT,
+        }
+        paths = {
+            "Br-1": "/",
+            "Br-2": f"/browse/{shelf}/",
+            "Br-3": f"/search/?{urlencode({'q': words})}",
+            "Br-4": f"/books/{book}/",
+            "Tr-1": "/checkout/login/",
+            "Tr-2": "/checkout/shipping/",
+            "Tr-3": "/checkout/payment/",
+            "Tr-4": "/checkout/confirm/",
+        }
+        html = ""
+        for page in PAGE_TYPES:
+            path = paths[page.name]
+            fields = None
+            if page.name in filled:
+                fields = form(html, path).fields | filled[page.name]
+            status, html, response_s = self.request(path, fields)
+            if status != 200:
+                raise WalkFailed(f"{page.name} ({path}) answered {status} instead of 200")
+            yield Visit(page.name, status, html, response_s)

@@ -1,0 +1,143 @@
+"""Fixtures for every part: a real PostgreSQL and a real Redis of the test session's own.
+
+They are started by the appliance's own code, in a temporary state folder, on free ports, when the
+first test asks for `appliance_database`; a running appliance is not touched. The variables are set
+before Django reads its settings.
+"""
+
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from runtime import account, pinned, ports, postgres, redis_server
+from runtime.settings import REPOSITORY, Settings, load
+
+PATIENCE_S = 30.0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Point every part at the session's own services; they start when a test needs them."""
+    postgres_port, redis_port, *others = ports.free(6)
+    # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
+    state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
+    state_dir.chmod(0o755)
+    config.add_cleanup(lambda: shutil.rmtree(state_dir, ignore_errors=True))
+    os.environ |= {
+        "DOORBUSTER_STATE_DIR": str(state_dir),
+        "DOORBUSTER_RESULTS_DIR": str(state_dir / "results"),
+        "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+        "DOORBUSTER_POSTGRES_PORT": str(postgres_port),
+        "DOORBUSTER_POSTGRES_USER": "doorbuster",
+        "DOORBUSTER_POSTGRES_PASSWORD": secrets.token_urlsafe(16),
+        "DOORBUSTER_POSTGRES_DB": "doorbuster",
+        "DOORBUSTER_REDIS_PORT": str(redis_port),
+        "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
+        "DOORBUSTER_GATEWAY_PORT": str(others[0]),
+        "DOORBUSTER_GATEWAY_ADMIN_PORT": str(others[1]),
+        "DOORBUSTER_SHOP_PORT": str(others[2]),
+        "DOORBUSTER_SHOP_CONTROLLER_PORT": str(others[3]),
+    }
+    if importlib.util.find_spec("shop.settings"):
+        import django
+
+        os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
+        django.setup()
+
+
+@pytest.fixture(scope="session")
+def appliance_database() -> Iterator[Settings]:
+    """PostgreSQL with an empty database, and Redis; yields the settings to reach them."""
+    settings = load()
+    run_as = account.for_database()
+    folder = settings.state_dir / "postgres"
+    cluster = postgres.Cluster(
+        installation=postgres.find(settings.postgres_bin, folder, run_as),
+        folder=folder,
+        port=settings.postgres_port,
+        user=settings.postgres_user,
+        password=settings.postgres_password,
+        database=settings.postgres_db,
+        account=run_as,
+        # What a test leaves on disk is thrown away.
+        configuration=(("fsync", "off"), ("synchronous_commit", "off"), ("shared_buffers", "64MB")),
+    )
+    store = redis_server.Store(
+        installation=redis_server.find(settings.redis_bin),
+        folder=settings.state_dir / "redis",
+        port=settings.redis_port,
+    )
+    postgres.prepare(cluster)
+    redis_server.prepare(store)
+    with ExitStack() as services:
+        services.enter_context(
+            serving(
+                cluster.command(),
+                lambda: postgres.refusal(cluster),
+                settings.state_dir / "postgres.log",
+                stop=signal.SIGINT,
+                user=run_as.name if run_as else None,
+            )
+        )
+        services.enter_context(
+            serving(
+                store.command(),
+                lambda: redis_server.refusal(store.port),
+                settings.state_dir / "redis.log",
+            )
+        )
+        postgres.make_database(cluster)
+        yield settings
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(appliance_database: Settings) -> None:
+    """pytest-django makes its test database only after PostgreSQL is there."""
+
+
+@contextmanager
+def serving(
+    command: list[str],
+    refusal: Callable[[], str | None],
+    log: Path,
+    *,
+    stop: signal.Signals = signal.SIGTERM,
+    user: str | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server process from when `refusal` answers None until the block ends.
+
+    It dies with the test process, however that ends.
+    """
+    on = tuple(sorted(os.sched_getaffinity(0)))
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            pinned.command(on, command, user=user, end_with_parent=stop),
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while (why := refusal()) is not None:
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"{command[0]}: {why}\n{log.read_text(errors='replace')[-2000:]}")
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.send_signal(stop)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise

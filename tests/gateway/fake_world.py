@@ -1,0 +1,213 @@
+"""A gateway without sockets: real connections, lanes and policy over transports that write down.
+
+Time stands still until a test moves it; callbacks run when a test says so.
+"""
+
+import asyncio
+import heapq
+from collections import deque
+
+from gateway.clock import PaperClock
+from gateway.customer import Customer, CustomerLimits
+from gateway.deadlines import Deadlines
+from gateway.door import Door
+from gateway.lanes import OtherLane, PolicyLane
+from gateway.limits import BodyLimits, HeadLimits
+from gateway.pages import load
+from gateway.policies.registry import create
+from gateway.upstream import Pool, ShopAddress, ShopConnection
+
+
+class FakeLoop:
+    """call_soon, call_later and a clock that a test moves."""
+
+    def __init__(self):
+        self.now_s = 1000.0
+        self._soon = deque()
+        self._later = []
+        self._order = 0
+
+    def time(self):
+        return self.now_s
+
+    def call_soon(self, callback, *args):
+        self._soon.append((callback, args))
+
+    def call_later(self, delay_s, callback, *args):
+        self._order += 1
+        handle = FakeHandle()
+        heapq.heappush(self._later, (self.now_s + delay_s, self._order, handle, callback, args))
+        return handle
+
+    def run(self):
+        """Everything that is due now."""
+        while self._soon:
+            callback, args = self._soon.popleft()
+            callback(*args)
+
+    def advance(self, seconds):
+        """Moves the clock, running what comes due on the way."""
+        end_s = self.now_s + seconds
+        self.run()
+        while self._later and self._later[0][0] <= end_s:
+            due_s, _, handle, callback, args = heapq.heappop(self._later)
+            self.now_s = max(self.now_s, due_s)
+            if not handle.is_cancelled:
+                callback(*args)
+            self.run()
+        self.now_s = end_s
+
+
+class FakeHandle:
+    is_cancelled = False
+
+    def cancel(self):
+        self.is_cancelled = True
+
+
+class FakeTransport(asyncio.Transport):
+    """Writes down; `unsent_bytes` is what a slow reader has not taken."""
+
+    def __init__(self, loop, protocol=None):
+        super().__init__()
+        self.loop = loop
+        self.protocol = protocol
+        self.written = b""
+        self.is_open = True
+        self.was_aborted = False
+        self.has_eof = False
+        self.is_reading = True
+        self.unsent_bytes = 0
+        self.high_water_bytes = 0
+        self.on_write = None
+
+    def get_extra_info(self, name, default=None):
+        return ("192.0.2.7", 4711) if name == "peername" else default
+
+    def set_write_buffer_limits(self, high=None, low=None):
+        self.high_water_bytes = high
+
+    def get_write_buffer_size(self):
+        return self.unsent_bytes
+
+    def write(self, data):
+        assert self.is_open, "written to after the end"
+        assert not self.has_eof, "written to after the end of our stream"
+        self.written += data
+        if self.on_write is not None:
+            self.on_write(data)
+
+    def can_write_eof(self):
+        return True
+
+    def write_eof(self):
+        self.has_eof = True
+
+    def pause_reading(self):
+        self.is_reading = False
+
+    def resume_reading(self):
+        self.is_reading = True
+
+    def is_closing(self):
+        return not self.is_open
+
+    def close(self):
+        if self.is_open:
+            self.is_open = False
+            self.loop.call_soon(self.protocol.connection_lost, None)
+
+    def abort(self):
+        self.was_aborted = True
+        self.close()
+
+
+class FakePool(Pool):
+    """Connections to the shop are there at once; each request a shop gets is remembered."""
+
+    def __init__(self, world):
+        address = ShopAddress("shop", 80, 5, 60, 1)
+        super().__init__(world.loop, address, world.deadlines, HeadLimits(), BodyLimits())
+        self.world = world
+        self.connections = []
+        self.served = []
+        self.body_bytes = []
+        self.is_down = False
+
+    def serve(self, exchange):
+        self.served.append((exchange.head.method.decode(), exchange.head.target.decode()))
+        self.body_bytes.append(exchange.body_bytes)
+        super().serve(exchange)
+
+    def serve_afresh(self, exchange):
+        if self.is_down:
+            self.loop.call_soon(exchange.shop_failed, 502, "the shop could not be reached")
+            return
+        connection = ShopConnection(self)
+        transport = FakeTransport(self.loop, connection)
+        if self.world.answer is not None:
+            transport.on_write = lambda data: self.loop.call_soon(
+                self.world.reply, connection, transport
+            )
+        connection.connection_made(transport)
+        self.connections.append((connection, transport))
+        connection.serve(exchange)
+
+
+class World:
+    """One gateway. `answer` is what the shop replies to every request, None for nothing yet."""
+
+    def __init__(self, *, answer=None, policy="sq", parameters=None, workers=30, **limits):
+        self.loop = FakeLoop()
+        self.deadlines = Deadlines(self.loop)
+        self.answer = answer
+        self.pool = FakePool(self)
+        self.fates = []
+        self.clock = PaperClock(10, self.loop.time)
+        self.lane = PolicyLane(
+            self.loop,
+            self.clock,
+            create(policy, parameters or {}),
+            workers=workers,
+            serve=self.pool.serve,
+            observe=self._observe,
+        )
+        self.other = OtherLane(
+            self.clock, limit=2, capacity=2, serve=self.pool.serve, observe=self._observe
+        )
+        self.door = Door(
+            self.loop,
+            deadlines=self.deadlines,
+            head_limits=HeadLimits(),
+            body_limits=BodyLimits(),
+            customer_limits=CustomerLimits(**limits),
+            max_connections=100,
+            rules=load(),
+            session_cookie="sessionid",
+            own_host="own.example:8080",
+            pages=self.lane,
+            other=self.other,
+        )
+        self.deadlines.start()
+
+    def _observe(self, exchange, fate):
+        self.fates.append(fate)
+
+    def reply(self, connection, transport):
+        """Called after each write to the shop; the shop of these tests needs no parser."""
+        if transport.is_open:
+            connection.data_received(self.answer)
+
+    def connect(self):
+        customer = Customer(self.door)
+        transport = FakeTransport(self.loop, customer)
+        customer.connection_made(transport)
+        return customer, transport
+
+    @property
+    def at_shop(self):
+        """Everything the shop ever got."""
+        return b"".join(transport.written for _, transport in self.pool.connections)
+
+    def counts(self, page="Br-1"):
+        return {k: v for k, v in self.lane.dispatcher.counts()[page].items() if v}

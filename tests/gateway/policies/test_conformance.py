@@ -1,0 +1,134 @@
+"""What every registered policy keeps, whatever happens to it."""
+
+import copy
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.policies.interface import (
+    PAGES,
+    Cancel,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Reject,
+    Request,
+)
+from gateway.policies.registry import POLICIES, create
+
+WORKERS = 4
+
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("arrival"), st.sampled_from(PAGES)),
+        st.tuples(st.just("completion"), st.integers(0, WORKERS - 1)),
+        st.tuples(st.just("abandonment"), st.integers(0, 400)),
+        st.tuples(st.just("load_sample"), st.floats(0.0, 1.0)),
+        st.tuples(st.just("switch"), st.sampled_from(sorted(POLICIES))),
+    ),
+    max_size=300,
+)
+
+
+class Drive:
+    """A driver as small as can be, which checks every verdict against the rules."""
+
+    def __init__(self, name):
+        self.policy = create(name, {})
+        self.time_s, self.ids = 0.0, 0
+        self.waiting, self.in_service = {}, []
+        self.verdicts = []
+
+    def obey(self, verdicts):
+        for verdict in verdicts:
+            self.verdicts.append(verdict)
+            if isinstance(verdict, Cancel):
+                assert verdict.id in self.in_service
+                continue
+            assert verdict.id in self.waiting, "a verdict on a request that does not wait"
+            del self.waiting[verdict.id]
+            if isinstance(verdict, Dispatch):
+                self.in_service.append(verdict.id)
+            else:
+                assert isinstance(verdict, Drop | Reject)
+                assert verdict.reason
+        assert len(self.in_service) <= WORKERS
+
+    def event(self, kind, value):
+        self.time_s += 0.1
+        now = self.time_s
+        if kind == "arrival":
+            self.ids += 1
+            request = Request(self.ids, value, now)
+            self.waiting[self.ids] = request
+            self.obey(self.policy.arrival(now, request))
+        elif kind == "completion" and value < len(self.in_service):
+            done = self.in_service.pop(value)
+            self.obey(self.policy.completion(now, done, Outcome.ANSWERED))
+        elif kind == "abandonment" and 0 < value <= self.ids and value in self.waiting:
+            self.obey(self.policy.abandonment(now, value))
+        elif kind == "load_sample":
+            self.obey(self.policy.load_sample(now, LoadSample(value, len(self.in_service), 1.0)))
+        elif kind == "switch":
+            self.policy = create(value, {})
+            self.policy.adopt(now, list(self.waiting.values()))
+        if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
+            offered = self.policy.workers_free(now, free)
+            assert sum(isinstance(verdict, Dispatch) for verdict in offered) <= free
+            self.obey(offered)
+
+    def check(self):
+        assert list(self.policy.waiting()) == list(self.waiting.values())
+        json.dumps(self.policy.snapshot())
+        timer_s = self.policy.next_timer_s()
+        assert timer_s is None or timer_s >= self.time_s
+
+
+@pytest.mark.parametrize("name", POLICIES)
+@settings(max_examples=60, deadline=None)
+@given(events=EVENTS)
+def test_rules_hold_in_every_history(name, events):
+    drive = Drive(name)
+    for kind, value in events:
+        drive.event(kind, value)
+        drive.check()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_everybody_gets_a_verdict_in_the_end(name):
+    drive, rng = Drive(name), random.Random(7)
+    for _ in range(2000):
+        kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
+        value = {"arrival": rng.choice(PAGES), "completion": 0, "load_sample": rng.random()}[kind]
+        drive.event(kind, value)
+    while drive.in_service:
+        drive.event("completion", 0)
+    assert not drive.waiting
+    assert len(drive.verdicts) == drive.ids
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_the_same_events_give_the_same_verdicts(name):
+    rng = random.Random(11)
+    events = [("arrival", rng.choice(PAGES)) for _ in range(500)]
+    events += [("completion", rng.randrange(WORKERS)) for _ in range(200)]
+    rng.shuffle(events)
+    first, second = Drive(name), Drive(name)
+    for drive in (first, second):
+        for kind, value in events:
+            drive.event(kind, value)
+    assert first.verdicts == second.verdicts
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_snapshot_changes_nothing(name):
+    drive = Drive(name)
+    for page in PAGES * 3:
+        drive.event("arrival", page)
+    before = copy.deepcopy(list(drive.policy.waiting()))
+    assert drive.policy.snapshot() == drive.policy.snapshot()
+    assert list(drive.policy.waiting()) == before

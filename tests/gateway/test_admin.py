@@ -1,0 +1,177 @@
+"""The admin API: what it answers, what it refuses, who may call it."""
+
+import pytest
+
+from gateway.dispatcher import FATES
+from gateway.policies.interface import PAGES
+from tests.gateway.real_sockets import bed, run
+
+
+def calls(*scripts, **settings):
+    """The answers to calls, one after the other, of one fresh gateway."""
+
+    async def scene():
+        async with bed(**settings) as b:
+            return [await b.admin(*script) for script in scripts]
+
+    return run(scene())
+
+
+def test_health():
+    assert calls(("GET", "/health")) == [(200, {"status": "ok"})]
+
+
+def test_the_snapshot_says_everything_at_once():
+    ((status, snapshot),) = calls(("GET", "/snapshot"), policy="8q-lifo-pri", workers=7)
+    assert status == 200
+    assert snapshot["policy"]["name"] == "8q-lifo-pri"
+    assert snapshot["policy"]["parameters"]["browsing_capacity"] == 50
+    assert "discipline" in snapshot["policy"]["snapshot"]
+    assert (snapshot["workers"], snapshot["in_service"], snapshot["waiting"]) == (7, 0, 0)
+    assert set(snapshot["counts"]) == {*PAGES, "other"}
+    for fates in snapshot["counts"].values():
+        assert set(fates) == set(FATES)
+    assert set(snapshot["waiting_by_page"]) == set(PAGES)
+    assert "not reachable" in snapshot["load"]["error"]
+
+
+def test_the_registry():
+    ((status, policies),) = calls(("GET", "/policies"))
+    assert status == 200
+    assert "sq" in [policy["name"] for policy in policies]
+
+
+def test_a_policy_is_switched_with_its_parameters():
+    switched, (_, snapshot) = calls(
+        ("PUT", "/policy", {"name": "sq", "parameters": {"capacity": 7}}), ("GET", "/snapshot")
+    )
+    assert switched[0] == 200
+    assert snapshot["policy"]["parameters"] == {"capacity": 7}
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        ({"name": "none"}, "name"),
+        ({"name": 7}, "name"),
+        ({"parameters": {}}, "name"),
+        ({"name": "sq", "parameters": {"size": 1}}, "parameters.size"),
+        ({"name": "sq", "parameters": {"capacity": "x"}}, "parameters.capacity"),
+        ({"name": "sq", "parameters": 1}, "parameters"),
+        ({"name": "sq", "extra": 1}, "extra"),
+        ([], "body"),
+    ],
+)
+def test_a_policy_that_cannot_be_changes_nothing(call, field):
+    (status, answer), (_, snapshot) = calls(("PUT", "/policy", call), ("GET", "/snapshot"))
+    assert status == 400
+    assert answer["field"] == field
+    assert answer["error"]
+    assert answer["allowed"]
+    assert snapshot["policy"]["name"] == "always-lifo" or snapshot["policy"]["name"] == "sq"
+    assert snapshot["policy"]["parameters"] == {"capacity": 100}
+
+
+def test_paper_time_is_set():
+    (_, before), answer, (_, after) = calls(
+        ("GET", "/snapshot"),
+        ("PUT", "/settings", {"time_scale": 2, "utilisation_interval_s": 5}),
+        ("GET", "/snapshot"),
+    )
+    assert answer == (200, {"time_scale": 2.0, "utilisation_interval_s": 5.0})
+    assert after["time_scale"] == 2
+    assert after["time_s"] >= before["time_s"]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        ({"time_scale": 0}, "time_scale"),
+        ({"time_scale": "fast"}, "time_scale"),
+        ({"time_scale": True}, "time_scale"),
+        ({"utilisation_interval_s": -1}, "utilisation_interval_s"),
+        ({"utilisation_interval_s": 1e9}, "utilisation_interval_s"),
+        ({"time_scale": 5, "pace": 1}, "pace"),
+    ],
+)
+def test_settings_that_cannot_be_change_nothing(call, field):
+    (status, answer), (_, snapshot) = calls(("PUT", "/settings", call), ("GET", "/snapshot"))
+    assert (status, answer["field"]) == (400, field)
+    assert snapshot["time_scale"] == 10
+
+
+@pytest.mark.parametrize(
+    ("call", "status"),
+    [
+        (("GET", "/nothing"), 404),
+        (("PUT", "/health", {}), 405),
+        (("POST", "/policy", {"name": "sq"}), 405),
+        (("PUT", "/policy", {"name": "sq"}, b"Content-Type: text/plain\r\n"), 415),
+    ],
+)
+def test_calls_that_do_not_exist(call, status):
+    ((got, answer),) = calls(call)
+    assert got == status
+    assert answer["error"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (b"Host: localhost:8081\r\n", 200),
+        (b"Host: [::1]:8081\r\n", 200),
+        (b"Host: LOCALHOST\r\n", 200),
+        (b"Host: evil.example:8081\r\n", 403),
+        (b"Host: localhost.evil.example\r\n", 403),
+        (b"Host: 127.0.0.1.evil.example\r\n", 403),
+        (b"Host: localhost:1\r\nOrigin: http://localhost:1\r\n", 200),
+        (b"Host: localhost:1\r\nOrigin: http://evil.example\r\n", 403),
+        (b"Host: localhost:1\r\nOrigin: null\r\n", 403),
+        (b"Host: localhost:1\r\nOrigin: http://localhost:2\r\n", 403),
+    ],
+)
+def test_no_web_page_drives_it(fields, status):
+    ((got, _),) = calls(("GET", "/snapshot", None, fields))
+    assert got == status
+
+
+def test_names_can_be_added():
+    fields = b"Host: gateway:8081\r\n"
+    ((status, _),) = calls(("GET", "/health", None, fields), admin_names="gateway, other")
+    assert status == 200
+
+
+def test_metrics_are_prometheus():
+    async def scene():
+        async with bed() as b:
+            for target in ("/", "/static/x"):
+                await b.get(target)
+            await b.talk(b"\x00")
+            await b.until(lambda: b.gateway.counts()["other"]["answered"] == 1)
+            return await b.admin("GET", "/metrics")
+
+    status, text = run(scene())
+    assert status == 200
+    for line in (
+        'doorbuster_gateway_arrivals_total{page="Br-1"} 1.0',
+        'doorbuster_gateway_arrivals_total{page="other"} 1.0',
+        'doorbuster_gateway_refusals_total{status="400"} 1.0',
+        'doorbuster_gateway_response_paper_seconds_count{outcome="answered",page="Br-1",'
+        'policy="sq"} 1.0',
+        "doorbuster_gateway_workers 30.0",
+    ):
+        assert line in text
+
+
+def test_nonsense_gets_an_answer_too():
+    async def scene():
+        import asyncio
+
+        async with bed() as b:
+            reader, writer = await asyncio.open_connection("127.0.0.1", b.gateway.admin_port)
+            writer.write(b"GET / HTTP/1.1\nHost: x\n\n")
+            answer = await reader.read()
+            writer.close()
+            return answer
+
+    assert run(scene()).startswith(b"HTTP/1.1 400 ")

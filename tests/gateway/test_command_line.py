@@ -1,0 +1,97 @@
+"""`python -m gateway`: signals, exit codes, complaints."""
+
+import http.client
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+import pytest
+
+from tests.gateway.process import REPOSITORY, command, environment, gateway, shop
+
+
+def run(*options, **variables):
+    return subprocess.run(
+        command(*options),
+        cwd=REPOSITORY,
+        env=environment(**variables),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_drains_and_ends_well(number):
+    statuses = []
+
+    def customer(port):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", "/")
+        response = connection.getresponse()
+        statuses.append((response.status, len(response.read()), response.getheader("Connection")))
+        connection.close()
+
+    with shop(work_s=0.2) as shop_port, gateway(shop_port, "--workers", "2") as (process, port, _):
+        idle = socket.create_connection(("127.0.0.1", port))
+        customers = [threading.Thread(target=customer, args=(port,)) for _ in range(6)]
+        for thread in customers:
+            thread.start()
+        time.sleep(0.1)  # some are in service, some wait, none is answered yet
+        process.send_signal(number)
+        for thread in customers:
+            thread.join()
+        assert statuses == [(200, 1024, "close")] * 6
+        assert idle.recv(1) == b""
+        idle.close()
+        assert process.wait(10) == 0
+        assert "draining: 6 requests" in process.stderr.read()
+
+
+def test_the_drain_has_a_deadline():
+    with (
+        shop(work_s=5) as shop_port,
+        gateway(shop_port, "--drain-s", "0.3") as (process, port, _),
+        socket.create_connection(("127.0.0.1", port)) as customer,
+    ):
+        customer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(4) == 0
+        assert "deadline passed" in process.stderr.read()
+
+
+def test_every_setting_is_an_option():
+    text = run("--help").stdout
+    for option in ("--policy-parameters", "--half-close", "--drain-s"):
+        assert option in text
+    assert "DOORBUSTER_SHOP_WORKERS" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--workers", "none"], "--workers: Input should be a valid integer"),
+        (["--policy", "best"], "policy: 'best' is unknown; allowed: sq, "),
+        (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such one"),
+        (["--pages-file", "/nowhere"], "/nowhere: cannot be read"),
+    ],
+)
+def test_a_complaint_is_one_line_and_no_traceback(options, complaint):
+    done = run(*options)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert complaint in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_taken_port_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run("--port", str(port), "--admin-port", "0")
+    assert done.returncode == 1
+    assert f"127.0.0.1:{port}" in done.stderr
+    assert "DOORBUSTER_GATEWAY_PORT" in done.stderr

@@ -1,0 +1,139 @@
+"""The shop's load: arithmetic, and a controller that is away, slow or talks nonsense."""
+
+import asyncio
+import json
+
+import pytest
+
+from gateway import load_probe
+from gateway.load_probe import ProbeError, Status, read_status, sample
+from tests.gateway.real_sockets import Shop, bed, run
+
+STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
+
+
+def status(**changed):
+    return read_status(json.dumps(STATUS | changed).encode())
+
+
+def test_utilisation_is_cpu_over_time():
+    load = sample(status(), status(time_s=3.0, cpu_s=2.0, cpus=2, busy_workers=8), 10)
+    assert load.cpu_utilisation_ratio == pytest.approx(1.5 / (2 * 2))
+    assert (load.busy_workers, load.interval_s) == (8, 20)
+
+
+def test_a_restarted_shop_gives_no_sample():
+    assert sample(status(cpu_s=9), status(time_s=2.0), 10) is None
+    assert sample(status(time_s=9), status(), 10) is None
+    assert sample(status(), status(), 10) is None
+
+
+def test_the_whole_status_is_kept():
+    read = status()
+    assert isinstance(read, Status)
+    assert read.whole["orders"] == 9
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", *(json.dumps(STATUS | c).encode() for c in (
+        {"cpu_s": None}, {"cpus": 0}, {"time_s": "1"}, {"busy_workers": -1}, {"cpu_s": True},
+    ))],
+)  # fmt: skip
+def test_nonsense_is_named(body):
+    with pytest.raises(ProbeError):
+        read_status(body)
+
+
+class Controller(Shop):
+    """A controller whose shop burns half a CPU."""
+
+    def __init__(self):
+        super().__init__(self._status)
+        self.asked = 0
+        self.answers = True
+
+    async def _status(self, method, target, fields, body, writer):
+        assert (method, target) == ("GET", "/status")
+        self.asked += 1
+        if not self.answers:
+            await asyncio.sleep(60)
+        now_s = asyncio.get_running_loop().time()
+        text = json.dumps(STATUS | {"time_s": now_s, "cpu_s": now_s / 2}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
+
+
+def test_the_shop_is_asked_once_per_interval_over_one_connection():
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with bed(
+            shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
+        ) as b:
+            await b.until(lambda: b.gateway.probe.samples >= 5)
+            load = b.gateway.snapshot()["load"]
+            assert load["cpu_utilisation_ratio"] == pytest.approx(0.5, abs=0.001)
+            assert load["busy_workers"] == 3
+            assert load["error"] is None
+            assert load["status"]["orders"] == 9
+            assert controller.connections == 1
+        server.close()
+        await controller.stop()
+
+    run(scene())
+
+
+def test_a_shop_that_goes_away_and_comes_back():
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+            probe = b.gateway.probe
+            await b.until(lambda: probe.samples >= 1)
+            server.close()
+            probe._streams[1].transport.abort()
+            await b.until(lambda: "not reachable" in (probe.snapshot()["error"] or ""))
+            assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
+            server = await asyncio.start_server(controller.serve, "127.0.0.1", port)
+            await b.until(lambda: probe.snapshot()["error"] is None)
+        server.close()
+        await controller.stop()
+
+    run(scene())
+
+
+def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
+    monkeypatch.setattr(load_probe, "LEAST_PATIENCE_S", 0.1)
+
+    async def scene():
+        controller = Controller()
+        controller.answers = False
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
+            probe = b.gateway.probe
+            await b.until(lambda: "no answer within 0.1 s" in (probe.snapshot()["error"] or ""))
+            assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
+            controller.answers = True
+            await b.until(lambda: probe.samples >= 1)
+            assert probe.snapshot()["error"] is None
+        server.close()
+        await controller.stop()
+
+    run(scene())
+
+
+def test_a_new_interval_begins_at_once():
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with bed(shop_controller_port=port, utilisation_interval_s=3600) as b:
+            await b.until(lambda: controller.asked == 1)
+            await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
+            await b.until(lambda: b.gateway.probe.samples >= 2)
+        server.close()
+        await controller.stop()
+
+    run(scene())

@@ -1,0 +1,38 @@
+"""Attempts made by hand, for the tests of what is computed from them."""
+
+from loadgen.attempts import Attempt, AttemptLog, not_generated
+
+
+def table(*rows):
+    """Rows of (session, step, page, attempt, started_s, response_s, outcome); None: never asked."""
+    log = AttemptLog()
+    for session, step, page, *asked in rows:
+        if not asked:
+            log.append(not_generated(session, step, page))
+            continue
+        attempt, started_s, response_s, outcome = asked
+        log.append(
+            Attempt(
+                session, step, page, attempt, started_s, started_s, started_s + response_s, 20.0,
+                outcome, 200 if outcome == "completed" else 0,
+            )
+        )  # fmt: skip
+    return log.table()
+
+
+RUSH = table(
+    # Session 0 buys; session 1 times out once, retries, leaves at the search; session 2 is dropped.
+    (0, 0, "Br-1", 1, 1.0, 0.5, "completed"),
+    (0, 1, "Br-2", 1, 1.5, 0.5, "completed"),
+    (0, 2, "Br-4", 1, 2.0, 0.5, "completed"),
+    (0, 3, "Tr-1", 1, 2.5, 0.5, "completed"),
+    (0, 4, "Tr-2", 1, 3.0, 0.5, "completed"),
+    (0, 5, "Tr-3", 1, 3.5, 0.5, "completed"),
+    (0, 6, "Tr-4", 1, 4.0, 0.5, "completed"),
+    (1, 0, "Br-1", 1, 2.0, 9.0, "timed_out"),
+    (1, 0, "Br-1", 2, 11.0, 3.0, "completed"),
+    (1, 1, "Br-3", 1, 14.0, 10.0, "timed_out"),
+    (1, 2, "Br-4"),
+    (2, 0, "Br-1", 1, 5.0, 0.0, "dropped"),
+    (2, 1, "Br-2"),
+)

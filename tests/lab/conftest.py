@@ -1,0 +1,51 @@
+"""A whole appliance of the tests' own: other ports, other state, beside one that may be running."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from runtime import ports
+from runtime.settings import REPOSITORY
+
+PORTS = ("GATEWAY", "GATEWAY_ADMIN", "SHOP", "SHOP_CONTROLLER", "POSTGRES", "REDIS")
+
+
+@pytest.fixture(scope="session")
+def appliance():
+    """The environment of a running appliance; it is stopped at the end."""
+    # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
+    with tempfile.TemporaryDirectory(prefix="doorbuster-appliance-") as folder:
+        Path(folder).chmod(0o755)
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("DOORBUSTER_")
+        }
+        environment |= {
+            f"DOORBUSTER_{name}_PORT": str(port)
+            for name, port in zip(PORTS, ports.free(len(PORTS)), strict=True)
+        }
+        environment["DOORBUSTER_STATE_DIR"] = f"{folder}/state"
+        environment["DOORBUSTER_RESULTS_DIR"] = f"{folder}/results"
+        # The lock of live runs lies in the temporary folder: an experiment that somebody has
+        # going on this machine shall not fail the tests (it will only make them slower).
+        environment["TMPDIR"] = folder
+        try:
+            _runtime("up", environment)
+            yield environment
+        finally:
+            _runtime("down", environment)
+
+
+def _runtime(command, environment):
+    done = subprocess.run(
+        [sys.executable, "-m", "runtime", command],
+        cwd=REPOSITORY,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,65 @@
+from collections import Counter
+
+import pytest
+
+from lab.experiments.comparison import expected_real_s, missing, plan
+from lab.experiments.errors import ExperimentError
+from lab.experiments.results import ResultFolder, newest, unfinished, write_json
+from lab.experiments.spec import Spec, changed
+
+SPEC = changed(Spec(), load__rho=[0.85, 1.4], repetitions=3, seed=5)
+
+
+def test_every_policy_meets_every_load_and_seed_once():
+    cells = Counter((run.policy, run.rho, run.seed) for run in plan(SPEC))
+    assert len(cells) == 3 * 2 * 3
+    assert set(cells.values()) == {1}
+    assert {seed for _, _, seed in cells} == {5, 6, 7}
+
+
+def test_the_order_is_random_repeatable_and_by_repetition():
+    first = plan(SPEC)
+    assert first == plan(SPEC)
+    assert [run.seed for run in first] == sorted(run.seed for run in first)
+    orders = {tuple((r.policy, r.rho) for r in first if r.seed == seed) for seed in (5, 6, 7)}
+    assert len(orders) > 1
+
+
+def test_a_folder_remembers_what_is_missing(tmp_path):
+    folder = ResultFolder.create(tmp_path, SPEC, {"capacity": {}}, plan(SPEC))
+    assert folder.spec() == SPEC
+    assert missing(folder) == plan(SPEC)
+    done = folder.run(plan(SPEC)[0])
+    done.path.mkdir(parents=True)
+    done.attempts_file.touch()
+    assert len(missing(folder)) == 18  # without run.json a run is not whole
+    write_json(done.summary_file, {})
+    assert missing(folder) == plan(SPEC)[1:]
+
+
+def test_only_an_unfinished_folder_of_the_same_spec_is_resumed(tmp_path):
+    assert unfinished(tmp_path, SPEC) is None
+    folder = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    (tmp_path / "rubbish").mkdir()
+    (tmp_path / "rubbish" / "plan.json").write_text("{")
+    assert unfinished(tmp_path, SPEC).path == folder.path
+    assert unfinished(tmp_path, changed(SPEC, seed=6)) is None
+    for planned in plan(SPEC):
+        folder.run(planned).path.mkdir(parents=True)
+        write_json(folder.run(planned).summary_file, {})
+    assert unfinished(tmp_path, SPEC) is None
+
+
+def test_no_result_is_said_with_the_mend(tmp_path):
+    with pytest.raises(ExperimentError, match="make compare"):
+        newest(tmp_path)
+    with pytest.raises(ExperimentError, match=r"plan\.json"):
+        ResultFolder.open(tmp_path)
+
+
+def test_the_expected_time_follows_load_and_scale():
+    runs = plan(SPEC)
+    slow = expected_real_s(SPEC, runs, 5.0)
+    assert expected_real_s(changed(SPEC, time_scale=20), runs, 5.0) == pytest.approx(slow / 2)
+    one = plan(changed(SPEC, load__rho=[1.4], repetitions=1))[:1]
+    assert expected_real_s(SPEC, one, 5.0) == pytest.approx((1000 * 2.397 / 7 + 60) / 10, rel=1e-3)

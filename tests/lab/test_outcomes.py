@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
+from tests.lab.attempt_tables import RUSH, table
+
+
+def test_attempts_are_counted_by_hand():
+    outcomes = outcomes_of(RUSH, rho=2.0)
+    assert outcomes.sessions == 3
+    assert outcomes.planned == {
+        "Br-1": 3, "Br-2": 2, "Br-3": 1, "Br-4": 2, "Tr-1": 1, "Tr-2": 1, "Tr-3": 1, "Tr-4": 1,
+    }  # fmt: skip
+    assert outcomes.generated("Br-1") == 4
+    assert outcomes.completed_ratio == pytest.approx(8 / 12)
+    assert outcomes.confirms == 1
+    assert outcomes.duration_s == pytest.approx(24.0 - 1.0)
+    assert outcomes.throughput_rps == pytest.approx(8 / 23)
+
+
+def test_table_4_counts_attempts():
+    rows = outcomes_of(RUSH, rho=2.0).table4()
+    assert rows["generated"] == {"Browsing": 7, "Tr-1": 1, "Tr-2": 1, "Tr-3": 1, "Tr-4": 1}
+    assert rows["completed"]["Browsing"] == 4
+    assert rows["timed_out"]["Browsing"] == 2
+    assert rows["dropped"]["Browsing"] == 1
+    assert sum(rows["other"].values()) == 0
+
+
+def test_table_5_divides_by_browsing_requests_in_overload_and_by_all_below():
+    over = outcomes_of(RUSH, rho=2.0).table5()
+    assert over["completed"] == pytest.approx(100 * 8 / 8)
+    assert over["timed_out"] == pytest.approx(100 * 2 / 8)
+    assert over["not_generated"] == pytest.approx(100 - 100 - 25 - 12.5)
+    below = outcomes_of(RUSH, rho=0.85).table5()
+    assert below["completed"] == pytest.approx(100 * 8 / 12)
+
+
+def test_revenue_efficiency_is_confirms_over_planned_by_rho():
+    assert outcomes_of(RUSH, rho=2.0).revenue_efficiency_ratio == pytest.approx(1 / 0.5)
+    assert outcomes_of(RUSH, rho=0.85).revenue_efficiency_ratio == pytest.approx(1.0)
+    nobody_buys = table((0, 0, "Br-1", 1, 0.0, 1.0, "completed"))
+    assert outcomes_of(nobody_buys, rho=2.0).revenue_efficiency_ratio is None
+
+
+def test_response_times_of_those_never_answered_are_infinite():
+    times = np.sort(response_times_s(RUSH, "Br-1"))
+    assert times.tolist() == [0.5, 3.0, np.inf, np.inf]
+    assert len(response_times_s(RUSH)) == 11
+
+
+def test_warm_up_leaves_out_whole_sessions():
+    kept = after_warm_up(RUSH, 2.0)
+    assert set(kept.column("session").to_pylist()) == {1, 2}
+    assert after_warm_up(RUSH, 0.0).num_rows == RUSH.num_rows

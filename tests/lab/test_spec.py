@@ -1,0 +1,93 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.errors import ExperimentError
+from lab.experiments.spec import SPECS, Spec, changed, load_spec, read_spec
+
+
+@pytest.mark.parametrize("path", sorted(SPECS.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_spec_loads_and_survives_a_round_trip(path):
+    spec = load_spec(path.stem)
+    assert read_spec(spec.to_toml(), "again") == spec
+
+
+def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
+    spec = read_spec("version = 1", "short")
+    assert spec == Spec()
+    assert [policy.name for policy in spec.policy] == ["sq", "8q-af", "8q-lifo-pri"]
+    assert (spec.customers.timeout_s, spec.customers.think_timeout_mean_s) == (8.0, 12.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "hint"),
+    [
+        ("foo = 1", "foo", "allowed: version"),
+        ("[load]\nrhoo = [1]", "load.rhoo", "allowed: rho, sessions"),
+        ("[load]\nrho = []", "load.rho", "at least 1"),
+        ("[load]\nrho = [-1]", "load.rho.0", "greater than 0"),
+        ("[load]\nsessions = 'x'", "load.sessions", "integer"),
+        ("version = 2", "version", "1"),
+        ("", "version", "allowed: version = 1"),
+        ("version = 1\n[load]\nrho = [1.4, 1.4]", "load.rho", "repetitions"),
+        ("version = 1\n[load]\nrho = [nan]", "load.rho.0", "finite"),
+        ("engine = 'quantum'", "engine", "live"),
+        ("abandonment = 'sulk'", "abandonment", "ignore"),
+        ("page_profile = 'x'", "page_profile", "'paper' or 'real'"),
+        ("time_scale = 0.5", "time_scale", "greater than or equal to 1"),
+        ("[[policy]]\nname = 'x'", "policy.0", "8q-lifo-pri"),
+        ("[[policy]]\nname = 'sq'\nparameters = {cap = 1}", "parameters.cap", "allowed: capacity"),
+        ("[[policy]]\nname = 'sq'\n[[policy]]\nname = 'sq'", "policy", "named twice"),
+        ("[customers]\nretry_probability = 2", "customers.retry_probability", "less than"),
+        ("= 1", "", "not TOML"),
+    ],
+)
+def test_faults_are_one_line_with_field_and_mend(text, field, hint):
+    if text and "version" not in text:
+        text = f"version = 1\n{text}"
+    with pytest.raises(ExperimentError) as refusal:
+        read_spec(text, "my.toml")
+    message = str(refusal.value)
+    assert message.startswith("my.toml: ")
+    assert "\n" not in message
+    assert field in message
+    assert hint in message
+
+
+def test_every_fault_is_named_at_once():
+    with pytest.raises(ExperimentError) as refusal:
+        read_spec("version = 1\nfoo = 1\nseed = -1", "my.toml")
+    assert len(str(refusal.value).splitlines()) == 2
+
+
+def test_a_missing_file_lists_what_comes_along():
+    with pytest.raises(ExperimentError, match="lifo-pri-full"):
+        load_spec("nowhere.toml")
+
+
+def test_options_override_a_spec_and_are_checked():
+    spec = changed(Spec(), load__rho=[2.0], sessions=None, seed=7)
+    assert (spec.load.rho, spec.seed, spec.load.sessions) == ((2.0,), 7, 1000)
+    with pytest.raises(ExperimentError, match=r"load\.sessions"):
+        changed(Spec(), load__sessions=0)
+
+
+def test_the_fingerprint_follows_what_is_asked_for():
+    assert Spec().fingerprint == Spec().fingerprint
+    assert Spec().fingerprint != changed(Spec(), seed=2).fingerprint
+
+
+def test_the_documented_keys_and_defaults_are_the_codes():
+    text = (Path(__file__).parents[2] / "docs/experiments.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
+    plain = Spec().model_dump(mode="json")
+    flat = {}
+    for key, value in plain.items():
+        inner = value if isinstance(value, dict) else {"": value}
+        flat |= {f"{key}.{k}".rstrip("."): v for k, v in inner.items()}
+    flat["policy"] = ", ".join(policy["name"] for policy in plain["policy"])
+    flat["load.rho"] = plain["load"]["rho"][0]
+    assert dict(rows) == {
+        key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in flat.items()
+    }

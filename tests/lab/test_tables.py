@@ -1,0 +1,105 @@
+import json
+
+import pytest
+
+from lab.experiments.comparison import plan
+from lab.experiments.figures import draw_figures
+from lab.experiments.results import ResultFolder, write_json
+from lab.experiments.spec import Spec, changed
+from lab.experiments.tables import headline, honesty, read_cells, table4, table5, write_tables
+from loadgen.attempts import Attempt, AttemptLog, not_generated
+from tests.lab.attempt_tables import RUSH
+
+SPEC = changed(
+    Spec(), policy=[{"name": "sq"}, {"name": "8q-lifo-pri"}], load__rho=[1.4], repetitions=2
+)
+ON_TIME = {"late_share": 0.0, "late_tolerance_s": 0.05, "max_behind_s": 0.01}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A finished comparison whose every run is RUSH."""
+    capacity = {"median_rps": 5.0, "measured_at": "2026-11-21T05:00:00"}
+    made = ResultFolder.create(tmp_path, SPEC, {"capacity": capacity}, plan(SPEC))
+    log = AttemptLog()
+    for row in RUSH.to_pylist():
+        empty = row["outcome"] == "not_generated"
+        log.append(
+            not_generated(row["session"], row["step"], row["page"]) if empty else Attempt(**row)
+        )
+    for planned in plan(SPEC):
+        run = made.run(planned)
+        run.path.mkdir(parents=True)
+        log.write(run.attempts_file)
+        summary = {
+            "seed": planned.seed,
+            "reconciles": True,
+            "checks": [],
+            "load_generator": {"schedule": ON_TIME},
+        }
+        write_json(run.summary_file, summary)
+    return made
+
+
+def test_published_stands_before_measured_per_24_000_sessions(folder):
+    rows = {row[:3]: row[3:] for row in table4(read_cells(folder)).rows}
+    # RUSH has 3 sessions, so one attempt counts 8,000; both repetitions agree: ± 0.
+    assert rows["1.4", "8Q-LIFO-Pri", "Completed"] == (
+        "30,851 | 32,000 ± 0", "187 | 8,000 ± 0", "127 | 8,000 ± 0", "87 | 8,000 ± 0",
+        "50 | 8,000 ± 0",
+    )  # fmt: skip
+    # The paper prints SQ's generated requests as a total: so do we, in the same column.
+    assert rows["1.4", "SQ", "Generated"][:2] == ("42,029 | 88,000 ± 0", "– | 8,000 ± 0")
+
+
+def test_table_5_has_a_column_per_policy(folder):
+    table = table5(read_cells(folder))
+    assert table.header == ("", "ρ = 1.4 SQ", "ρ = 1.4 8Q-LIFO-Pri")
+    assert table.rows[0] == ("Completed", "29.9 | 100.0 ± 0.0", "57.5 | 100.0 ± 0.0")
+
+
+def test_the_headline_pools_confirms_over_repetitions(folder):
+    rows = headline(read_cells(folder)).rows
+    # One confirm of one planned per run, two runs; the bound is 2 / 1.4.
+    assert rows[0][:6] == ("1.4", "SQ", "66.7 ± 0.0", "2", "1", "1.40 ± 0.00")
+
+
+def test_only_complete_runs_count(folder):
+    folder.run(plan(SPEC)[0]).summary_file.unlink()
+    cells = read_cells(folder)
+    assert sorted(len(cell.runs) for cell in cells) == [1, 2]
+
+
+def test_what_is_not_true_is_said(folder):
+    cells = read_cells(folder)
+    # Two confirms of two planned at ρ = 1.4: more than overload allows, for RUSH is no overload.
+    assert [line.split(":")[0] for line in honesty(cells)[:2]] == ["TOO SHORT"] * 2
+    assert all("reconcile in all 4" in line or "kept" in line for line in honesty(cells)[2:])
+    first = folder.run(plan(SPEC)[0]).summary_file
+    summary = json.loads(first.read_text())
+    check = {"statement": "orders", "value": 3, "low": 1, "high": 2, "holds": False}
+    summary |= {"reconciles": False, "checks": [check]}
+    summary["load_generator"]["schedule"] = {**ON_TIME, "late_share": 0.2}
+    write_json(first, summary)
+    lines = honesty(read_cells(folder))
+    assert any(
+        "DO NOT RECONCILE" in line and "orders: 3, should be 1 to 2" in line for line in lines
+    )
+    assert any("FELL BEHIND" in line and "20.0 %" in line for line in lines)
+
+
+def test_tables_are_files_too(folder):
+    cells = read_cells(folder)
+    tables = write_tables(folder, cells)
+    text = (folder.path / "tables.md").read_text(encoding="utf-8")
+    assert "4 of 4 runs, 1000 sessions each" in text
+    assert all(table.title in text for table in tables)
+    kept = json.loads((folder.path / "tables.json").read_text())
+    assert [table["title"] for table in kept] == [table.title for table in tables]
+
+
+def test_figures_are_png_and_svg(folder):
+    for png in draw_figures(folder, read_cells(folder)):
+        assert png.read_bytes().startswith(b"\x89PNG")
+        assert png.with_name(png.name.removesuffix(".png") + ".svg").is_file()
+    assert (folder.figures / "ccdf-br1-rho1.4.svg").is_file()

@@ -1,0 +1,69 @@
+"""Starting the real Locust on the real locustfile, and reading what it says."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LOCUSTFILE = Path(__file__).parents[2] / "loadgen" / "locustfile.py"
+PATIENCE_S = 40
+
+
+@dataclass
+class Ended:
+    """A Locust that has ended: its exit status, its JSON lines, everything else it said."""
+
+    status: int
+    progress: list[dict[str, Any]]
+    summary: dict[str, Any]
+    errors: str
+
+
+def run(folder: Path, *options: str) -> Ended:
+    """Runs customers headless to the end, in `folder`."""
+    with started(folder, "--headless", "--only-summary", *options) as process:
+        return finish(process)
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Locust with `options`; killed at the end if it still runs."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LOCUST_", "DOORBUSTER_LOAD_"))
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), "--loglevel", "WARNING", *options],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # does nothing to one that has ended
+
+
+def finish(process: subprocess.Popen[str], before: Sequence[str] = ()) -> Ended:
+    """Waits for the end; `before` are lines of standard output that were read already."""
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    lines = [json.loads(line) for line in [*before, *output.splitlines()]]
+    progress = [line for line in lines if line["event"] == "progress"]
+    summaries = [line for line in lines if line["event"] == "summary"]
+    return Ended(process.returncode, progress, summaries[-1] if summaries else {}, errors)
+
+
+def free_port() -> int:
+    """A port of the loopback that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])

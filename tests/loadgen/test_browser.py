@@ -1,0 +1,144 @@
+"""A customer's browser against a real server: every way an attempt can end."""
+
+import math
+import socket
+import time
+
+import pytest
+
+from loadgen.attempts import AttemptOutcome
+from loadgen.browser import Browser, Fetched, HostError, ShopAddress
+from tests.loadgen.small_shop import SmallShop, small_shop
+
+
+def _fetch(shop: SmallShop, path: str = "/", patience_s: float = 5.0) -> Fetched:
+    browser = Browser(ShopAddress.from_url(shop.url))
+    try:
+        return browser.fetch("GET", path, None, 1, patience_s)
+    finally:
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("manner", "outcome", "status"),
+    [
+        ("page", AttemptOutcome.COMPLETED, 200),
+        ("drop", AttemptOutcome.DROPPED, 503),
+        ("reject", AttemptOutcome.REJECTED, 503),
+        ("error", AttemptOutcome.FAILED, 500),
+        ("cut", AttemptOutcome.FAILED, 200),
+        ("close", AttemptOutcome.FAILED, 0),
+        ("reset", AttemptOutcome.REFUSED, 0),
+        ("interim", AttemptOutcome.COMPLETED, 200),
+        ("interim then close", AttemptOutcome.FAILED, 103),
+        ("until close", AttemptOutcome.COMPLETED, 200),
+    ],
+)
+def test_what_the_server_does_is_an_outcome(
+    manner: str, outcome: AttemptOutcome, status: int
+) -> None:
+    with small_shop(lambda seen: manner) as shop:
+        fetched = _fetch(shop)
+    assert (fetched.outcome, fetched.status) == (outcome, status)
+    assert bool(fetched.reason) == (outcome in (AttemptOutcome.FAILED, AttemptOutcome.REFUSED))
+    if status >= 200:
+        assert fetched.request_id == "request-1"
+    assert bool(fetched.body) == (outcome is AttemptOutcome.COMPLETED)
+
+
+def test_nobody_listening_is_refused() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        fetched = Browser(ShopAddress.from_url(url)).fetch("GET", "/", None, 1, 5)
+    assert fetched.outcome is AttemptOutcome.REFUSED
+    assert "refused" in fetched.reason
+
+
+def test_patience_ends_in_a_real_close_at_once() -> None:
+    with small_shop(lambda seen: "hang") as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        fetched = browser.fetch("GET", "/", None, 1, 0.3)
+        deadline = time.monotonic() + 5
+        # The browser is still there: only the close of its connection can tell the server.
+        while (left := shop.seen[0].left) is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert fetched.outcome is AttemptOutcome.TIMED_OUT
+        assert left is not None
+        waited = left - shop.seen[0].came
+        assert 0.25 < waited < 2
+
+
+def test_patience_covers_a_response_that_never_ends() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        # The kernel accepts and buffers; nobody ever answers.
+        fetched = Browser(ShopAddress.from_url(url)).fetch("GET", "/", None, 1, 0.1)
+    assert fetched.outcome is AttemptOutcome.TIMED_OUT
+
+
+def test_pages_share_one_connection_and_retries_say_their_number() -> None:
+    with small_shop() as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        for attempt in (1, 2, 3):
+            assert browser.fetch("GET", "/", None, attempt, 5).status == 200
+        browser.close()
+        assert [seen.connection for seen in shop.seen] == [1, 1, 1]
+        assert [seen.headers["x-doorbuster-attempt"] for seen in shop.seen] == ["1", "2", "3"]
+        assert shop.seen[0].headers["host"] == f"127.0.0.1:{shop.port}"
+
+
+def test_an_idle_connection_that_the_server_closed_is_replaced_before_the_next_request() -> None:
+    with small_shop(lambda seen: "page then close") as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        outcomes = []
+        for _ in range(3):
+            outcomes.append(browser.fetch("GET", "/", None, 1, 5).outcome)
+            time.sleep(0.05)  # the server's FIN is on its way
+        browser.close()
+        assert outcomes == [AttemptOutcome.COMPLETED] * 3
+        assert [seen.connection for seen in shop.seen] == [1, 2, 3]
+
+
+def test_a_connection_lost_in_the_middle_is_a_failure_and_never_sent_twice() -> None:
+    manners = iter(["page", "reset", "page"])
+    with small_shop(lambda seen: next(manners)) as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        ends = [browser.fetch("GET", "/", None, 1, 5).outcome for _ in range(3)]
+        browser.close()
+        assert ends == [AttemptOutcome.COMPLETED, AttemptOutcome.FAILED, AttemptOutcome.COMPLETED]
+        assert len(shop.seen) == 3
+
+
+def test_cookies_are_kept_and_sent_back() -> None:
+    with small_shop() as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        browser.fetch("GET", "/", None, 1, 5)
+        browser.fetch("GET", "/", None, 1, math.inf)
+        browser.close()
+        assert "cookie" not in shop.seen[0].headers
+        assert shop.seen[1].headers["cookie"] == "csrftoken=secret-1"
+
+
+def test_a_form_is_posted_with_its_length_and_type() -> None:
+    with small_shop() as shop:
+        browser = Browser(ShopAddress.from_url(shop.url))
+        browser.fetch("GET", "/", None, 1, 5)
+        form = "csrfmiddlewaretoken=secret-1&book=17"
+        fetched = browser.fetch("POST", "/checkout/login/", form, 1, 5)
+        browser.close()
+        assert fetched.outcome is AttemptOutcome.COMPLETED
+        assert shop.seen[1].form == {"csrfmiddlewaretoken": "secret-1", "book": "17"}
+        assert shop.seen[1].headers["content-type"] == "application/x-www-form-urlencoded"
+        assert shop.seen[1].headers["origin"] == shop.url
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://127.0.0.1", "127.0.0.1:8080", "http://", "http://h:port", "http://127.0.0.1/shop"],
+)
+def test_an_address_customers_cannot_use_is_refused(url: str) -> None:
+    with pytest.raises(HostError) as refusal:
+        ShopAddress.from_url(url)
+    assert str(refusal.value).startswith(f"--host {url}: ")
+    assert "http://127.0.0.1:8080" in str(refusal.value)

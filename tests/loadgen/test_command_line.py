@@ -1,0 +1,108 @@
+"""`python -m loadgen` as a person and the experiments call it, and the real httperf on its file."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from loadgen.attempts import read_attempts
+from tests.loadgen.locust_process import free_port
+from tests.loadgen.small_shop import small_shop
+
+PATIENCE_S = 60
+
+
+def _loadgen(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "loadgen", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def _requests(session_file: str) -> list[list[str]]:
+    lines = [line for line in session_file.splitlines() if not line.startswith("#")]
+    return [block.split("\n") for block in "\n".join(lines).strip().split("\n\n")]
+
+
+def test_describe_prints_the_papers_numbers() -> None:
+    ended = _loadgen("describe")
+    assert ended.returncode == 0
+    assert re.search(r"requests per session\s+2\.397$", ended.stdout, re.MULTILINE)
+    assert re.search(r"mean execution time\s+250\.1 ms$", ended.stdout, re.MULTILINE)
+    assert re.search(
+        r"^Br-2\s+400\.00\s+0\.0219\s+0\.300\s+Br-4 0\.3, exit 0\.7$", ended.stdout, re.M
+    )
+
+
+def test_run_is_locust_headless(tmp_path: Path) -> None:
+    quick = ("--sessions", "30", "--session-rate", "5", "--time-scale", "20", "--progress", "json")
+    with small_shop() as shop:
+        ended = _loadgen("run", "--host", shop.url, *quick, folder=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert all(line.startswith('{"event": ') for line in ended.stdout.splitlines())
+    table = read_attempts(tmp_path / "attempts.parquet")
+    assert len(set(table.column("session").to_pylist())) == 30
+
+
+def test_run_refuses_in_one_line() -> None:
+    ended = _loadgen("run", "--rho", "much")
+    assert ended.returncode == 2
+    assert ended.stderr == "locust: error: --rho: 'much' is no number\n"
+
+
+def test_the_session_file_has_the_quota_and_real_addresses() -> None:
+    with small_shop() as shop:
+        ended = _loadgen("wsesslog", "--host", shop.url, "--seed", "2")
+        again = _loadgen("wsesslog", "--host", shop.url, "--seed", "2")
+    assert ended.returncode == 0, ended.stderr
+    assert again.stdout == ended.stdout
+    sessions = _requests(ended.stdout)
+    assert len(sessions) == 1000
+    kinds = Counter(path.split("/")[1] for session in sessions for path in session)
+    assert kinds == {"": 1000, "browse": 400, "search": 500, "books": 370, "checkout": 127}
+    asked = {path for session in sessions for path in session if path.startswith("/b")}
+    assert asked == {"/browse/poetry/", "/browse/travel/", "/books/17/", "/books/4309/"}
+
+
+@pytest.mark.parametrize("host", ["ftp://shop", "http://127.0.0.1:{port}"])
+def test_a_session_file_needs_a_shop(host: str) -> None:
+    ended = _loadgen("wsesslog", "--host", host.format(port=free_port()))
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("Error: ")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(which("httperf") is None, reason="httperf is not installed (apt-get install)")
+def test_the_real_httperf_plays_the_session_file(tmp_path: Path) -> None:
+    with small_shop() as shop:
+        file = tmp_path / "sessions.txt"
+        file.write_text(
+            _loadgen("wsesslog", "--host", shop.url, "--sessions", "50").stdout, encoding="utf-8"
+        )
+        sessions = _requests(file.read_text(encoding="utf-8"))
+        before = len(shop.seen)
+        ended = subprocess.run(
+            [
+                *("httperf", "--hog", "--server", "127.0.0.1", "--port", str(shop.port)),
+                *("--session-cookie", "--rate", "200", "--wsesslog", f"50,0,{file}"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=True,
+        )
+        asked = Counter(seen.path for seen in shop.seen[before:])
+    assert asked == Counter(path for session in sessions for path in session)
+    requests = sum(len(session) for session in sessions)
+    assert re.search(rf"Total: connections 50 requests {requests} replies {requests}", ended.stdout)
+    assert re.search(r"Session rate .*\(50/50\)", ended.stdout)

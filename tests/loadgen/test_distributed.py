@@ -1,0 +1,118 @@
+"""A master and its workers: the same customers as one process, and honest about a loss."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from loadgen.attempts import read_attempts, read_metadata
+from tests.loadgen import locust_process
+from tests.loadgen.small_shop import small_shop
+
+COLUMNS = ["session", "step", "page", "attempt", "patience_s", "outcome", "status"]
+
+
+@contextmanager
+def _cluster(
+    folder: Path, workers: int, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], list[subprocess.Popen[str]]]]:
+    port = str(locust_process.free_port())
+    with ExitStack() as running:
+        master = running.enter_context(
+            locust_process.started(
+                folder,
+                *("--master", "--headless", "--only-summary", "--progress", "json"),
+                *("--master-bind-host", "127.0.0.1", "--master-bind-port", port),
+                *("--expect-workers", str(workers), *options),
+            )
+        )
+        yield (
+            master,
+            [
+                running.enter_context(
+                    locust_process.started(folder, "--worker", "--master-port", port)
+                )
+                for _ in range(workers)
+            ],
+        )
+
+
+def test_two_workers_play_the_sessions_of_one_process(tmp_path: Path) -> None:
+    options = ("--time-scale", "20", "--session-rate", "5", "--sessions", "121", "--seed", "3")
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    alone.mkdir()
+    shared.mkdir()
+    with small_shop() as shop:
+        one = locust_process.run(alone, "--host", shop.url, "--progress", "json", *options)
+        with _cluster(shared, 2, "--host", shop.url, *options) as (master, workers):
+            many = locust_process.finish(master)
+            for worker in workers:
+                _, errors = worker.communicate(timeout=locust_process.PATIENCE_S)
+                assert worker.returncode == 0, errors
+    assert many.status == 0, many.errors
+    tables = [read_attempts(folder / "attempts.parquet") for folder in (alone, shared)]
+    assert tables[0].select(COLUMNS).equals(tables[1].select(COLUMNS))
+    # The same total load: every session arrives when it does alone.
+    arrivals = [
+        [row["intended_s"] for row in table.to_pylist() if row["step"] == 0] for table in tables
+    ]
+    assert arrivals[0] == arrivals[1]
+    parts = many.summary["workers"]
+    assert [(part["index"], part["of"], part["sessions_ended"]) for part in parts] == [
+        (0, 2, 61),
+        (1, 2, 60),
+    ]
+    for name in ("planned", "started", "ended", "confirms", "attempts", "outcomes"):
+        assert many.summary["counts"][name] == one.summary["counts"][name]
+    assert many.summary["complete"] is True
+
+
+def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
+    options = ("--time-scale", "10", "--session-rate", "2", "--sessions", "80")
+    with (
+        small_shop() as shop,
+        _cluster(tmp_path, 2, "--host", shop.url, *options) as (master, workers),
+    ):
+        assert master.stdout is not None
+        before = []
+        while not before or '"attempts": 0,' in before[-1]:
+            before.append(master.stdout.readline())
+        workers[0].kill()
+        ended = locust_process.finish(master, before)
+    assert ended.status == 1
+    assert "is gone; the rest of its sessions is lost" in ended.errors
+    assert ended.summary["complete"] is False
+    assert ended.summary["interrupted"] is False
+    lost, kept = sorted(ended.summary["workers"], key=lambda part: not part["lost"])
+    assert (lost["lost"], kept["lost"]) == (True, False)
+    assert kept["sessions_ended"] == kept["sessions_planned"] == 40
+    sessions = set(read_attempts(tmp_path / "attempts.parquet").column("session").to_pylist())
+    assert set(range(kept["index"], 80, 2)) <= sessions
+    assert read_metadata(tmp_path / "attempts.parquet")["workers"] == ended.summary["workers"]
+
+
+def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -> None:
+    options = ("--time-scale", "1", "--session-rate", "20", "--sessions", "9999")
+    with (
+        small_shop() as shop,
+        _cluster(tmp_path, 2, "--host", shop.url, *options) as (master, workers),
+    ):
+        assert master.stdout is not None
+        before = []
+        while not before or '"attempts": 0,' in before[-1]:
+            before.append(master.stdout.readline())
+        master.send_signal(signal.SIGINT)
+        ended = locust_process.finish(master, before)
+        for worker in workers:
+            _, errors = worker.communicate(timeout=locust_process.PATIENCE_S)
+            assert "Traceback" not in errors
+        seen = len(shop.seen)
+    assert ended.status == 0, ended.errors
+    assert "Traceback" not in ended.errors
+    assert ended.summary["interrupted"] is True
+    assert not any(part["lost"] for part in ended.summary["workers"])
+    rows = read_attempts(tmp_path / "attempts.parquet").num_rows
+    assert rows == ended.summary["counts"]["attempts"]
+    # What was under way when the run was cut is in no row: a page per customer at most.
+    assert rows <= seen <= rows + 5

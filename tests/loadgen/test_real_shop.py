@@ -1,0 +1,104 @@
+"""The customers in the real shop: Django, PostgreSQL, Redis."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from loadgen.attempts import read_attempts
+from loadgen.browser import Browser, ShopAddress
+from loadgen.options import run_options
+from loadgen.shop_pages import Shopper
+from runtime.settings import REPOSITORY, Settings
+from tests.conftest import serving
+from tests.loadgen import locust_process
+
+
+def _answer(method: str, port: int, path: str, body: object = None) -> dict[str, object]:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+        method=method,
+    )
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        return dict(json.loads(answer.read()))
+
+
+@pytest.fixture(scope="module")
+def real_shop(
+    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Settings]:
+    """The seeded shop, serving; pages take what their own queries cost."""
+    subprocess.run(
+        [sys.executable, "-m", "shop", "migrate-and-seed"],
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+
+    def refusal() -> str | None:
+        try:
+            _answer("GET", appliance_database.shop_controller_port, "/status")
+            with urllib.request.urlopen(f"http://127.0.0.1:{appliance_database.shop_port}/"):
+                return None
+        except OSError as error:
+            return str(error)
+
+    log = tmp_path_factory.mktemp("shop") / "shop.log"
+    with serving([sys.executable, "-m", "shop", "serve"], refusal, log):
+        settings = {"profile": "real", "time_scale": 10, "seed": 1}
+        _answer("PUT", appliance_database.shop_controller_port, "/settings", settings)
+        yield appliance_database
+
+
+def test_every_session_completes_and_every_confirm_is_an_order(
+    real_shop: Settings, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{real_shop.shop_port}"
+    # About 24 pages a real second, and nobody leaves: every session has to come through.
+    options = ("--sessions", "100", "--file-sessions", "100", "--session-rate", "0.4")
+    more = ("--time-scale", "25", "--timeout-s", "inf", "--seed", "2", "--progress", "json")
+    before = _orders(real_shop)
+    ended = locust_process.run(tmp_path, "--host", url, *options, *more)
+    rows = read_attempts(tmp_path / "attempts.parquet").to_pylist()
+    trouble = [row for row in rows if row["outcome"] != "completed"]
+    assert trouble == []
+    assert _orders(real_shop) - before == ended.summary["counts"]["confirms"] > 0
+
+
+@pytest.mark.parametrize("lost", ["Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4"])
+def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
+    real_shop: Settings, lost: str
+) -> None:
+    # The shop executes what an impatient customer abandoned; the retry comes on a new connection,
+    # with the cookies from before.
+    before = _orders(real_shop)
+    address = ShopAddress.from_url(f"http://127.0.0.1:{real_shop.shop_port}")
+    options = run_options({})
+    shopper = Shopper(1, 0, options.account, options.account_password)
+    walk = ("Br-1", "Br-2", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
+    with closing(Browser(address)) as browser:
+        for page, following in zip_longest(walk, walk[1:]):
+            request = shopper.request(page)
+            if page == lost:
+                with closing(Browser(address)) as orphan:
+                    orphan._cookies.update(browser._cookies)
+                    assert orphan.fetch(*request, 1, 30).status == 200
+                browser.close()
+            fetched = browser.fetch(*request, 1 + (page == lost), 30)
+            assert (page, fetched.status) == (page, 200)
+            shopper.read(page, fetched.body, following)
+    assert _orders(real_shop) - before == 1
+
+
+def _orders(shop: Settings) -> int:
+    found = _answer("GET", shop.shop_controller_port, "/orders")["orders"]
+    assert isinstance(found, int)
+    return found

@@ -1,0 +1,126 @@
+"""Locust's own web UI starts, watches and stops the customers."""
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadgen.attempts import read_attempts, read_metadata
+from tests.loadgen import locust_process
+from tests.loadgen.small_shop import SmallShop, small_shop
+
+PATIENCE_S = 20
+
+
+class WebUi:
+    def __init__(self, port: int, shop: SmallShop, folder: Path) -> None:
+        self.shop = shop
+        self.file = folder / "attempts.parquet"
+        self._url = f"http://127.0.0.1:{port}"
+
+    def get(self, path: str) -> bytes:
+        with urllib.request.urlopen(self._url + path, timeout=5) as answer:
+            return bytes(answer.read())
+
+    def start(self, **options: str) -> dict[str, Any]:
+        return self.post("/swarm", {"host": self.shop.url} | options)
+
+    def post(self, path: str, fields: dict[str, str]) -> dict[str, Any]:
+        form = urllib.parse.urlencode(fields).encode()
+        with urllib.request.urlopen(self._url + path, form, timeout=5) as answer:
+            return dict(json.loads(answer.read()))
+
+    def statistics(self) -> dict[str, Any]:
+        return dict(json.loads(self.get("/stats/requests")))
+
+    def wait_for(self, reached: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            statistics = self.statistics()
+            if reached(statistics):
+                return statistics
+            time.sleep(0.05)
+        raise AssertionError(f"never reached; last: {statistics}")
+
+
+@pytest.fixture
+def web_ui(tmp_path: Path) -> Iterator[WebUi]:
+    with _served(tmp_path) as ui:
+        yield ui
+
+
+@contextmanager
+def _served(tmp_path: Path, *role: str) -> Iterator[WebUi]:
+    port = locust_process.free_port()
+    options = ("--web-host", "127.0.0.1", "--web-port", str(port), *role)
+    with small_shop() as shop, locust_process.started(tmp_path, *options):
+        ui = WebUi(port, shop, tmp_path)
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                ui.get("/")
+                break
+            except urllib.error.URLError:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield ui
+
+
+def test_start_stop_and_start_again(web_ui: WebUi) -> None:
+    quick = {"time_scale": "20", "session_rate": "5"}
+    assert web_ui.start(sessions="60", **quick)["success"] is True
+    # It stops by itself, and the statistics are by page type.
+    done = web_ui.wait_for(lambda found: found["state"] == "stopped")
+    by_page = {row["name"]: row["num_requests"] for row in done["stats"]}
+    assert by_page["Br-1"] == 60
+    assert read_metadata(web_ui.file)["interrupted"] is False
+    assert read_attempts(web_ui.file).num_rows == by_page["Aggregated"]
+
+    # The button again, for a run that somebody stops: customers are Locust's users meanwhile.
+    web_ui.shop.manner = lambda seen: "hang"
+    assert web_ui.start(sessions="9999", timeout_s="inf", **quick)["success"] is True
+    web_ui.wait_for(lambda found: found["state"] == "running" and found["user_count"] > 20)
+    assert web_ui.post("/stop", {})["success"] is True
+    web_ui.wait_for(lambda found: found["state"] == "stopped")
+    metadata = read_metadata(web_ui.file)
+    assert metadata["interrupted"] is True
+    assert metadata["counts"]["started"] > 20
+    assert metadata["counts"]["ended"] == 0
+
+
+def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> None:
+    answer = web_ui.start(retry_probability="4")
+    assert answer["success"] is False
+    assert answer["message"] == "--retry-probability: 4.0 is no probability; give 0 to 1"
+    assert web_ui.statistics()["state"] == "ready"
+    assert not web_ui.shop.seen
+    # Where results go is not for a web page to say.
+    assert b"attempts_file" not in web_ui.get("/")
+
+
+def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
+    port = str(locust_process.free_port())
+    role = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
+    with _served(tmp_path, *role) as ui:
+        answer = ui.start()
+        assert answer["success"] is False
+        assert answer["message"] == "--master: no worker has joined yet; start one with --worker"
+        # With one it starts, and stops by itself, and can do so again.
+        with locust_process.started(tmp_path, "--worker", "--master-port", port):
+            for _ in range(2):
+                ui.wait_for(lambda found: len(found["workers"]) == 1)
+                while not ui.start(sessions="30", time_scale="20", session_rate="5")["success"]:
+                    time.sleep(0.05)
+                deadline = time.monotonic() + PATIENCE_S
+                while not ui.file.exists():
+                    assert time.monotonic() < deadline
+                    time.sleep(0.05)
+                assert read_metadata(ui.file)["counts"]["ended"] == 30
+                ui.file.unlink()

@@ -1,0 +1,64 @@
+"""An appliance of the test's own: free ports, state in a folder PostgreSQL can reach."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runtime import ports
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+from runtime.supervision import end, left_over
+
+
+class Appliance:
+    """`python -m runtime …` as the Makefile calls it."""
+
+    def __init__(self, variables: dict[str, str]) -> None:
+        self.variables = variables
+
+    @property
+    def settings(self) -> Settings:
+        return load(self.variables, REPOSITORY)
+
+    @property
+    def state(self) -> State:
+        return State(self.settings.state_dir)
+
+    def run(self, *command: str, timeout_s: float = 90, **variables: str) -> tuple[int, str]:
+        """The exit code and everything printed."""
+        done = subprocess.run(
+            [sys.executable, "-m", "runtime", *command],
+            cwd=REPOSITORY,
+            env={"PATH": "/usr/bin:/bin", **self.variables, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def appliance() -> Iterator[Appliance]:
+    """An appliance of this module's own, ended and removed afterwards however the tests ended."""
+    folder = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
+    folder.chmod(0o755)
+    names = list(load().ports())
+    made = Appliance(
+        {
+            "DOORBUSTER_STATE_DIR": str(folder / "state"),
+            "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+            **{name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)},
+        }
+    )
+    yield made
+    made.run("down")
+    end(left_over(made.state))
+    shutil.rmtree(folder)

@@ -1,0 +1,63 @@
+"""The command line: what must work works whatever stands in `.env`; refusals are one line."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.settings import REPOSITORY
+
+SLIP = "DOORBUSTER_GATEWAY_PROT=9000"
+WARNING = "unknown variable DOORBUSTER_GATEWAY_PROT; did you mean DOORBUSTER_GATEWAY_PORT?"
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with an `.env` of its own, with a slip in it."""
+    shutil.copytree(REPOSITORY / "runtime", tmp_path / "runtime")
+    (tmp_path / ".env").write_text(f"{SLIP}\nDOORBUSTER_STATE_DIR=here\n")
+    return tmp_path
+
+
+def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "runtime", *command],
+        cwd=clone,
+        env={"PATH": os.defpath},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("down", "was down already"), ("status", "Doorbuster is down")]
+)
+def test_a_slip_in_the_file_is_a_warning_to_what_must_work(
+    clone: Path, command: str, words: str
+) -> None:
+    done = run(clone, command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert words in done.stdout
+    assert done.stderr == f"warning: {clone / '.env'} line 1: {WARNING}\n"
+
+
+@pytest.mark.parametrize("command", ["up", "reset"])
+def test_a_slip_in_the_file_is_a_refusal_to_what_changes_things(clone: Path, command: str) -> None:
+    done = run(clone, command)
+    assert done.returncode == 1
+    assert WARNING in done.stdout
+    assert not (clone / "here").exists()
+
+
+def test_logs_before_the_first_start_say_so(clone: Path) -> None:
+    done = run(clone, "logs")
+    assert done.returncode == 1
+    warning, message = done.stderr.splitlines()
+    assert WARNING in warning
+    assert message == "Error: No logs yet; `make up` first"

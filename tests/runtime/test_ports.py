@@ -1,0 +1,71 @@
+"""A taken port is told by who holds it and how to choose another."""
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from runtime import ports, up
+from runtime.settings import load
+
+
+@pytest.fixture
+def taken() -> Iterator[int]:
+    """A port this very process listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_free_ports_are_free_and_differ() -> None:
+    found = ports.free(6)
+    assert len(set(found)) == 6
+    assert [ports.holder(port) for port in found] == [None] * 6
+
+
+def test_the_holder_of_a_port_is_named(taken: int) -> None:
+    assert f"process {os.getpid()} " in str(ports.holder(taken))
+
+
+def test_a_taken_port_names_the_line_for_the_env_file(taken: int) -> None:
+    variables = {
+        name: str(port) for name, port in zip(load().ports(), ports.free(6), strict=True)
+    } | {"DOORBUSTER_SHOP_PORT": str(taken)}
+    (line,) = up.taken_ports(load(variables))
+    assert line.startswith(f"port {taken} is taken by process {os.getpid()} ")
+    chosen = line.split("DOORBUSTER_SHOP_PORT=")[1].split()[0]
+    assert ports.holder(int(chosen)) is None
+
+
+def test_the_proposed_port_is_the_first_that_is_free_and_no_setting_uses(taken: int) -> None:
+    assert ports.first_free(taken, ()) != taken
+    free = ports.first_free(taken, ())
+    assert free is not None
+    assert ports.first_free(free, ()) == free
+    assert ports.first_free(free, {free}) not in (free, None)
+
+
+def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as two,
+    ):
+        # The third setting holds the first spare port: it is not proposed to the others.
+        given = ["20001", "20002", str(up.FIRST_SPARE_PORT), "20004"]
+        given += [str(listener.getsockname()[1]) for listener in (one, two)]
+        settings = load(dict(zip(load().ports(), given, strict=True)))
+        lines = [line for line in up.taken_ports(settings) if any(p in line for p in given[4:])]
+        proposed = [int(line.rpartition("=")[2].split()[0]) for line in lines]
+        assert len(set(proposed)) == 2
+        assert min(proposed) > up.FIRST_SPARE_PORT
+        again = [line for line in up.taken_ports(settings) if any(p in line for p in given[4:])]
+        assert again == lines
+
+
+def test_an_address_of_another_machine_names_the_variable() -> None:
+    given = {name: str(port) for name, port in zip(load().ports(), ports.free(6), strict=True)}
+    # TEST-NET-1 of RFC 5737: nobody has it.
+    (line,) = up.taken_ports(load(given | {"DOORBUSTER_HOST": "192.0.2.1"}))
+    assert line.startswith("DOORBUSTER_HOST: 192.0.2.1 is no address of this machine")

@@ -1,0 +1,176 @@
+"""PostgreSQL is found, unpacked, prepared and reached, with real servers."""
+
+import os
+import pwd
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from runtime import account, ports, postgres
+from runtime.account import Account
+from runtime.postgres import Cluster, Installation, PostgresError
+from runtime.settings import Settings
+from tests.conftest import serving
+
+IS_ROOT = os.geteuid() == 0
+as_root = pytest.mark.skipif(not IS_ROOT, reason="only root runs PostgreSQL as another user")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that other users may enter, which pytest's own is not."""
+    made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
+
+
+def other_account(name: str) -> Account | None:
+    if not IS_ROOT:
+        return None
+    entry = pwd.getpwnam(name)
+    return Account(name, entry.pw_uid, entry.pw_gid)
+
+
+def cluster(installation: Installation, folder: Path, run_as: Account | None) -> Cluster:
+    return Cluster(
+        installation=installation,
+        folder=folder / "postgres",
+        port=ports.free(1)[0],
+        user="somebody",
+        password="a %'\\ password",
+        database="lab",
+        account=run_as,
+        configuration=(("fsync", "off"), ("shared_buffers", "16MB")),
+    )
+
+
+def every_installation() -> list[Installation]:
+    return [*postgres.system_installations(), *postgres.embedded_installations()]
+
+
+def test_embedded_binaries_are_there_even_without_a_system_postgresql() -> None:
+    assert [one.origin for one in postgres.embedded_installations()][:1] == ["embedded"]
+    assert postgres.embedded_installations()[0].major >= postgres.OLDEST_MAJOR
+
+
+@pytest.mark.parametrize("installation", every_installation(), ids=lambda one: one.version)
+def test_each_installation_serves_a_cluster_of_its_own(
+    installation: Installation, folder: Path
+) -> None:
+    # nobody, not postgres: the account that every machine has.
+    run_as = other_account("nobody")
+    chosen = postgres.find(installation.bin_dir, folder / "postgres", run_as)
+    made = cluster(chosen, folder, run_as)
+    postgres.prepare(made)
+    with serving(
+        made.command(),
+        lambda: postgres.refusal(made),
+        folder / "log",
+        stop=signal.SIGINT,
+        user=run_as.name if run_as else None,
+    ):
+        postgres.make_database(made)
+        postgres.make_database(made)  # harmless
+        with psycopg.connect(
+            host="127.0.0.1",
+            port=made.port,
+            user=made.user,
+            password=made.password,
+            dbname=made.database,
+        ) as connection:
+            row = connection.execute(
+                "SELECT lower('É'), current_setting('server_encoding'), "
+                "current_setting('listen_addresses'), current_setting('unix_socket_directories')"
+            ).fetchone()
+            assert row is not None
+            assert row[1:] == ("UTF8", "127.0.0.1", "")
+
+
+def test_a_wrong_password_is_refused_and_explained(appliance_database: Settings) -> None:
+    settings = appliance_database
+    wrong = Cluster(
+        installation=every_installation()[0],
+        folder=settings.state_dir / "postgres",
+        port=settings.postgres_port,
+        user=settings.postgres_user,
+        password="wrong",
+        database=settings.postgres_db,
+        account=None,
+    )
+    why = postgres.refusal(wrong)
+    assert why is not None
+    assert "DOORBUSTER_POSTGRES_PASSWORD" in why
+    assert "make reset" in why
+
+
+def test_the_chosen_folder_must_hold_a_server(folder: Path) -> None:
+    with pytest.raises(PostgresError, match=r"DOORBUSTER_POSTGRES_BIN=.*no initdb"):
+        postgres.find(folder, folder / "postgres", None)
+
+
+def test_a_cluster_stays_with_the_version_that_made_it(folder: Path) -> None:
+    data = folder / "postgres" / "data"
+    data.mkdir(parents=True)
+    for one in every_installation():
+        (data / "PG_VERSION").write_text(f"{one.major}\n")
+        assert postgres.find(None, folder / "postgres", None).major == one.major
+    (data / "PG_VERSION").write_text("9\n")
+    with pytest.raises(PostgresError, match=r"made by PostgreSQL 9, found: .*make reset"):
+        postgres.find(None, folder / "postgres", None)
+
+
+@as_root
+def test_binaries_in_a_closed_folder_are_copied_for_the_other_user(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As in a virtual environment under /root: the other user cannot enter.
+    package = postgres.embedded_installations()[0].bin_dir.parents[1]
+    closed = folder / "closed" / package.name
+    shutil.copytree(package, closed, symlinks=True)
+    libraries = package.with_name(package.name + ".libs")
+    shutil.copytree(libraries, closed.with_name(libraries.name), symlinks=True)
+    closed.parent.chmod(0o700)
+    hidden = [
+        Installation(closed / one.bin_dir.parent.name / "bin", one.version, "embedded")
+        for one in postgres.embedded_installations()
+    ]
+    monkeypatch.setattr(postgres, "system_installations", list)
+    monkeypatch.setattr(postgres, "embedded_installations", lambda: hidden)
+
+    run_as = other_account("nobody")
+    found = postgres.find(None, folder / "state" / "postgres", run_as)
+
+    assert found.bin_dir.is_relative_to(folder / "state")
+    assert postgres.find(None, folder / "state" / "postgres", run_as) == found
+    made = cluster(found, folder / "state", run_as)
+    postgres.prepare(made)
+    assert postgres.cluster_major(made.folder) == found.major
+
+
+@as_root
+def test_a_state_folder_out_of_reach_says_the_mend(folder: Path) -> None:
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    run_as = account.for_database()
+    installation = postgres.find(None, folder / "postgres", run_as)
+    with pytest.raises(PostgresError, match="DOORBUSTER_STATE_DIR"):
+        postgres.prepare(cluster(installation, closed, run_as))
+
+
+def test_an_interrupted_initdb_leaves_no_cluster(folder: Path) -> None:
+    run_as = account.for_database()
+    installation = postgres.find(None, folder / "postgres", run_as)
+    made = cluster(installation, folder, run_as)
+    half = made.folder / "data.new"
+    half.mkdir(parents=True)
+    (half / "PG_VERSION").write_text(f"{installation.major}\n")
+    assert postgres.cluster_major(made.folder) is None
+    postgres.prepare(made)
+    assert postgres.cluster_major(made.folder) == installation.major
+    assert not half.exists()

@@ -1,0 +1,157 @@
+"""Settings: three sources, one order, and refusals that name the variable and what is allowed."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from runtime import credentials
+from runtime.settings import Settings, SettingsError, load, load_leniently
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
+    settings = load({}, repository)
+    assert list(settings.ports().values()) == [8080, 8081, 8082, 8083, 8084, 8085]
+    assert settings.host == "127.0.0.1"
+    assert settings.shop_workers == 30
+    assert settings.results_dir == repository / "results"
+    assert settings.shop_cpus == (max(os.sched_getaffinity(0)),)
+
+
+def test_the_table_of_the_architecture_has_every_variable() -> None:
+    document = Path(__file__).parents[2].joinpath("docs/architecture.md").read_text()
+    known = {name for name in Settings.__dataclass_fields__ if name != "extra"}
+    documented: set[str] = set()
+    for line in document.splitlines():
+        for name in re.findall(
+            r"`(DOORBUSTER_\w+|_\w+)`", line.split("|")[1] if "|" in line else ""
+        ):
+            # `DOORBUSTER_POSTGRES_HOST`, `_USER`: the rest of a family is written by its end.
+            full = name if name.startswith("DOORBUSTER") else f"DOORBUSTER_POSTGRES{name}"
+            documented.add(full.removeprefix("DOORBUSTER_").lower())
+    assert documented == known
+
+
+def test_the_environment_goes_before_the_file_and_the_file_before_the_default(
+    repository: Path,
+) -> None:
+    (repository / ".env").write_text(
+        "# a comment\n\nDOORBUSTER_GATEWAY_PORT=9000\nexport DOORBUSTER_SHOP_PORT='9001'  \n"
+        "DOORBUSTER_REDIS_PORT=9002 # why\n"
+    )
+    settings = load({"DOORBUSTER_GATEWAY_PORT": "9100"}, repository)
+    assert (settings.gateway_port, settings.shop_port, settings.redis_port) == (9100, 9001, 9002)
+
+
+def test_children_get_every_setting_spelt_out(repository: Path) -> None:
+    (repository / ".env").write_text("SOMETHING_OF_A_PART=1\n")
+    settings = load({"DOORBUSTER_SHOP_CPUS": "0", "DOORBUSTER_OTHER_CPUS": "0"}, repository)
+    child = settings.environment()
+    assert child["DOORBUSTER_SHOP_CPUS"] == "0"
+    assert child["DOORBUSTER_GATEWAY_ADMIN_PORT"] == "8081"
+    assert child["SOMETHING_OF_A_PART"] == "1"
+    assert child["PATH"] == os.environ["PATH"]
+    again = load(child, repository)
+    assert (again.shop_cpus, again.ports()) == (settings.shop_cpus, settings.ports())
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "words"),
+    [
+        ("DOORBUSTER_GATEWAY_PORT", "http", "a whole number from 1 to 65535"),
+        ("DOORBUSTER_REDIS_PORT", "70000", "a whole number from 1 to 65535"),
+        ("DOORBUSTER_REDIS_PORT", "-1", "a whole number from 1 to 65535"),
+        ("DOORBUSTER_SHOP_WORKERS", "0", "a whole number from 1 to 100"),
+        ("DOORBUSTER_SHOP_WORKERS", "²", "a whole number from 1 to 100"),
+        ("DOORBUSTER_SHOP_CPUS", "one", "forms such as 1 or 2-3"),
+        ("DOORBUSTER_SHOP_CPUS", "0-99999999999", "forms such as 1 or 2-3"),
+        ("DOORBUSTER_SHOP_CPUS", "3-2", "forms such as 1 or 2-3"),
+        ("DOORBUSTER_OTHER_CPUS", "4711", "this machine has no CPU 4711"),
+    ],
+)
+def test_a_refusal_names_the_variable_and_what_is_allowed(
+    repository: Path, variable: str, text: str, words: str
+) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({variable: text}, repository)
+    assert str(refused.value).startswith(f"{variable}={text}: ")
+    assert words in str(refused.value)
+
+
+def test_all_errors_come_at_once(repository: Path) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({"DOORBUSTER_SHOP_PORT": "x", "DOORBUSTER_REDIS_PORT": "y"}, repository)
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_two_parts_cannot_share_a_port(repository: Path) -> None:
+    with pytest.raises(SettingsError, match="DOORBUSTER_SHOP_PORT and DOORBUSTER_REDIS_PORT"):
+        load({"DOORBUSTER_SHOP_PORT": "9000", "DOORBUSTER_REDIS_PORT": "9000"}, repository)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("DOORBUSTER_GATEWAY_PROT=9000", "did you mean DOORBUSTER_GATEWAY_PORT?"),
+        ("GATEWAY_PORT=9090", "did you mean DOORBUSTER_GATEWAY_PORT?"),
+        ("GATEWAY_PROT=9090", "did you mean DOORBUSTER_GATEWAY_PORT?"),
+        ("what is this", "not of the form NAME=value"),
+    ],
+)
+def test_a_mistake_in_the_file_names_its_line(repository: Path, line: str, words: str) -> None:
+    (repository / ".env").write_text(f"# first\n{line}\n")
+    with pytest.raises(SettingsError, match="line 2") as refused:
+        load({}, repository)
+    assert words in str(refused.value)
+
+
+def test_read_leniently_a_fault_costs_its_own_line_alone(repository: Path) -> None:
+    (repository / ".env").write_text(
+        "DOORBUSTER_GATEWAY_PROT=9000\nDOORBUSTER_SHOP_PORT=x\nDOORBUSTER_STATE_DIR=elsewhere\n"
+    )
+    settings, faults = load_leniently({}, repository)
+    assert settings.state_dir == repository / "elsewhere"
+    assert (settings.gateway_port, settings.shop_port) == (8080, 8082)
+    assert ["GATEWAY_PROT" in faults[0], "SHOP_PORT=x" in faults[1]] == [True, True]
+    assert len(faults) == 2
+
+
+def test_a_state_folder_that_is_no_path_is_read_leniently_as_the_default(repository: Path) -> None:
+    given = {"DOORBUSTER_STATE_DIR": "~nobody-of-this-name/state"}
+    settings, (fault,) = load_leniently(given, repository)
+    assert settings.state_dir == load({}, repository).state_dir
+    assert fault.startswith("DOORBUSTER_STATE_DIR=~nobody-of-this-name/state: not a path")
+
+
+def test_secrets_are_made_once_and_are_the_owners_alone(tmp_path: Path) -> None:
+    made = credentials.make(tmp_path)
+    assert made == credentials.make(tmp_path) == credentials.read(tmp_path)
+    assert (tmp_path / credentials.FILE_NAME).stat().st_mode & 0o777 == 0o600
+    settings = load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
+    assert settings.postgres_password == made.postgres_password
+    assert settings.secret_key == made.secret_key
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"password": 1}'])
+def test_damaged_secrets_say_the_mend(tmp_path: Path, content: str) -> None:
+    (tmp_path / credentials.FILE_NAME).write_text(content)
+    with pytest.raises(SettingsError, match=r"secrets.json is damaged .*make reset"):
+        load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
+
+
+def test_a_given_password_goes_before_the_generated_one(tmp_path: Path) -> None:
+    credentials.make(tmp_path)
+    given = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_POSTGRES_PASSWORD": "mine"}
+    assert load(given, tmp_path).postgres_password == "mine"
+
+
+def test_variables_of_one_part_pass_through_the_file(repository: Path) -> None:
+    lines = ["DOORBUSTER_GATEWAY_ADMIN_HOST=127.0.0.2", "DOORBUSTER_GATEWAY_POLICY=sq"]
+    (repository / ".env").write_text("\n".join(lines))
+    assert dict(load({}, repository).extra) == dict(line.split("=") for line in lines)

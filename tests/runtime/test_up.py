@@ -1,0 +1,179 @@
+"""The life of an appliance: up, up again, a killed supervisor, down; all of it real.
+
+One appliance goes through the tests of this module in their order: each needs the state the one
+before has left, and a start costs seconds.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from runtime import cpus, services, up
+from runtime.settings import REPOSITORY
+from runtime.supervision import Supervisor, left_over
+from tests.runtime.conftest import Appliance
+
+
+def pids(appliance: Appliance) -> dict[str, int]:
+    return {name: state.pid for name, state in Supervisor(appliance.state).states().items()}
+
+
+def test_up_makes_a_page_come_through_the_gateway(appliance: Appliance) -> None:
+    code, printed = appliance.run("up")
+    assert code == 0, printed
+    settings = appliance.settings
+    assert f"http://127.0.0.1:{settings.gateway_port}/" in printed
+    for name, text in up.SIGN_IN.items():
+        assert re.search(rf"{name} +{text} ", printed), printed
+    assert services.get_refusal("127.0.0.1", settings.gateway_port, "/") is None
+    assert "✗" not in printed
+
+
+def test_each_service_has_its_cpus(appliance: Appliance) -> None:
+    settings = appliance.settings
+    for name, pid in pids(appliance).items():
+        on = settings.shop_cpus if name == "shop" else settings.other_cpus
+        family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        assert {tuple(sorted(os.sched_getaffinity(one.pid))) for one in family} == {on}, name
+
+
+def test_everything_listens_on_loopback_only(appliance: Appliance) -> None:
+    ports = set(appliance.settings.ports().values())
+    listening = [
+        connection.laddr
+        for process in left_over(appliance.state)
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert {address.port for address in listening} == ports
+    assert {address.ip for address in listening} == {"127.0.0.1"}
+
+
+def test_a_second_up_restarts_nothing(appliance: Appliance) -> None:
+    before = pids(appliance)
+    code, printed = appliance.run("up")
+    assert code == 0, printed
+    assert pids(appliance) == before
+    assert printed.count("runs already") == len(before)
+
+
+def test_status_and_doctor_say_that_it_is_healthy(appliance: Appliance) -> None:
+    code, printed = appliance.run("status", COLUMNS="200")
+    assert code == 0
+    assert printed.count("healthy") == len(pids(appliance))
+    on = cpus.written(appliance.settings.shop_cpus)
+    assert (
+        f"healthy on port {appliance.settings.shop_port}, CPUs {on}" in appliance.run("doctor")[1]
+    )
+
+
+def test_logs_of_an_unknown_service_name_the_known_ones(appliance: Appliance) -> None:
+    code, printed = appliance.run("logs", "shoop")
+    assert code == 1
+    assert "no log of shoop; logs: gateway, postgres, redis, seed, shop, supervisor" in printed
+
+
+def test_a_command_beside_the_appliance_has_its_settings_and_not_its_cpu(
+    appliance: Appliance,
+) -> None:
+    say = "import os; print(os.environ['DOORBUSTER_POSTGRES_PASSWORD'], os.sched_getaffinity(0))"
+    code, printed = appliance.run("run", sys.executable, "-c", say)
+    settings = appliance.settings
+    assert code == 0, printed
+    assert printed.strip() == f"{settings.postgres_password} {set(settings.other_cpus)}"
+
+
+def test_changed_code_restarts_its_service_alone(appliance: Appliance) -> None:
+    before = pids(appliance)
+    appliance.state.stamp("gateway").write_text("an older version")
+    code, printed = appliance.run("up")
+    assert code == 0, printed
+    changed = {name for name, pid in pids(appliance).items() if pid != before[name]}
+    assert changed == {"gateway"}
+
+
+def test_a_service_that_dies_is_started_again(appliance: Appliance) -> None:
+    before = pids(appliance)
+    os.kill(before["redis"], signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while pids(appliance)["redis"] in (0, before["redis"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def lives(process: psutil.Process) -> bool:
+    """Not ended; a zombie has, and waits for init to take note, which is not ours to hurry."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appliance) -> None:
+    running = left_over(appliance.state)
+    supervisor = Supervisor(appliance.state).recorded_pid()
+    assert supervisor is not None
+    os.kill(supervisor, signal.SIGKILL)
+    code, printed = appliance.run("down")
+    assert code == 0, printed
+    assert left_over(appliance.state) == []
+    assert [one for one in running if lives(one)] == []
+    assert "was down already" in appliance.run("down")[1]
+    code, printed = appliance.run("run", "true")
+    assert code == 1
+    assert "make up" in printed
+
+
+def test_a_taken_port_stops_the_start_and_leaves_nothing(appliance: Appliance) -> None:
+    with socket.create_server(("127.0.0.1", appliance.settings.shop_port)):
+        code, printed = appliance.run("up")
+    assert code == 1
+    assert f"port {appliance.settings.shop_port} is taken by process {os.getpid()}" in printed
+    assert "DOORBUSTER_SHOP_PORT=" in printed
+    assert left_over(appliance.state) == []
+
+
+def test_a_service_that_cannot_start_shows_its_last_words(appliance: Appliance) -> None:
+    code, printed = appliance.run("up", DOORBUSTER_GATEWAY_POLICY="first-come-last-served")
+    assert code == 1
+    assert "✗ Gateway" in printed
+    assert "first-come-last-served" in printed
+    assert "logs/gateway.log" in printed
+    assert left_over(appliance.state) == []
+
+
+def test_an_interrupt_stops_what_was_started(appliance: Appliance) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "runtime", "up"],
+        cwd=REPOSITORY,
+        env={"PATH": os.defpath, **appliance.variables},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "PostgreSQL" in line and "✓" in line and "Programs" not in line:
+                break
+        process.send_signal(signal.SIGINT)
+        printed = process.stdout.read()
+        assert process.wait(60) == 130
+    assert "Interrupted" in printed
+    assert left_over(appliance.state) == []
+
+
+def test_a_cold_start_keeps_the_database_and_is_seeded_once(appliance: Appliance) -> None:
+    code, printed = appliance.run("up")
+    assert code == 0, printed
+    assert "Tables and books" not in printed
+    code, printed = appliance.run("down")
+    assert code == 0, printed
+    assert left_over(appliance.state) == []
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", appliance.settings.postgres_port), timeout=1)

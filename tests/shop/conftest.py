@@ -1,0 +1,136 @@
+"""A seeded shop in the test session's own PostgreSQL, made once; and the shop as a real process.
+
+The shop is imported inside the fixtures: this file is read before Django is set up.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from pytest_django.plugin import DjangoDbBlocker
+
+from runtime import ports
+from tests.conftest import serving
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """The tables are there; fill the shelves and collect the static files."""
+    from shop import preparing, seeding
+
+    with django_db_blocker.unblock():
+        seeding.seed(lambda _: None)
+        preparing.collect_static_files(lambda _: None)
+
+
+@pytest.fixture
+def no_page_work() -> Iterator[None]:
+    """Pages cost what they cost."""
+    from shop import page_work
+
+    before = page_work.work.settings
+    page_work.work.configure(page_work.PageWorkSettings(profile="real"))
+    yield
+    page_work.work.configure(before)
+
+
+@pytest.fixture
+def visitor(db: None, no_page_work: None) -> Client:
+    """A browser without cookies; what it does is rolled back."""
+    return Client()
+
+
+@pytest.fixture
+def customer(visitor: Client) -> Client:
+    """A browser signed in as customer-0001."""
+    from shop.accounts import SEEDED_PASSWORD
+
+    assert visitor.login(username="customer-0001", password=SEEDED_PASSWORD)
+    return visitor
+
+
+@pytest.fixture
+def committed(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, no_page_work: None
+) -> Iterator[None]:
+    """The seeded shop with real commits, for threads and processes; reset afterwards."""
+    from django.db import connection
+
+    from shop import seeding
+    from shop.models import Book
+
+    with django_db_blocker.unblock():
+        stock = dict(Book.objects.values_list("pk", "stock"))
+        yield
+        seeding.reset()
+        for book in Book.objects.all():
+            if book.stock != stock[book.pk]:
+                Book.objects.filter(pk=book.pk).update(stock=stock[book.pk])
+        connection.close()
+
+
+class RunningShop:
+    """The shop served by Gunicorn in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int, controller_port: int) -> None:
+        from shop.calibration import Controller
+
+        self.process = process
+        self.controller_port = controller_port
+        self.url = f"http://127.0.0.1:{port}"
+        self.controller_url = f"http://127.0.0.1:{controller_port}"
+        self.controller: Controller = Controller(self.controller_url)
+
+
+@pytest.fixture(scope="session")
+def shop_environment(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, str]:
+    """The environment of a shop process on the seeded test database."""
+    from django.db import connection
+
+    with django_db_blocker.unblock():
+        database = str(connection.settings_dict["NAME"])
+    return {**os.environ, "DOORBUSTER_POSTGRES_DB": database}
+
+
+@pytest.fixture(scope="session")
+def running_shop(
+    shop_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningShop]:
+    """One Gunicorn for all tests that need a real one."""
+    log: Path = tmp_path_factory.mktemp("shop") / "shop.log"
+    port, controller_port = ports.free(2)
+    names = ("DOORBUSTER_SHOP_PORT", "DOORBUSTER_SHOP_CONTROLLER_PORT")
+    environment = shop_environment | dict(
+        zip(names, map(str, (port, controller_port)), strict=True)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with serving(
+            [sys.executable, "-m", "shop", "serve"],
+            _refusal(f"http://127.0.0.1:{port}"),
+            log,
+            stop=signal.SIGTERM,
+        ) as process:
+            shop = RunningShop(process, port, controller_port)
+            with shop.controller:
+                yield shop
+
+
+def _refusal(url: str) -> Callable[[], str | None]:
+    from shop.walker import Walker
+
+    def refusal() -> str | None:
+        try:
+            with Walker(url) as walker:
+                status, _, _ = walker.request("/health/")
+        except OSError as error:
+            return str(error)
+        return None if status == 200 else f"answered {status}"
+
+    return refusal

@@ -1,0 +1,83 @@
+"""The seeded catalogue: always the same, and as one would believe."""
+
+import hashlib
+import string
+
+import pytest
+
+from shop.catalogue.books import BOOKS, OUT_OF_STOCK_EVERY, STOCK_RANGE, books, isbn13
+from shop.catalogue.shelves import SHELVES
+
+
+@pytest.fixture(scope="module")
+def catalogue():
+    return list(books())
+
+
+def test_the_same_seed_gives_the_same_books(catalogue):
+    assert list(books()) == catalogue
+    assert list(books(seed=1, count=5)) != catalogue[:5]
+
+
+def test_books_do_not_depend_on_the_process():
+    """Not on hash randomisation either: the words of the first hundred are as they always were."""
+    import subprocess
+    import sys
+
+    code = (
+        "import hashlib; from shop.catalogue.books import books;"
+        "print(hashlib.sha256(repr(list(books(count=100))).encode()).hexdigest())"
+    )
+    digest = hashlib.sha256(repr(list(books(count=100))).encode()).hexdigest()
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == digest
+
+
+def test_as_many_as_in_the_sentry_paper(catalogue):
+    assert len(catalogue) == BOOKS == 4309
+    assert [book.id for book in catalogue] == list(range(1, BOOKS + 1))
+
+
+@pytest.mark.parametrize("attribute", ["title", "isbn", "sales_rank"])
+def test_nothing_is_there_twice(catalogue, attribute):
+    assert len({getattr(book, attribute) for book in catalogue}) == BOOKS
+
+
+def test_isbn_check_digit():
+    for number in (0, 1, 123_456_789, 999_999_999):
+        digits = [int(digit) for digit in isbn13(number)]
+        assert len(digits) == 13
+        assert (sum(digits[::2]) + 3 * sum(digits[1::2])) % 10 == 0
+
+
+def test_isbn_of_a_known_number():
+    """979-10-90636-07-1, printed in the ISBN users' manual."""
+    assert isbn13(109_063_607) == "9791090636071"
+
+
+def test_every_shelf_is_well_stocked(catalogue):
+    on = {shelf.slug: [b for b in catalogue if b.shelf == shelf.slug] for shelf in SHELVES}
+    assert min(len(shelf) for shelf in on.values()) > 80
+
+
+def test_only_every_97th_is_out_of_stock(catalogue):
+    gone = [book.id for book in catalogue if book.stock == 0]
+    assert gone == list(range(OUT_OF_STOCK_EVERY, BOOKS + 1, OUT_OF_STOCK_EVERY))
+    assert min(book.stock for book in catalogue if book.stock) >= STOCK_RANGE[0]
+
+
+def test_texts_are_finished(catalogue):
+    for book in catalogue:
+        text = f"{book.title} {book.subtitle} {book.description}"
+        assert not set("{}") & set(text), text
+        assert book.title[0] in string.ascii_uppercase + string.digits, book.title
+        assert 60 < len(book.description) < 900
+        assert len(book.title) <= 160
+
+
+def test_prices_and_years(catalogue):
+    for book in catalogue:
+        assert 300 <= book.price_cents <= 4_000
+        assert 1960 <= book.published <= 2026
+        assert 2.4 <= book.rating <= 5.0
+        assert book.pages >= 32

@@ -1,0 +1,96 @@
+"""An order is placed once, wholly or not at all, and never sells what is not there."""
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from shop.checkout import NothingToOrder, OutOfStock, place_order
+from shop.models import Book, Customer, Order, OrderLine
+from shop.walker import ADDRESS
+
+THREADS = 12
+
+
+def buyer(number=1):
+    return Customer.objects.get(username=f"customer-{number:04d}")
+
+
+def at_once(count, do):
+    """Run `do(i)` in `count` threads that start together; results or exceptions, in order."""
+    barrier = threading.Barrier(count)
+
+    def run(i):
+        barrier.wait(10)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET lock_timeout = '20s'")
+            return do(i)
+        except Exception as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))
+
+
+@pytest.mark.usefixtures("committed")
+class TestConcurrently:
+    def test_many_submissions_of_one_key_are_one_order(self):
+        customer, key, stock = buyer(), uuid.uuid4(), Book.objects.get(pk=3).stock
+        orders = at_once(THREADS, lambda _: place_order(customer, key, {3: 2}, ADDRESS))
+        assert len({order.pk for order in orders}) == 1
+        assert Order.objects.filter(customer=customer, idempotency_key=key).count() == 1
+        assert Book.objects.get(pk=3).stock == stock - 2
+
+    def test_the_last_copies_are_sold_once(self):
+        Book.objects.filter(pk=4).update(stock=5)
+        customer = buyer()
+        results = at_once(THREADS, lambda _: place_order(customer, uuid.uuid4(), {4: 1}, ADDRESS))
+        assert sum(isinstance(result, Order) for result in results) == 5
+        assert sum(isinstance(result, OutOfStock) for result in results) == THREADS - 5
+        assert Book.objects.get(pk=4).stock == 0
+        assert OrderLine.objects.filter(book_id=4).count() == 5
+
+    def test_orders_of_the_same_books_do_not_deadlock(self):
+        customers = [buyer(number) for number in range(1, THREADS + 1)]
+        carts = [{5: 1, 6: 1, 7: 1}, {7: 1, 6: 1, 5: 1}]
+        results = at_once(
+            THREADS, lambda i: place_order(customers[i], uuid.uuid4(), carts[i % 2], ADDRESS)
+        )
+        assert all(isinstance(result, Order) for result in results), results
+
+    def test_the_same_key_of_two_customers_is_two_orders(self):
+        key = uuid.uuid4()
+        first = place_order(buyer(1), key, {8: 1}, ADDRESS)
+        second = place_order(buyer(2), key, {8: 1}, ADDRESS)
+        assert first.pk != second.pk
+
+    def test_short_of_one_book_nothing_is_ordered(self):
+        stock = Book.objects.get(pk=9).stock
+        with pytest.raises(OutOfStock) as short:
+            place_order(buyer(), uuid.uuid4(), {9: 1, 97: 1}, ADDRESS)
+        assert short.value.titles == (Book.objects.get(pk=97).title,)
+        assert Book.objects.get(pk=9).stock == stock
+        assert not Order.objects.exists()
+
+    def test_a_key_that_failed_can_be_used_again(self):
+        key = uuid.uuid4()
+        with pytest.raises(OutOfStock):
+            place_order(buyer(), key, {97: 1}, ADDRESS)
+        assert place_order(buyer(), key, {9: 1}, ADDRESS).pk
+
+    def test_books_that_are_not_on_sale(self):
+        with pytest.raises(NothingToOrder):
+            place_order(buyer(), uuid.uuid4(), {999_999: 1}, ADDRESS)
+        assert not Order.objects.exists()
+
+    def test_a_second_submission_does_not_ask_for_stock(self):
+        key = uuid.uuid4()
+        Book.objects.filter(pk=10).update(stock=1)
+        placed = place_order(buyer(), key, {10: 1}, ADDRESS)
+        assert place_order(buyer(), key, {10: 1}, ADDRESS) == placed
+        assert placed.total_cents == Book.objects.get(pk=10).price_cents

@@ -1,0 +1,182 @@
+"""The controller over real sockets, in the test's own process."""
+
+import http.client
+import json
+import socket
+import uuid
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from shop import activity, controller, page_work
+from shop.checkout import place_order
+from shop.models import Book, Customer, Order
+from shop.walker import ADDRESS
+
+
+@pytest.fixture(scope="module")
+def port():
+    return controller.start(0)
+
+
+@pytest.fixture
+def call(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+
+    def call(method, path, body=None, **headers):
+        payload = body if isinstance(body, str) or body is None else json.dumps(body)
+        connection.request(method, path, payload, headers)
+        response = connection.getresponse()
+        text = response.read().decode()
+        return response.status, json.loads(text) if text.startswith("{") else text
+
+    yield call
+    connection.close()
+
+
+@pytest.fixture(autouse=True)
+def settings_as_before():
+    before = page_work.work.settings
+    yield
+    page_work.work.configure(before)
+
+
+def test_status_has_what_the_architecture_says(call):
+    status, answer = call("GET", "/status")
+    assert status == 200
+    assert {
+        "time_s", "cpu_s", "cpus", "workers", "busy_workers", "orders", "pages", "settings",
+    } <= set(answer)  # fmt: skip
+    assert list(answer["pages"]) == [
+        "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
+    ]  # fmt: skip
+    assert {"served", "cpu_s", "execution_s"} <= set(answer["pages"]["Br-1"])
+    assert set(answer["settings"]) == {"profile", "time_scale", "seed"}
+
+
+def test_cpu_and_time_never_go_back(call):
+    first, second = (call("GET", "/status")[1] for _ in range(2))
+    assert second["time_s"] > first["time_s"]
+    assert second["cpu_s"] >= first["cpu_s"]
+
+
+def test_settings_are_taken_and_reported(call):
+    assert call("PUT", "/settings", {"profile": "real", "time_scale": 20, "seed": 3}) == (
+        200,
+        {"profile": "real", "time_scale": 20.0, "seed": 3},
+    )
+    assert call("PUT", "/settings", {"seed": 4})[1]["time_scale"] == 20
+    assert call("GET", "/status")[1]["settings"]["seed"] == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"profile": "fast"}, "profile"),
+        ({"time_scale": -1}, "time_scale"),
+        ({"seed": "1"}, "seed"),
+        ({"workers": 3}, "workers"),
+        ("[]", "body"),
+        ("{", "body"),
+        ("", "body"),
+    ],
+)
+def test_bad_settings_name_the_field_and_change_nothing(call, body, field):
+    before = page_work.work.settings
+    status, answer = call("PUT", "/settings", body)
+    assert status == 400
+    assert answer["field"] == field
+    assert answer["allowed"]
+    assert page_work.work.settings == before
+
+
+@pytest.mark.usefixtures("committed")
+def test_reset_removes_orders_and_puts_stock_back(call):
+    stock = Book.objects.get(pk=11).stock
+    customer = Customer.objects.get(username="customer-0001")
+    committed_before = activity.orders()
+    for _ in range(3):
+        place_order(customer, uuid.uuid4(), {11: 2}, ADDRESS)
+    assert call("GET", "/status")[1]["orders"] == committed_before + 3
+    price = Book.objects.get(pk=11).price_cents
+    assert call("GET", "/orders")[1] == {
+        "orders": 3,
+        "books_sold": 6,
+        "revenue": pytest.approx(6 * price / 100),
+    }
+    assert call("POST", "/reset") == (200, {"orders_removed": 3})
+    assert Book.objects.get(pk=11).stock == stock
+    assert not Order.objects.exists()
+    assert call("POST", "/reset") == (200, {"orders_removed": 0})
+
+
+@pytest.mark.usefixtures("committed")
+def test_reset_leaves_peoples_orders(call):
+    person = Customer.objects.create_user("grace", "grace@example.org", "quiet-lamp-7", "Grace")
+    stock = Book.objects.get(pk=12).stock
+    order = place_order(person, uuid.uuid4(), {12: 1}, ADDRESS)
+    assert call("POST", "/reset")[1] == {"orders_removed": 0}
+    assert Book.objects.get(pk=12).stock == stock - 1
+    order.delete()
+    person.delete()
+
+
+def test_metrics_are_prometheus(call):
+    status, text = call("GET", "/metrics")
+    assert status == 200
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    assert all(name.startswith("doorbuster_shop_") for name in families)
+    assert families["doorbuster_shop_cpu_seconds"].samples[0].value > 0
+    pages = families["doorbuster_shop_page_execution_seconds"].samples
+    assert {sample.labels["page"] for sample in pages} >= {"Br-1", "Tr-4"}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/nothing", 404), ("POST", "/status", 405), ("GET", "/reset", 405)],
+)
+def test_what_is_no_call_is_said_so(call, method, path, status):
+    answered, answer = call(method, path)
+    assert answered == status
+    assert answer["error"]
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8083", "127.0.0.1.evil.example", ""]
+)
+def test_only_loopback_names(call, host):
+    assert call("GET", "/status", Host=host)[0] == 403
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:8083", "127.0.0.1:1", "[::1]:8083"])
+def test_loopback_names(call, host):
+    assert call("GET", "/status", Host=host)[0] == 200
+
+
+def test_no_web_page_may_call(call):
+    assert call("POST", "/reset", Origin="http://127.0.0.1:8083")[0] == 403
+
+
+def test_nonsense_is_refused_and_the_connection_closed(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(b"not http at all\r\n\r\n")
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_request_in_pieces(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        for piece in (
+            b"GET /sta",
+            b"tus HTTP/1.1\r\nHo",
+            b"st: localhost\r\nConnection: close\r\n\r\n",
+        ):
+            client.sendall(piece)
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_taken_port_says_the_mend(port):
+    with pytest.raises(controller.PortTaken) as taken:
+        controller.start(port)
+    assert "DOORBUSTER_SHOP_CONTROLLER_PORT" in str(taken.value)

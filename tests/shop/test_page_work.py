@@ -1,0 +1,211 @@
+"""Page work: draws, carrying over, spending; and that the CPU is really burnt."""
+
+import threading
+import time
+from statistics import fmean
+
+import pytest
+
+from shop import page_work
+from shop.activity import PageCount
+from shop.page_types import PAGE_TYPES
+from shop.page_work import (
+    BUSY_RATIO,
+    UNLEARNT_WAIT_S,
+    Budget,
+    IdleWaits,
+    PageWork,
+    PageWorkSettings,
+    SettingRefused,
+    Share,
+    Stopwatch,
+    whole_milliseconds,
+)
+
+MAIN = PAGE_TYPES[0]
+
+
+def test_table_2():
+    assert [round(page.mean_execution_s * 1000) for page in PAGE_TYPES] == [
+        200, 300, 300, 222, 280, 420, 500, 300,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGE_TYPES, ids=lambda page: page.name)
+def test_draws_are_uniform_around_the_scaled_mean(page):
+    budget = Budget(PageWorkSettings(time_scale=4))
+    draws = [budget.draw(page) for _ in range(20_000)]
+    mean_s = page.mean_execution_s / 4
+    totals = [draw.busy_s + draw.waiting_s for draw in draws]
+    assert fmean(totals) == pytest.approx(mean_s, rel=0.01)
+    assert min(totals) == pytest.approx(mean_s * 0.5, rel=0.01)
+    assert max(totals) == pytest.approx(mean_s * 1.5, rel=0.01)
+    assert fmean(d.busy_s for d in draws) == pytest.approx(BUSY_RATIO * mean_s, rel=0.01)
+
+
+def test_the_same_seed_draws_the_same():
+    def draws(seed):
+        budget = Budget(PageWorkSettings(seed=seed))
+        return [budget.draw(page) for page in PAGE_TYPES]
+
+    assert draws(7) == draws(7) != draws(8)
+
+
+def test_excess_is_carried_over_once_and_per_page_type():
+    budget = Budget(PageWorkSettings())
+    budget.settle(MAIN, Share(0.010, 0.004), Share(0.013, 0.003))
+    assert budget.take_over(PAGE_TYPES[1]) == Share(0.0, 0.0)
+    over = budget.take_over(MAIN)
+    assert over.busy_s == pytest.approx(0.003)
+    assert over.waiting_s == pytest.approx(-0.001)
+    assert budget.take_over(MAIN) == Share(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "whole_s"), [(-1.0, 0), (0.0004, 0), (0.0016, 0.002), (0.0144, 0.014)]
+)
+def test_waits_are_whole_milliseconds(duration_s, whole_s):
+    assert whole_milliseconds(duration_s) == pytest.approx(whole_s)
+
+
+class FakeWork:
+    """CPU and waiting of one request on clocks that only this test moves."""
+
+    def __init__(self, monkeypatch, own_cpu_s, own_wait_s=0.0):
+        self.cpu_s = own_cpu_s
+        self.wall_s = own_cpu_s + own_wait_s
+        self.queries = 1
+        self.order = []
+        monkeypatch.setattr(page_work, "burn", self.burn)
+        monkeypatch.setattr(page_work, "wait", self.wait)
+
+    def burn(self, stopwatch, until_cpu_s):
+        assert stopwatch is self
+        if until_cpu_s > self.cpu_s:
+            self.order.append("busy")
+            self.wall_s += until_cpu_s - self.cpu_s
+            self.cpu_s = until_cpu_s
+
+    def wait(self, duration_s):
+        self.order.append("wait")
+        self.wall_s += duration_s
+        return duration_s
+
+
+def test_busy_and_waiting_periods_are_interleaved(monkeypatch):
+    work, count = PageWork(), PageCount()
+    fake = FakeWork(monkeypatch, own_cpu_s=0.003)
+    work.complete(PAGE_TYPES[6], fake, count, alone=True)
+    assert fake.order == ["busy", "wait"] * 4
+
+
+def test_the_mean_holds_whatever_the_page_itself_costs(monkeypatch):
+    """Even when some pages cost more than their draw, as Br-1 at 9 ms of 7.1 to 21.4 ms."""
+    work, count = PageWork(), PageCount()
+    for i in range(4_000):
+        work.complete(
+            MAIN, FakeWork(monkeypatch, 0.004 if i % 2 else 0.009, 0.0013), count, alone=True
+        )
+    assert count.served == 4_000
+    assert count.cpu_s / count.drawn_s == pytest.approx(BUSY_RATIO, rel=0.002)
+    assert count.execution_s == pytest.approx(count.drawn_s, rel=0.002)
+    assert count.execution_s / count.served == pytest.approx(0.020, rel=0.02)
+    assert count.own_cpu_s / count.served == pytest.approx(0.0065)
+
+
+def test_real_profile_adds_nothing(monkeypatch):
+    work, count = PageWork(), PageCount()
+    work.configure(PageWorkSettings(profile="real"))
+    fake = FakeWork(monkeypatch, own_cpu_s=0.003)
+    work.complete(MAIN, fake, count, alone=True)
+    assert fake.order == []
+    assert count.drawn_s == 0
+    assert count.execution_s == pytest.approx(0.003 + page_work.CPU_OUTSIDE_S)
+
+
+def test_new_settings_forget_what_was_carried_over():
+    work = PageWork()
+    work._current[1].settle(MAIN, Share(0, 0), Share(9, 9))
+    work.configure(work.settings)
+    assert work._current[1].take_over(MAIN) == Share(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"profile": "papers"}, "profile"),
+        ({"time_scale": 0}, "time_scale"),
+        ({"time_scale": "10"}, "time_scale"),
+        ({"time_scale": True}, "time_scale"),
+        ({"time_scale": float("nan")}, "time_scale"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+        ({"speed": 1}, "speed"),
+    ],
+)
+def test_settings_refuse(values, field):
+    with pytest.raises(SettingRefused) as refused:
+        PageWorkSettings().changed(values)
+    assert refused.value.field == field
+    assert str(refused.value).startswith(f"{field}: must be ")
+
+
+def test_burning_uses_the_threads_own_cpu():
+    stopwatch = Stopwatch()
+    before_s = time.thread_time()
+    page_work.burn(stopwatch, 0.02)
+    assert time.thread_time() - before_s == pytest.approx(0.02, abs=0.01)
+
+
+def test_another_threads_cpu_does_not_count():
+    stop = threading.Event()
+    other = threading.Thread(target=lambda: [None for _ in iter(stop.is_set, True)])
+    other.start()
+    try:
+        before_s = time.process_time()
+        page_work.burn(Stopwatch(), 0.03)
+        assert time.process_time() - before_s > 0.04
+    finally:
+        stop.set()
+        other.join()
+
+
+@pytest.mark.django_db
+def test_waiting_is_the_databases():
+    before_s = time.perf_counter()
+    waited_s = page_work.wait(0.02)
+    assert time.perf_counter() - before_s >= 0.02
+    assert 0.019 <= waited_s <= time.perf_counter() - before_s
+
+
+@pytest.mark.django_db
+def test_queries_are_counted():
+    stopwatch = Stopwatch()
+    with stopwatch.counting_queries():
+        page_work.wait(0.001)
+        page_work.wait(0.001)
+    page_work.wait(0.001)
+    assert stopwatch.queries == 2
+
+
+class TestIdleWaits:
+    def test_alone_all_of_it_counts(self):
+        assert IdleWaits().count("Br-1", 0.003, alone=True, at_most_s=0.005) == 0.003
+
+    def test_among_others_what_was_learnt_alone(self):
+        waits = IdleWaits()
+        waits.count("Br-1", 0.003, alone=True, at_most_s=0.005)
+        assert waits.count("Br-1", 0.050, alone=False, at_most_s=0.1) == pytest.approx(0.003)
+        assert waits.count("Br-1", 0.001, alone=False, at_most_s=0.1) == 0.001
+
+    def test_nothing_learnt_yet(self):
+        assert IdleWaits().count("Br-1", 1.0, alone=False, at_most_s=2.0) == UNLEARNT_WAIT_S
+
+    def test_a_hiccup_counts_no_more_than_the_budget(self):
+        assert IdleWaits().count("Br-1", 18.0, alone=True, at_most_s=0.005) == 0.005
+
+    def test_it_follows_slowly(self):
+        waits = IdleWaits()
+        for waited_s in (0.001, *[0.002] * 100):
+            waits.count("Br-1", waited_s, alone=True, at_most_s=1)
+        assert waits.count("Br-1", 1, alone=False, at_most_s=1) == pytest.approx(0.002, rel=0.01)

@@ -1,0 +1,384 @@
+"""Every page: sound, lean, safe, and refusing what it cannot take."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from shop.models import Book, Category, Order
+from shop.walker import ADDRESS, PAYMENT, form
+from tests.shop.page_checks import check
+
+pytestmark = pytest.mark.usefixtures("visitor")
+
+
+def steps(client, book="5"):
+    """The four transaction pages, one after the other: (page, status, html)."""
+    html = client.get(f"/books/{book}/").content.decode()
+    for page, path, fields in (
+        ("Tr-1", "/checkout/login/", {}),
+        ("Tr-2", "/checkout/shipping/", SIGN_IN),
+        ("Tr-3", "/checkout/payment/", ADDRESS),
+        ("Tr-4", "/checkout/confirm/", PAYMENT),
+    ):
+        response = client.post(path, form(html, path).fields | fields)
+        html = response.content.decode()
+        yield page, response.status_code, html
+
+
+SIGN_IN = {"username": "customer-0003", "password": "doorbuster-2005"}
+
+
+def upto(client, page):
+    """Walk to this transaction page."""
+    for name, _, html in steps(client):
+        if name == page:
+            return html
+    raise AssertionError(page)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "/browse/crime/", "/browse/crime/?page=2&sort=price", "/search/", "/search/?q=winter",
+        "/search/?q=%22a+lamp%22+-winter", "/search/?q=zzzz", "/books/5/", "/books/97/", "/cart/",
+        "/account/sign-in/", "/account/sign-up/",
+    ],
+)  # fmt: skip
+def test_pages_that_anybody_sees(visitor, path):
+    response = visitor.get(path)
+    assert response.status_code == 200
+    page = check(response.content.decode())
+    assert any(link.get("class") == "skip" for link in page.all("a"))
+
+
+def test_pages_of_a_purchase(visitor):
+    for page, status, html in steps(visitor):
+        assert status == 200, page
+        check(html)
+    order = Order.objects.get(customer__username="customer-0003")
+    assert order.number in html
+    assert order.street == ADDRESS["street"]
+    for path in ("/account/", f"/account/orders/{order.pk}/"):
+        check(visitor.get(path).content.decode())
+
+
+def test_the_order_pages_name_the_country(visitor):
+    *_, (page, _, html) = steps(visitor)
+    assert page == "Tr-4"
+    kept = visitor.get(f"/account/orders/{Order.objects.get().pk}/").content.decode()
+    for shown in (html, kept):
+        address = shown[shown.index("<address>") : shown.index("</address>")]
+        assert address.endswith("<br>Austria")
+
+
+def test_tr_4_sent_again_is_the_same_order(visitor):
+    html = upto(visitor, "Tr-3")
+    fields = form(html, "/checkout/confirm/").fields | PAYMENT
+    stock = Book.objects.get(pk=5).stock
+    answers = {visitor.post("/checkout/confirm/", fields).content for _ in range(3)}
+    assert len(answers) == 1
+    assert Order.objects.count() == 1
+    assert Book.objects.get(pk=5).stock == stock - 1
+    assert visitor.get("/checkout/confirm/").content in answers
+
+
+def test_a_second_purchase_is_a_second_order(visitor):
+    list(steps(visitor, "5"))
+    visitor.post("/checkout/login/", {"book": "6"})
+    visitor.post("/checkout/shipping/", {})
+    html = visitor.post("/checkout/payment/", ADDRESS).content.decode()
+    fields = form(html, "/checkout/confirm/").fields | PAYMENT
+    assert visitor.post("/checkout/confirm/", fields).status_code == 200
+    assert Order.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("page", "path"),
+    [
+        ("Br-1", "/"),
+        ("Br-2", "/browse/crime/"),
+        ("Br-3", "/search/?q=winter"),
+        ("Br-4", "/books/5/"),
+    ],
+)
+def test_browsing_needs_few_queries(visitor, page, path, django_assert_max_num_queries):
+    visitor.get("/")  # the menu is made once
+    with django_assert_max_num_queries(4):
+        visitor.get(path)
+
+
+@pytest.mark.parametrize(("page", "bound"), [("Tr-2", 3), ("Tr-3", 3), ("Tr-4", 12)])
+def test_buying_needs_few_queries(visitor, page, bound):
+    walk = steps(visitor)
+    while True:
+        with CaptureQueriesContext(connection) as queries:
+            name, _, _ = next(walk)
+        if name == page:
+            assert len(queries) <= bound, [query["sql"] for query in queries]
+            return
+
+
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        ("/checkout/login/", "/cart/"),
+        ("/checkout/shipping/", "/cart/"),
+        ("/checkout/payment/", "/cart/"),
+        ("/checkout/confirm/", "/checkout/login/"),
+        ("/account/", "/account/sign-in/?next=/account/"),
+    ],
+)
+def test_get_leads_to_the_first_missing_step(visitor, path, leads_to):
+    response = visitor.get(path)
+    assert response.status_code == 302
+    assert response["Location"] == leads_to
+
+
+def test_get_shows_each_step_again(visitor):
+    for (page, _, _), path in zip(
+        steps(visitor),
+        ("/checkout/login/", "/checkout/shipping/", "/checkout/payment/", "/checkout/confirm/"),
+        strict=True,
+    ):
+        assert visitor.get(path).status_code == 200, page
+
+
+def test_wrong_password_stays_at_the_login(visitor):
+    html = upto(visitor, "Tr-1")
+    fields = form(html, "/checkout/shipping/").fields | {**SIGN_IN, "password": "wrong"}
+    response = visitor.post("/checkout/shipping/", fields)
+    assert response.status_code == 422
+    assert "do not match" in response.content.decode()
+    check(response.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("after", "path", "fields", "names"),
+    [
+        ("Tr-2", "/checkout/payment/", {**ADDRESS, "city": ""}, "Town or city"),
+        ("Tr-2", "/checkout/payment/", {**ADDRESS, "country": "XX"}, "Country"),
+        ("Tr-3", "/checkout/confirm/", {**PAYMENT, "card_number": "1"}, "Card number"),
+        ("Tr-3", "/checkout/confirm/", {**PAYMENT, "card_expiry": "soon"}, "Expires"),
+    ],
+)
+def test_refused_forms_come_back_with_the_field_named(visitor, after, path, fields, names):
+    html = upto(visitor, after)
+    response = visitor.post(path, form(html, path).fields | fields)
+    assert response.status_code == 422
+    page = response.content.decode()
+    check(page)
+    assert 'role="alert"' in page
+    assert names in page[page.index('role="alert"') :][:400]
+    assert not Order.objects.exists()
+
+
+def test_payment_is_not_kept(visitor):
+    from django.contrib.sessions.backends.cache import SessionStore
+
+    list(steps(visitor))
+    kept = repr(dict(SessionStore(visitor.session.session_key).items()))
+    kept += repr(Order.objects.values().get())
+    assert "4242" not in kept
+
+
+def test_out_of_stock_cannot_be_bought(visitor):
+    page = visitor.get("/books/97/").content.decode()
+    assert "Out of stock" in page
+    assert 'action="/checkout/login/"' not in page
+    response = visitor.post("/checkout/login/", {"book": "97"})
+    assert response.status_code == 409
+    assert "out of stock" in response.content.decode()
+
+
+def test_sold_out_before_the_confirm(visitor):
+    html = upto(visitor, "Tr-3")
+    Book.objects.filter(pk=5).update(stock=0)
+    fields = form(html, "/checkout/confirm/").fields | PAYMENT
+    response = visitor.post("/checkout/confirm/", fields)
+    assert response.status_code == 409
+    assert "Nothing was ordered" in response.content.decode()
+    assert not Order.objects.exists()
+
+
+@pytest.mark.parametrize("book", ["0", "-1", "x", "", "99999999999999"])
+def test_buy_needs_a_book(visitor, book):
+    response = visitor.post("/checkout/login/", {"book": book})
+    assert response.status_code == 422
+    assert "book: must be" in response.content.decode()
+
+
+class TestCart:
+    def put(self, client, book, quantity):
+        return client.post("/cart/", {"book": book, "quantity": quantity})
+
+    def test_put_change_remove(self, visitor):
+        assert self.put(visitor, 5, 2).status_code == 302
+        assert self.put(visitor, 6, 1).status_code == 302
+        assert self.put(visitor, 5, 3).status_code == 302
+        assert visitor.session["cart"] == {"5": 3, "6": 1}
+        page = visitor.get("/cart/").content.decode()
+        check(page)
+        self.put(visitor, 5, 0)
+        self.put(visitor, 6, 0)
+        assert "Nothing in it yet" in visitor.get("/cart/").content.decode()
+
+    @pytest.mark.parametrize("quantity", ["21", "-1", "x"])
+    def test_refuses(self, visitor, quantity):
+        response = self.put(visitor, 5, quantity)
+        assert response.status_code == 422
+        assert "from 0 to 20" in response.content.decode()
+
+    def test_not_more_than_there_are(self, visitor):
+        Book.objects.filter(pk=5).update(stock=2)
+        assert "Only 2 copies" in self.put(visitor, 5, 3).content.decode()
+
+    def test_the_whole_cart_can_be_bought(self, visitor):
+        self.put(visitor, 5, 2)
+        self.put(visitor, 6, 1)
+        html = visitor.post("/checkout/login/", {}).content.decode()
+        html = visitor.post(
+            "/checkout/shipping/", form(html, "/checkout/shipping/").fields | SIGN_IN
+        ).content.decode()
+        html = visitor.post("/checkout/payment/", ADDRESS).content.decode()
+        visitor.post("/checkout/confirm/", form(html, "/checkout/confirm/").fields | PAYMENT)
+        order = Order.objects.get()
+        assert {line.book_id: line.quantity for line in order.lines.all()} == {5: 2, 6: 1}
+        assert visitor.session["cart"] == {}
+
+
+NEW_CUSTOMER = {
+    "username": "ada-p",
+    "full_name": "Ada Penrose",
+    "email": "ada@example.org",
+    "password": "lantern-street-3",
+}
+
+
+class TestAccounts:
+    def test_sign_up_and_out(self, visitor):
+        assert visitor.post("/account/sign-up/", NEW_CUSTOMER)["Location"] == "/account/"
+        assert "Ada Penrose" in visitor.get("/account/").content.decode()
+        visitor.post("/account/sign-out/")
+        assert visitor.get("/account/").status_code == 302
+
+    def test_an_order_waits_for_a_new_account(self, visitor):
+        visitor.post("/checkout/login/", {"book": "5"})
+        signed_up = visitor.post(
+            "/account/sign-up/", {**NEW_CUSTOMER, "next": "/checkout/shipping/"}, follow=True
+        )
+        page = signed_up.content.decode()
+        assert 'action="/checkout/payment/"' in page
+        assert "Ada Penrose" in page
+
+    def test_two_errors_of_a_field_share_an_id(self, visitor):
+        response = visitor.post("/account/sign-up/", {**NEW_CUSTOMER, "password": "1234"})
+        assert response.status_code == 422
+        check(response.content.decode())
+
+    def test_sign_in_leads_back_but_not_elsewhere(self, visitor):
+        back = visitor.post("/account/sign-in/", {**SIGN_IN, "next": "/cart/"})
+        assert back["Location"] == "/cart/"
+        elsewhere = visitor.post("/account/sign-in/", {**SIGN_IN, "next": "https://evil.example/"})
+        assert elsewhere["Location"] == "/account/"
+
+    def test_an_order_is_its_customers_own(self, visitor):
+        list(steps(visitor))
+        order = Order.objects.get()
+        other = Client()
+        other.login(username="customer-0004", password=SIGN_IN["password"])
+        assert other.get(f"/account/orders/{order.pk}/").status_code == 404
+
+
+def test_search_finds_by_title_author_and_highlights(visitor):
+    book = Book.objects.select_related("author").get(pk=5)
+    for words in (book.title, f'"{book.author.name}"'):
+        page = visitor.get("/search/", {"q": words}).content.decode()
+        assert f'href="/books/{book.pk}/"' in page, words
+    assert "<mark>" in visitor.get("/search/?q=letters").content.decode()
+
+
+def test_search_escapes(visitor):
+    page = visitor.get("/search/", {"q": "<script>alert(1)</script>"}).content.decode()
+    assert "<script>" not in page
+    check(page)
+
+
+def test_search_refuses_what_is_too_long(visitor):
+    response = visitor.get("/search/", {"q": "x" * 101})
+    assert response.status_code == 422
+    assert "100 characters" in response.content.decode()
+
+
+def test_browse_pages_and_sorts(visitor):
+    cheapest = Book.objects.filter(category__slug="crime").order_by("price_cents", "sales_rank")[0]
+    page = visitor.get("/browse/crime/?sort=price").content.decode()
+    assert page.index("/books/") == page.index(f"/books/{cheapest.pk}/")
+    assert visitor.get("/browse/crime/?page=999").status_code == 200
+    assert visitor.get("/browse/crime/?sort=colour").status_code == 404
+    assert visitor.get("/browse/nothing/").status_code == 404
+
+
+def test_a_visit_begins_with_a_page(visitor):
+    assert "sessionid" in visitor.get("/").cookies
+    assert "sessionid" not in visitor.get("/").cookies
+    assert "sessionid" not in Client().get("/health/").cookies
+
+
+class TestErrors:
+    @pytest.mark.parametrize("path", ["/nowhere/", "/books/999999/", "/books/x/"])
+    def test_404(self, visitor, path):
+        response = visitor.get(path)
+        assert response.status_code == 404
+        check(response.content.decode())
+
+    def test_403_without_csrf_token(self, visitor):
+        strict = Client(enforce_csrf_checks=True)
+        response = strict.post("/checkout/login/", {"book": "5"})
+        assert response.status_code == 403
+        assert "expired" in response.content.decode()
+        check(response.content.decode())
+
+    def test_400(self, visitor):
+        response = visitor.get("/", headers={"host": "no such host"})
+        assert response.status_code == 400
+        check(response.content.decode())
+
+    def test_500(self, visitor, monkeypatch):
+        def broken(*_):
+            raise RuntimeError("broken on purpose")
+
+        monkeypatch.setattr(Category.objects.__class__, "get_queryset", broken)
+        visitor.raise_request_exception = False
+        response = visitor.get("/browse/crime/")
+        assert response.status_code == 500
+        check(response.content.decode())
+        assert "broken on purpose" not in response.content.decode()
+
+    def test_405(self, visitor):
+        assert visitor.post("/").status_code == 405
+
+
+def test_security_headers(visitor):
+    response = visitor.get("/books/5/")
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["X-Frame-Options"] == "DENY"
+    assert "default-src 'none'" in response["Content-Security-Policy"]
+    assert response.cookies["csrftoken"]["httponly"]
+    assert response.cookies["sessionid"]["httponly"]
+    assert response.cookies["sessionid"]["samesite"] == "Lax"
+
+
+def test_behind_a_proxy_the_forwarded_host_counts(visitor):
+    strict = Client(enforce_csrf_checks=True)
+    names = {"X-Forwarded-Host": "class.example:8080", "Host": "127.0.0.1:8082"}
+    html = strict.get("/books/5/", headers=names).content.decode()
+    fields = form(html, "/checkout/login/").fields
+    good = strict.post(
+        "/checkout/login/", fields, headers={**names, "Origin": "http://class.example:8080"}
+    )
+    assert good.status_code == 200
+    bad = strict.post(
+        "/checkout/login/", fields, headers={**names, "Origin": "http://evil.example"}
+    )
+    assert bad.status_code == 403
