@@ -28,11 +28,17 @@ def command(
     *,
     user: str | None = None,
     end_with_parent: signal.Signals | None = None,
+    parent: int | None = None,
     plain_environment: bool = False,
 ) -> list[str]:
-    """The command line that runs `program` on the CPUs `on` by way of this module."""
+    """The command line that runs `program` on the CPUs `on` by way of this module.
+
+    `parent` is the process that will start it, where that is known: should it die before this
+    module has even been loaded, the program is not started at all.
+    """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
+    options += ["--parent", str(parent)] if parent else []
     options += ["--plain-environment"] if plain_environment else []
     wrapper = [sys.executable, "-m", "runtime.pinned", *options, cpus.written(on), "--"]
     return [*wrapper, *program]
@@ -43,11 +49,12 @@ def become(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m runtime.pinned")
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
+    parser.add_argument("--parent", type=int, help="whose child this is; found out if not given")
     parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
     parser.add_argument("cpus", type=cpus.parse)
     parser.add_argument("program", nargs="+")
     chosen = parser.parse_args(arguments)
-    parent = os.getppid()
+    parent = chosen.parent or os.getppid()
 
     os.sched_setaffinity(0, chosen.cpus)
     raise_open_files()

@@ -35,6 +35,13 @@ class Line:
     def append(self, request: Request) -> None:
         self._requests[request.id] = request
 
+    def remove(self, id: int) -> None:
+        """Take this request out, wherever it stands; KeyError when it is not here."""
+        del self._requests[id]
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._requests
+
     def take(self, discipline: Discipline) -> Request:
         """The oldest (FIFO) or the newest (LIFO) request, removed; KeyError when empty."""
         return self._requests.popitem(last=discipline is Discipline.LIFO)[1]

@@ -114,6 +114,10 @@ class EightQueues(IgnoringPolicy):
         self._total -= 1
         return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
 
+    def withdraw(self, time_s: float, id: int) -> None:
+        next(line for line in self._lines.values() if id in line).remove(id)
+        self._total -= 1
+
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
         if self._switch:
             self._switch.sample(sample.cpu_utilisation_ratio)

@@ -37,8 +37,7 @@ BROWSING_PAGES = tuple(page for page in Page if not page.is_transaction)
 TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One attempt of a customer to get one page, as a policy sees it.
 
     `id` is the driver's; `session` is None for a client that shows no session cookie;
@@ -127,6 +126,13 @@ class Policy(Protocol):
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
         """The customer of a waiting or dispatched request closed the connection."""
+        ...
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        """The driver takes a waiting request back, because its customer has gone.
+
+        Only where the experiment's abandonment says so; `abandonment` has been told before.
+        """
         ...
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:

@@ -56,6 +56,9 @@ class SingleQueue(IgnoringPolicy):
             Dispatch(self._line.take(self.discipline).id) for _ in range(min(free, len(self._line)))
         ]
 
+    def withdraw(self, time_s: float, id: int) -> None:
+        self._line.remove(id)
+
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
         if self._switch:
             self._switch.sample(sample.cpu_utilisation_ratio)

@@ -38,7 +38,10 @@ def run_customers(
             program += [f"--{name}", str(value)]
     # Should the runner be killed, no load is left behind.
     command = pinned.command(
-        appliance.lab.other_cpus, program, end_with_parent=signal.Signals.SIGTERM
+        appliance.lab.other_cpus,
+        program,
+        end_with_parent=signal.Signals.SIGTERM,
+        parent=os.getpid(),
     )
     with (
         log_file.open("w", encoding="utf-8") as log,

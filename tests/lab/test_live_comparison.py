@@ -143,6 +143,6 @@ def test_a_runner_that_is_ended_leaves_no_load_behind(appliance, sign):
     wait_until(lambda: load_generators(appliance), within_s=60)
     runner.send_signal(sign)
     output, _ = runner.communicate(timeout=60)
-    wait_until(lambda: not load_generators(appliance), within_s=10)
+    wait_until(lambda: not load_generators(appliance), within_s=30)
     assert runner.returncode == (130 if sign == signal.SIGTERM else -sign)
     assert "Traceback" not in output

@@ -65,6 +65,19 @@ def test_the_program_ends_with_its_parent() -> None:
     assert psutil.wait_procs(children, 5)[1] == []
 
 
+def test_a_program_is_not_started_when_its_parent_died_before() -> None:
+    # As it is when the runner is killed while this module is still being loaded.
+    dead = subprocess.Popen(["/bin/true"])
+    dead.wait()
+    command = pinned.command(
+        (CPU,), ["/bin/echo", "started"], end_with_parent=signal.SIGTERM, parent=dead.pid
+    )
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert "has died" in done.stderr
+
+
 def test_a_program_that_is_not_there_is_no_success() -> None:
     command = pinned.command((CPU,), ["/nowhere/postgres"])
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)

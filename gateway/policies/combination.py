@@ -1,0 +1,66 @@
+"""An admission policy in front of a queueing policy, as one policy that any driver can drive.
+
+Owns: the order in which the two are asked. Must not know: what either of them decides.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gateway.policies.admission import Admission
+from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Request, Verdicts
+
+
+class Combination:
+    """Asks `admission` about every arrival, then hands what is let in to `queueing`.
+
+    What happens to requests that were let in is told to both, to the admission policy first.
+    """
+
+    def __init__(self, admission: Admission, queueing: Policy) -> None:
+        self.admission = admission
+        self.queueing = queueing
+        self.name = f"{queueing.name}+{admission.name}"
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        rejection = self.admission.arrival(time_s, request)
+        if rejection is not None:
+            return (rejection,)
+        return self._told(time_s, self.queueing.arrival(time_s, request))
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        return self._told(time_s, self.queueing.workers_free(time_s, free))
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self.admission.completion(time_s, id, outcome)
+        return self._told(time_s, self.queueing.completion(time_s, id, outcome))
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        self.admission.abandonment(time_s, id)
+        return self._told(time_s, self.queueing.abandonment(time_s, id))
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        self.queueing.withdraw(time_s, id)
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        self.admission.load_sample(time_s, sample)
+        return self._told(time_s, self.queueing.load_sample(time_s, sample))
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        return self._told(time_s, self.queueing.timer_due(time_s))
+
+    def next_timer_s(self) -> float | None:
+        return self.queueing.next_timer_s()
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        self.queueing.adopt(time_s, requests)
+
+    def waiting(self) -> Sequence[Request]:
+        return self.queueing.waiting()
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {**self.queueing.snapshot(), "admission": dict(self.admission.snapshot())}
+
+    def _told(self, time_s: float, verdicts: Verdicts) -> Verdicts:
+        for verdict in verdicts:
+            if type(verdict) is Drop:
+                self.admission.dropped(time_s, verdict.id)
+        return verdicts
