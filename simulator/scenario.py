@@ -1,0 +1,123 @@
+"""What is simulated: customers, a policy, a server, and how they meet.
+
+Owns: the description of one simulation and the checks of its values.
+Must not know: how it is carried out.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from gateway.policies.interface import Policy
+from loadgen.sessions import MEAN_EXECUTION_S, Customers
+
+Abandonment = Literal["ignore", "drop-queued", "cancel"]
+SessionKnown = Literal["admission", "answer"]
+RejectionPlace = Literal["ahead", "free"]
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be; `field` names what is wrong."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCpus:
+    """LIFO-Pri's server: `workers` requests in service share `cpus` CPUs, their waits overlap.
+
+    An execution time is uniform within mean ± `spread_ratio` × mean of its page type, `busy_ratio`
+    of it is CPU (processor sharing, each request on one CPU at most), the rest waiting, in `slices`
+    pairs of one busy and one waiting period, as the shop's page work does it.
+    """
+
+    workers: int = 30
+    cpus: int = 1
+    mean_execution_s: Mapping[str, float] = field(default_factory=lambda: MEAN_EXECUTION_S)
+    busy_ratio: float = 0.714
+    spread_ratio: float = 0.5
+    slices: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "cpus", "slices"):
+            if getattr(self, name) < 1:
+                raise ScenarioError(name, f"{getattr(self, name)}: give 1 or more")
+        if not 0 < self.busy_ratio <= 1:
+            raise ScenarioError("busy_ratio", f"{self.busy_ratio}: give more than 0, at most 1")
+        if not 0 <= self.spread_ratio <= 1:
+            raise ScenarioError("spread_ratio", f"{self.spread_ratio}: give 0 to 1")
+
+
+class FileClass(NamedTuple):
+    """One class of files: nine sizes evenly spaced from `smallest_bytes` to `largest_bytes`."""
+
+    share: float
+    smallest_bytes: float
+    largest_bytes: float
+
+
+SPECWEB96 = (
+    FileClass(0.35, 100, 900),
+    FileClass(0.50, 1000, 9000),
+    FileClass(0.14, 10_000, 90_000),
+    FileClass(0.01, 100_000, 900_000),
+)
+"""SBAC, section 4."""
+
+
+@dataclass(frozen=True, slots=True)
+class FifoServer:
+    """SBAC's server: one request at a time, service time proportional to the file's size.
+
+    `capacity_rps` requests of mean size a second. The listen queue is the queueing policy. A
+    rejection costs `rejection_cost` mean service times: `ahead` of the queue, or `free` for the
+    server, as when a gateway in front of it answers.
+    """
+
+    capacity_rps: float = 1000.0
+    file_classes: tuple[FileClass, ...] = SPECWEB96
+    rejection: RejectionPlace = "ahead"
+    rejection_cost: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.capacity_rps > 0 and math.isfinite(self.capacity_rps)):
+            raise ScenarioError("capacity_rps", f"{self.capacity_rps}: give a number above 0")
+        if self.rejection_cost < 0:
+            raise ScenarioError("rejection_cost", f"{self.rejection_cost}: give 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One simulation, from an empty system.
+
+    Sessions arrive until `sessions` of them have, or until `arrivals_until_s` (at least one of the
+    two is given, unless the customers' schedule ends by itself). It runs until the last request
+    has ended, or is cut at `stop_s`: what is under way then counts as neither completed nor lost.
+
+    `abandonment`: what a customer's leaving does; `ignore` executes orphan requests in full,
+    `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
+    `session_known_from`: whether a session counts as under way once it was admitted (SBAC's
+    simulation) or once it has got an answer, and with it the gateway's cookie.
+    """
+
+    customers: Customers
+    policy: Policy
+    server: SharedCpus | FifoServer
+    seed: int
+    sessions: int | None = None
+    arrivals_until_s: float | None = None
+    stop_s: float | None = None
+    utilisation_interval_s: float = 1.0
+    abandonment: Abandonment = "ignore"
+    session_known_from: SessionKnown = "answer"
+
+    def __post_init__(self) -> None:
+        if self.utilisation_interval_s <= 0:
+            raise ScenarioError("utilisation_interval_s", "give a number above 0")
+        for name in ("sessions", "arrivals_until_s", "stop_s"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ScenarioError(name, f"{value}: give a number above 0")
