@@ -1,195 +1,65 @@
-"""The session model of LIFO-Pri: who comes when, walks where, and waits how long.
+"""The session model: who comes when, walks where, and waits how long.
 
-Owns: the Markov chain of Fig. 1, the walks drawn from it by quota or by chance, Poisson arrivals,
-patience and retries. Pure: standard library only, no clock, no I/O; load generator and simulator
-use this same module.
+Owns: the model's parameters and the customers that follow from them and a seed: arrivals, walks,
+patience, retries, think times. Load generator and simulator use this same module. Pure: standard
+library only, no clock, no I/O, as are the modules it is made of: `chain` (LIFO-Pri's Fig. 1),
+`lengths` (SBAC's sessions), `load_schedule` and `draws`. Others import from here.
 Must not know: HTTP, Locust, policies, time scales. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*, section 3.2. The transition probabilities are not printed there; they
-follow from Tables 3 and 4 (docs/loadgen.md shows the working).
+E-commerce Web Servers*, section 3.2.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from fractions import Fraction
+from itertools import count, takewhile
 from random import Random
-from types import MappingProxyType
 from typing import Literal, get_args
 
-PAGES: tuple[str, ...] = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
-"""The eight page types, section 3.2.1, in the order of the chain."""
-
-FIRST_PAGE = "Br-1"
-CONFIRM_PAGE = "Tr-4"
-
-LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        "Br-1": {"Br-2": 0.4, "Br-3": 0.5},
-        "Br-2": {"Br-4": 0.3},
-        "Br-3": {"Br-4": 0.5},
-        "Br-4": {"Tr-1": 0.1},
-        "Tr-1": {"Tr-2": 0.9},
-        "Tr-2": {"Tr-3": 0.9},
-        "Tr-3": {"Tr-4": 0.9},
-    }
+from loadgen.chain import (
+    CONFIRM_PAGE,
+    FIRST_PAGE,
+    LIFO_PRI_TRANSITIONS,
+    MEAN_EXECUTION_S,
+    PAGES,
+    Chain,
+    mean_execution_s,
 )
-"""Fig. 1; what is left over at each page is the exit."""
-
-MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
-    {
-        "Br-1": 0.200,
-        "Br-2": 0.300,
-        "Br-3": 0.300,
-        "Br-4": 0.222,
-        "Tr-1": 0.280,
-        "Tr-2": 0.420,
-        "Tr-3": 0.500,
-        "Tr-4": 0.300,
-    }
+from loadgen.draws import (
+    LARGEST_MAX_RETRIES,
+    LONGEST_WALK,
+    address,
+    exponential,
+    stream_key,
+    uniform,
 )
-"""Table 2: mean execution times, waits included."""
+from loadgen.lengths import SBAC_TABLE_1, LengthClass, LengthKind, SessionLengths, walk_of
+from loadgen.load_schedule import Schedule, Segment
+from loadgen.refusals import SessionModelError, require_positive
 
-LONGEST_WALK = 4096
-"""A walk is cut here; only a chain that all but never exits gets that far."""
-
-LARGEST_MAX_RETRIES = 200
+__all__ = [
+    "CONFIRM_PAGE",
+    "FIRST_PAGE",
+    "LARGEST_MAX_RETRIES",
+    "LIFO_PRI_TRANSITIONS",
+    "LONGEST_WALK",
+    "MEAN_EXECUTION_S",
+    "PAGES",
+    "SBAC_TABLE_1",
+    "Chain",
+    "Customers",
+    "LengthClass",
+    "LengthKind",
+    "Schedule",
+    "Segment",
+    "SessionLengths",
+    "SessionModel",
+    "SessionModelError",
+    "WalkDrawing",
+]
 
 WalkDrawing = Literal["quota", "chance"]
-
-
-class SessionModelError(ValueError):
-    """A value the model refuses; `field` names it."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
-        self.field = field
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
-
-    `transitions[page][following]` is a probability; what is left over to 1 is the exit.
-    Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
-    probabilities add up to more than 1, and a page from which no session ever exits.
-    """
-
-    transitions: Mapping[str, Mapping[str, float]] = field(
-        default_factory=lambda: LIFO_PRI_TRANSITIONS
-    )
-
-    def __post_init__(self) -> None:
-        for page, row in self.transitions.items():
-            _require_page("transitions", page)
-            for following, probability in row.items():
-                _require_page(f"transitions.{page}", following)
-                if not 0 <= probability <= 1:
-                    raise SessionModelError(
-                        f"transitions.{page}.{following}",
-                        f"{probability} is no probability; give a number from 0 to 1",
-                    )
-            total = sum(_exact(probability) for probability in row.values())
-            if total > 1:
-                raise SessionModelError(
-                    f"transitions.{page}",
-                    f"probabilities add up to {float(total):g}; give at most 1, the rest exits",
-                )
-        exiting = self._pages_that_exit()
-        for page in PAGES:
-            if page not in exiting:
-                raise SessionModelError(
-                    f"transitions.{page}", "no session ever exits from here; leave some to the exit"
-                )
-
-    def row(self, page: str) -> Mapping[str, float]:
-        """Where `page` leads, without the exit."""
-        return self.transitions.get(page, {})
-
-    def visits(self) -> dict[str, float]:
-        """Expected requests of each page type per session, if every request succeeds."""
-        return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
-
-    def mean_requests(self) -> float:
-        """Expected requests per session, if every request succeeds (2.397 for LIFO-Pri)."""
-        return sum(self.visits().values())
-
-    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Mean execution time of a request, paper seconds (0.2501 for LIFO-Pri and Table 2)."""
-        visits = self.visits()
-        total = sum(count * execution_s[page] for page, count in visits.items())
-        return total / sum(visits.values())
-
-    def probability_of_confirm(self, page: str) -> float:
-        """Probability that a session now at `page` reaches Tr-4 (Table 3 is proportional to it)."""
-        _require_page("page", page)
-        flow = {
-            origin: {
-                following: _exact(probability)
-                for following, probability in self.row(origin).items()
-                if origin != CONFIRM_PAGE
-            }
-            for origin in PAGES
-        }
-        # P(page) = sum over following of p * P(following), P(Tr-4) = 1: the same linear system,
-        # read against the arrows.
-        return float(_solve(flow, CONFIRM_PAGE)[page])
-
-    def walk_at(self, place: Fraction | float) -> tuple[str, ...]:
-        """The walk at `place` in [0, 1), all walks side by side and as wide as they are likely.
-
-        A uniform random place gives a random walk; evenly spaced places give a quota sample.
-        """
-        exact = isinstance(place, Fraction)
-        page = FIRST_PAGE
-        walk = [page]
-        while len(walk) < LONGEST_WALK:
-            for following, probability in self.row(page).items():
-                width = _exact(probability) if exact else probability
-                if place < width:
-                    place = place / width
-                    page = following
-                    walk.append(page)
-                    break
-                place = place - width
-            else:
-                break
-        return tuple(walk)
-
-    def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
-        """`sessions` walks, as many of each as the chain says, shuffled by `rng`.
-
-        Every beginning of a walk occurs within one of its expected number. With 1000 sessions and
-        LIFO-Pri's chain: 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27 of Tr-1 to Tr-4, the
-        counts of Table 4 divided by 24. The paper's own file matches its chain exactly, which
-        independent draws do with a probability of about 2e-5.
-        """
-        walks = [self.walk_at(Fraction(2 * i + 1, 2 * sessions)) for i in range(sessions)]
-        rng.shuffle(walks)
-        return tuple(walks)
-
-    def _flow_in(self) -> dict[str, dict[str, Fraction]]:
-        flow: dict[str, dict[str, Fraction]] = {page: {} for page in PAGES}
-        for origin, row in self.transitions.items():
-            for following, probability in row.items():
-                flow[following][origin] = _exact(probability)
-        return flow
-
-    def _pages_that_exit(self) -> set[str]:
-        exiting: set[str] = set()
-        grew = True
-        while grew:
-            grew = False
-            for page in PAGES:
-                if page in exiting:
-                    continue
-                row = self.row(page)
-                leaves = sum(_exact(probability) for probability in row.values()) < 1
-                if leaves or any(p > 0 and following in exiting for following, p in row.items()):
-                    exiting.add(page)
-                    grew = True
-        return exiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +85,9 @@ class SessionModel:
     """`quota`: a file of `file_sessions` walks, cycled, as the paper did; `chance`: independent."""
     file_sessions: int = 1000
     """Length of the session file."""
+    lengths: SessionLengths | None = None
+    """SBAC's sessions: so many requests, Br-1 and then Br-2 and Br-4 in turn; with them `chain`,
+    `walks` and `file_sessions` are not used."""
 
     def __post_init__(self) -> None:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
@@ -243,30 +116,37 @@ class SessionModel:
             "transitions": {page: dict(row) for page, row in self.chain.transitions.items()}
         }
         for entry in fields(self):
-            if entry.name != "chain":
+            if entry.name not in ("chain", "lengths"):
                 value = getattr(self, entry.name)
                 found[entry.name] = "inf" if value == math.inf else value
+        found["lengths"] = self.lengths.parameters() if self.lengths else None
         return found
+
+    def visits(self) -> dict[str, float]:
+        """Expected requests of each page type per session, if every request succeeds."""
+        return self.lengths.visits() if self.lengths else self.chain.visits()
+
+    def mean_requests(self) -> float:
+        """Expected requests per session, if every request succeeds; exact."""
+        return math.fsum(self.visits().values())
+
+    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
+        """Mean execution time of a request, paper seconds."""
+        return mean_execution_s(self.visits(), execution_s)
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:
         """Sessions per paper second that offer load ρ to a server of `capacity_rps` requests/s.
 
         λ = ρ × capacity / mean requests per session: the load if every session completed.
         """
-        _require_positive("rho", rho)
-        _require_positive("capacity_rps", capacity_rps)
-        return rho * capacity_rps / self.chain.mean_requests()
+        require_positive("rho", rho)
+        require_positive("capacity_rps", capacity_rps)
+        return rho * capacity_rps / self.mean_requests()
 
     def rho(self, session_rate: float, capacity_rps: float) -> float:
         """The offered load ρ of `session_rate` sessions/s on a server of `capacity_rps`."""
-        _require_positive("capacity_rps", capacity_rps)
-        return session_rate * self.chain.mean_requests() / capacity_rps
-
-
-_MASK = (1 << 64) - 1
-_GAMMA = 0x9E3779B97F4A7C15
-_STEP_BITS = 12
-_ATTEMPT_BITS = 8
+        require_positive("capacity_rps", capacity_rps)
+        return session_rate * self.mean_requests() / capacity_rps
 
 
 class Customers:
@@ -277,69 +157,105 @@ class Customers:
     two policies meet the same customers: the second attempt of session 7 at its third page has one
     patience, whether or not the first page took retries. Draws are made when asked for and nothing
     is kept, but for the session file.
-
-    The streams are SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position: 0.3 µs a
-    draw, where a `random.Random` per session costs ten times that. `Random` keys the streams and
-    shuffles the file.
     """
 
     __slots__ = (
         "_arrival_key",
+        "_class_key",
         "_file",
+        "_length_key",
         "_patience_key",
         "_retry_key",
         "_think_key",
         "_walk_key",
         "model",
+        "schedule",
         "seed",
         "session_rate",
     )
 
-    def __init__(self, model: SessionModel, seed: int, session_rate: float) -> None:
-        """`session_rate` is in sessions per paper second; must be positive."""
-        _require_positive("session_rate", session_rate)
+    def __init__(
+        self,
+        model: SessionModel,
+        seed: int,
+        session_rate: float,
+        schedule: Schedule | None = None,
+    ) -> None:
+        """`session_rate` is in sessions per paper second; must be positive.
+
+        With a `schedule` it is the rate at ρ = 1, and arrivals end with the last segment.
+        """
+        require_positive("session_rate", session_rate)
         self.model = model
         self.seed = seed
         self.session_rate = session_rate
-        self._arrival_key = _key(seed, "arrivals")
-        self._walk_key = _key(seed, "walks")
-        self._patience_key = _key(seed, "patience")
-        self._retry_key = _key(seed, "retries")
-        self._think_key = _key(seed, "think times")
+        self.schedule = schedule
+        self._arrival_key = stream_key(seed, "arrivals")
+        self._walk_key = stream_key(seed, "walks")
+        self._patience_key = stream_key(seed, "patience")
+        self._retry_key = stream_key(seed, "retries")
+        self._think_key = stream_key(seed, "think times")
+        self._class_key = stream_key(seed, "session classes")
+        self._length_key = stream_key(seed, "session lengths")
         self._file: tuple[tuple[str, ...], ...] = ()
-        if model.walks == "quota":
+        if model.walks == "quota" and model.lengths is None:
             file_rng = Random(f"{seed}/session file")
             self._file = model.chain.quota_file(model.file_sessions, file_rng)
 
-    def arrivals(self) -> Iterator[float]:
-        """Poisson arrivals without end: times in paper seconds since the start, session 0 first."""
+    def arrivals(self, until_s: float = math.inf) -> Iterator[float]:
+        """Poisson arrivals: times in paper seconds since the start, session 0 first.
+
+        They go on for ever, or to the end of the schedule, or to `until_s`.
+        """
+        if self.schedule is None:
+            times = self._steady_arrivals()
+        else:
+            unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
+            times = self.schedule.arrivals(unit_gaps, self.session_rate)
+        return times if math.isinf(until_s) else takewhile(lambda time_s: time_s < until_s, times)
+
+    def _steady_arrivals(self) -> Iterator[float]:
         time_s = 0.0
-        session = 0
         mean_gap_s = 1 / self.session_rate
-        while True:
-            time_s += _exponential(_uniform(self._arrival_key, session), mean_gap_s)
+        for session in count():
+            time_s += exponential(uniform(self._arrival_key, session), mean_gap_s)
             yield time_s
-            session += 1
+
+    def kind(self, session: int) -> int:
+        """The index of the session's class in the mixture of lengths; 0 without a mixture."""
+        lengths = self.model.lengths
+        if lengths is None or not lengths.mixture:
+            return 0
+        return lengths.kind_at(uniform(self._class_key, session))
+
+    def length(self, session: int) -> int:
+        """How many pages session `session` (from 0) asks for if all goes well."""
+        lengths = self.model.lengths
+        if lengths is None:
+            return len(self.walk(session))
+        return lengths.length_at(self.kind(session), uniform(self._length_key, session))
 
     def walk(self, session: int) -> tuple[str, ...]:
         """The pages session `session` (from 0) asks for if all goes well."""
+        if self.model.lengths is not None:
+            return walk_of(self.length(session))
         if self._file:
             return self._file[session % len(self._file)]
-        return self.model.chain.walk_at(_uniform(self._walk_key, session))
+        return self.model.chain.walk_at(uniform(self._walk_key, session))
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
         """How long this attempt waits before it is abandoned; steps from 0, attempts from 1."""
         model = self.model
         if model.think_timeout_mean_s == 0 or math.isinf(model.timeout_s):
             return model.timeout_s
-        draw = _uniform(self._patience_key, _address(session, step, attempt))
-        return model.timeout_s + _exponential(draw, model.think_timeout_mean_s)
+        draw = uniform(self._patience_key, address(session, step, attempt))
+        return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
 
     def retries(self, session: int, step: int, attempt: int) -> bool:
         """Whether the customer, when attempt `attempt` (from 1) times out, sends another."""
         if attempt > self.model.max_retries:
             return False
-        draw = _uniform(self._retry_key, _address(session, step, attempt))
+        draw = uniform(self._retry_key, address(session, step, attempt))
         return draw < self.model.retry_probability
 
     def think_time_s(self, session: int, step: int) -> float:
@@ -347,61 +263,4 @@ class Customers:
         mean_s = self.model.think_time_mean_s
         if step == 0 or mean_s == 0:
             return 0.0
-        return _exponential(_uniform(self._think_key, _address(session, step, 0)), mean_s)
-
-
-def _key(seed: int, concern: str) -> int:
-    return Random(f"{seed}/{concern}").getrandbits(64)
-
-
-def _address(session: int, step: int, attempt: int) -> int:
-    return ((session << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
-
-
-def _uniform(key: int, position: int) -> float:
-    """The number at `position` of the SplitMix64 stream `key`, uniform in [0, 1)."""
-    z = (key + position * _GAMMA) & _MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
-    return ((z ^ (z >> 31)) >> 11) * 2.0**-53
-
-
-def _exponential(uniform: float, mean: float) -> float:
-    return -math.log1p(-uniform) * mean
-
-
-def _exact(probability: float) -> Fraction:
-    """The decimal a person wrote, not the nearest binary number."""
-    return Fraction(str(probability))
-
-
-def _solve(inflow: Mapping[str, Mapping[str, Fraction]], source: str) -> dict[str, Fraction]:
-    """x[page] = (1 if page is source) + Σ inflow[page][other] × x[other], by elimination."""
-    pages = PAGES
-    rows = [
-        [Fraction(int(page == other)) - inflow[page].get(other, Fraction(0)) for other in pages]
-        + [Fraction(int(page == source))]
-        for page in pages
-    ]
-    for i in range(len(pages)):
-        pivot = next((r for r in range(i, len(pages)) if rows[r][i] != 0), None)
-        if pivot is None:
-            raise SessionModelError(f"transitions.{pages[i]}", "no session ever exits from here")
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        head = rows[i][i]
-        rows[i] = [value / head for value in rows[i]]
-        for r in range(len(pages)):
-            if r != i and rows[r][i] != 0:
-                factor = rows[r][i]
-                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
-    return {page: rows[i][-1] for i, page in enumerate(pages)}
-
-
-def _require_page(field: str, page: str) -> None:
-    if page not in PAGES:
-        raise SessionModelError(field, f"unknown page {page!r}; pages are {', '.join(PAGES)}")
-
-
-def _require_positive(field: str, value: float) -> None:
-    if not (value > 0 and math.isfinite(value)):
-        raise SessionModelError(field, f"{value}: give a number above 0")
+        return exponential(uniform(self._think_key, address(session, step, 0)), mean_s)

@@ -1,0 +1,151 @@
+"""Sessions known by their length alone, as in SBAC: so many requests, whatever the pages.
+
+Owns: the distributions of session lengths, their exact moments, and the walk of a given length.
+Pure.
+Must not know: the chain's probabilities, when sessions come, how long they wait.
+
+Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management
+of Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes
+of sessions at a real shop). How a whole number comes of an exponential is not said there; both
+readings are here.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate, cycle, islice
+from typing import Literal, NamedTuple, get_args
+
+from loadgen.chain import FIRST_PAGE, MEAN_EXECUTION_S, mean_execution_s
+from loadgen.draws import LONGEST_WALK, exponential
+from loadgen.refusals import SessionModelError
+
+LengthKind = Literal["geometric", "exponential"]
+
+_SHARES_TOLERANCE = 1e-9
+
+_LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
+"""Walks without an aim: a category, a book, another category, …; no page needs one further back."""
+
+
+class LengthClass(NamedTuple):
+    """One class of sessions: `share` of all, `mean` requests each."""
+
+    name: str
+    share: float
+    mean: float
+
+
+SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.817, 28.2))
+"""Lengths of sessions that bought something and of those that did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLengths:
+    """How many requests a session makes: one mean for all, or a mixture of classes.
+
+    `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`:
+    L = max(1, round(X)) with X exponential of mean m, whose own mean is
+    1 + e^(−1.5/m) / (1 − e^(−1/m)), a little above m.
+
+    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m): 7e-25 for
+    a mean of 73.6, less than the 53 bits of a draw can say.
+
+    Raises `SessionModelError`, naming the field, for an unknown kind, both or neither of `mean`
+    and `mixture`, shares that do not add up to 1, names given twice, and means out of range:
+    1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
+    """
+
+    kind: LengthKind = "geometric"
+    mean: float | None = None
+    """Requests per session, of the distribution that lengths are rounded from."""
+    mixture: tuple[LengthClass, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(LengthKind):
+            raise SessionModelError(
+                "kind", f"{self.kind!r} is unknown; give geometric, exponential"
+            )
+        if self.mean is not None:
+            if self.mixture:
+                raise SessionModelError("mixture", "give either a mean or a mixture, not both")
+            self._require_mean("mean", self.mean)
+        elif not self.mixture:
+            raise SessionModelError("mean", "is missing; give a mean or a mixture")
+        for entry in self.mixture:
+            self._require_mean(f"mixture.{entry.name}.mean", entry.mean)
+            if not 0 < entry.share <= 1:
+                raise SessionModelError(
+                    f"mixture.{entry.name}.share", f"{entry.share}: give above 0, at most 1"
+                )
+        names = [entry.name for entry in self.mixture]
+        if len(set(names)) < len(names):
+            raise SessionModelError("mixture", f"a name occurs twice: {', '.join(names)}")
+        total = math.fsum(entry.share for entry in self.mixture)
+        if self.mixture and abs(total - 1) > _SHARES_TOLERANCE:
+            raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
+
+    def classes(self) -> tuple[LengthClass, ...]:
+        """The mixture; without one, a single class of all sessions."""
+        if self.mean is not None:
+            return (LengthClass("all", 1.0, self.mean),)
+        return self.mixture
+
+    def at_least(self, length: int) -> float:
+        """Probability that a session has `length` requests or more; 1 to `LONGEST_WALK`."""
+        if length <= 1:
+            return 1.0
+        if self.kind == "geometric":
+            return math.fsum(c.share * (1 - 1 / c.mean) ** (length - 1) for c in self.classes())
+        return math.fsum(c.share * math.exp((0.5 - length) / c.mean) for c in self.classes())
+
+    def visits(self) -> dict[str, float]:
+        """Expected requests of each page type per session, if every request succeeds.
+
+        Exact: the probabilities of reaching each step, summed up.
+        """
+        reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
+        return {
+            FIRST_PAGE: reached[0],
+            _LONGEST[1]: math.fsum(reached[1::2]),
+            _LONGEST[2]: math.fsum(reached[2::2]),
+        }
+
+    def mean_requests(self) -> float:
+        """Expected requests per session, if every request succeeds."""
+        return math.fsum(self.visits().values())
+
+    def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
+        """Mean execution time of a request, paper seconds."""
+        return mean_execution_s(self.visits(), execution_s)
+
+    def kind_at(self, place: float) -> int:
+        """The index in the mixture of the class at `place` in [0, 1), each as wide as its share."""
+        uppers = list(accumulate(entry.share for entry in self.classes()))
+        return next((i for i, upper in enumerate(uppers[:-1]) if place < upper), len(uppers) - 1)
+
+    def length_at(self, kind: int, place: float) -> int:
+        """The length at `place` in [0, 1) of the distribution of class `kind`."""
+        mean = self.classes()[kind].mean
+        if self.kind == "geometric":
+            length = 1 if mean == 1 else 1 + int(exponential(place, -1 / math.log1p(-1 / mean)))
+        else:
+            length = max(1, int(exponential(place, mean) + 0.5))
+        return min(length, LONGEST_WALK)
+
+    def parameters(self) -> dict[str, object]:
+        """All parameters by name, JSON-ready; of `mean` and `mixture` the one that was given."""
+        if self.mean is not None:
+            return {"kind": self.kind, "mean": self.mean}
+        return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
+
+    def _require_mean(self, field: str, mean: float) -> None:
+        lowest_fits = mean >= 1 if self.kind == "geometric" else mean > 0
+        if not (lowest_fits and mean <= LONGEST_WALK):
+            low = "1" if self.kind == "geometric" else "above 0"
+            raise SessionModelError(field, f"{mean}: give {low} to {LONGEST_WALK} requests")
+
+
+def walk_of(length: int) -> tuple[str, ...]:
+    """Br-1, then Br-2 and Br-4 in turn, `length` pages in all."""
+    return _LONGEST[:length]

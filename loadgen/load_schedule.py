@@ -1,0 +1,72 @@
+"""Offered load that changes in steps: SBAC's usual and busy days.
+
+Owns: piecewise constant load and the arrivals that follow from it. Pure.
+Must not know: who arrives, what ρ = 1 is in sessions per second.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from loadgen.refusals import SessionModelError, require_positive
+
+
+class Segment(NamedTuple):
+    """`duration_s` paper seconds at offered load `rho`; nobody arrives where it is 0."""
+
+    duration_s: float
+    rho: float
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Loads one after another from the start of the run; arrivals end with the last segment.
+
+    Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
+    in which nobody ever arrives.
+    """
+
+    segments: tuple[Segment, ...]
+
+    def __post_init__(self) -> None:
+        for i, segment in enumerate(self.segments):
+            require_positive(f"schedule.{i}.duration_s", segment.duration_s)
+            if not (segment.rho >= 0 and math.isfinite(segment.rho)):
+                raise SessionModelError(f"schedule.{i}.rho", f"{segment.rho}: give 0 or more")
+        if not any(segment.rho > 0 for segment in self.segments):
+            raise SessionModelError("schedule", "nobody ever arrives; give a load above 0")
+
+    @property
+    def duration_s(self) -> float:
+        """From the start to the end of the last segment, paper seconds."""
+        return math.fsum(segment.duration_s for segment in self.segments)
+
+    def expected_sessions(self, session_rate: float) -> float:
+        """Mean number of arrivals when ρ = 1 is `session_rate` sessions per paper second."""
+        return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
+
+    def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
+        """Arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
+
+        `unit_gaps` are exponential of mean 1. The process of rate 1 that they make runs at the
+        rate of the segment it is in (time change of a Poisson process): an arrival comes when
+        session_rate × ∫ρ has reached the sum of the gaps. So whoever comes is the same customer
+        under every load, only sooner or later.
+        """
+        segments = iter(self.segments)
+        segment = next(segments)
+        time_s, end_s = 0.0, segment.duration_s
+        for gap in unit_gaps:
+            rate = session_rate * segment.rho
+            while gap >= (room := (end_s - time_s) * rate):
+                gap -= room
+                time_s = end_s
+                following = next(segments, None)
+                if following is None:
+                    return
+                segment = following
+                end_s += segment.duration_s
+                rate = session_rate * segment.rho
+            time_s += gap / rate
+            yield time_s
