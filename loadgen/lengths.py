@@ -11,6 +11,7 @@ readings are here.
 """
 
 import math
+from bisect import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, cycle, islice
@@ -119,20 +120,6 @@ class SessionLengths:
         """Mean execution time of a request, paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
-    def kind_at(self, place: float) -> int:
-        """The index in the mixture of the class at `place` in [0, 1), each as wide as its share."""
-        uppers = list(accumulate(entry.share for entry in self.classes()))
-        return next((i for i, upper in enumerate(uppers[:-1]) if place < upper), len(uppers) - 1)
-
-    def length_at(self, kind: int, place: float) -> int:
-        """The length at `place` in [0, 1) of the distribution of class `kind`."""
-        mean = self.classes()[kind].mean
-        if self.kind == "geometric":
-            length = 1 if mean == 1 else 1 + int(exponential(place, -1 / math.log1p(-1 / mean)))
-        else:
-            length = max(1, int(exponential(place, mean) + 0.5))
-        return min(length, LONGEST_WALK)
-
     def parameters(self) -> dict[str, object]:
         """All parameters by name, JSON-ready; of `mean` and `mixture` the one that was given."""
         if self.mean is not None:
@@ -144,6 +131,37 @@ class SessionLengths:
         if not (lowest_fits and mean <= LONGEST_WALK):
             low = "1" if self.kind == "geometric" else "above 0"
             raise SessionModelError(field, f"{mean}: give {low} to {LONGEST_WALK} requests")
+
+
+class LengthLaw:
+    """The classes and lengths of a distribution by their place in it, worked out once."""
+
+    __slots__ = ("_offset", "_scales", "_uppers")
+
+    def __init__(self, lengths: SessionLengths) -> None:
+        classes = lengths.classes()
+        self._uppers = list(accumulate(entry.share for entry in classes[:-1]))
+        # Both kinds are an exponential with its fraction cut off: a geometric length is
+        # 1 + floor(X) with X of the mean that makes e^(−1/mean of X) = 1 − 1/m.
+        if lengths.kind == "geometric":
+            self._offset = 1.0
+            self._scales = [_geometric_scale(entry.mean) for entry in classes]
+        else:
+            self._offset = 0.5
+            self._scales = [entry.mean for entry in classes]
+
+    def kind_at(self, place: float) -> int:
+        """The index in the mixture of the class at `place` in [0, 1), each as wide as its share."""
+        return bisect(self._uppers, place)
+
+    def length_at(self, kind: int, place: float) -> int:
+        """The length at `place` in [0, 1) of the distribution of class `kind`."""
+        length = int(exponential(place, self._scales[kind]) + self._offset)
+        return min(length or 1, LONGEST_WALK)
+
+
+def _geometric_scale(mean: float) -> float:
+    return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
 
 
 def walk_of(length: int) -> tuple[str, ...]:

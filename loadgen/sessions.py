@@ -34,7 +34,14 @@ from loadgen.draws import (
     stream_key,
     uniform,
 )
-from loadgen.lengths import SBAC_TABLE_1, LengthClass, LengthKind, SessionLengths, walk_of
+from loadgen.lengths import (
+    SBAC_TABLE_1,
+    LengthClass,
+    LengthKind,
+    LengthLaw,
+    SessionLengths,
+    walk_of,
+)
 from loadgen.load_schedule import Schedule, Segment
 from loadgen.refusals import SessionModelError, require_positive
 
@@ -164,6 +171,8 @@ class Customers:
         "_class_key",
         "_file",
         "_length_key",
+        "_length_law",
+        "_mixed",
         "_patience_key",
         "_retry_key",
         "_think_key",
@@ -197,6 +206,8 @@ class Customers:
         self._think_key = stream_key(seed, "think times")
         self._class_key = stream_key(seed, "session classes")
         self._length_key = stream_key(seed, "session lengths")
+        self._length_law = LengthLaw(model.lengths) if model.lengths else None
+        self._mixed = bool(model.lengths and model.lengths.mixture)
         self._file: tuple[tuple[str, ...], ...] = ()
         if model.walks == "quota" and model.lengths is None:
             file_rng = Random(f"{seed}/session file")
@@ -223,21 +234,19 @@ class Customers:
 
     def kind(self, session: int) -> int:
         """The index of the session's class in the mixture of lengths; 0 without a mixture."""
-        lengths = self.model.lengths
-        if lengths is None or not lengths.mixture:
+        if self._length_law is None or not self._mixed:
             return 0
-        return lengths.kind_at(uniform(self._class_key, session))
+        return self._length_law.kind_at(uniform(self._class_key, session))
 
     def length(self, session: int) -> int:
         """How many pages session `session` (from 0) asks for if all goes well."""
-        lengths = self.model.lengths
-        if lengths is None:
+        if self._length_law is None:
             return len(self.walk(session))
-        return lengths.length_at(self.kind(session), uniform(self._length_key, session))
+        return self._length_law.length_at(self.kind(session), uniform(self._length_key, session))
 
     def walk(self, session: int) -> tuple[str, ...]:
         """The pages session `session` (from 0) asks for if all goes well."""
-        if self.model.lengths is not None:
+        if self._length_law is not None:
             return walk_of(self.length(session))
         if self._file:
             return self._file[session % len(self._file)]
