@@ -22,8 +22,7 @@ from lab.experiments.results import ResultFolder
 from lab.experiments.tables import TITLES, Cell
 from loadgen.sessions import FIRST_PAGE
 
-# Okabe and Ito's colours, told apart by most colour-blind eyes; a marker and a dash each besides.
-_STYLES = (
+STYLES = (
     ("#D55E00", "o", "-"),
     ("#0072B2", "s", "--"),
     ("#009E73", "^", "-."),
@@ -31,6 +30,7 @@ _STYLES = (
     ("#E69F00", "v", "-"),
     ("#56B4E9", "P", "--"),
 )
+"""Okabe and Ito's colours, told apart by most colour-blind eyes; a marker and a dash each."""
 
 _CCDF_UNTIL_S = 40.0
 
@@ -38,12 +38,12 @@ _CCDF_UNTIL_S = 40.0
 def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     """All figures of the complete runs; returns the PNG files."""
     folder.figures.mkdir(exist_ok=True)
-    style = {policy.name: _STYLES[i % 6] for i, policy in enumerate(folder.spec().policy)}
+    style = {policy.name: STYLES[i % 6] for i, policy in enumerate(folder.spec().policy)}
     files = [
-        _save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
+        save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
         for rho in dict.fromkeys(cell.rho for cell in cells)
     ]
-    files.append(_save(_over_rho(folder, cells, style), folder.figures / "throughput"))
+    files.append(save(_over_rho(folder, cells, style), folder.figures / "throughput"))
     return files
 
 
@@ -74,7 +74,7 @@ def _ccdf(folder: ResultFolder, rho: float, style: dict[str, tuple[str, str, str
         xlim=(0, _CCDF_UNTIL_S),
         title=f"Response time of the main page at ρ = {rho:g} (compare Fig. 7)",
     )
-    _finish(axes)
+    finish(axes)
     return figure
 
 
@@ -122,17 +122,19 @@ def _over_rho(
     for axes in (left, right):
         axes.set_xticks(loads, [f"{rho:g}" for rho in loads])
         axes.set_xlim(loads[0] - 0.2, loads[-1] + 0.2)
-        _finish(axes)
+        finish(axes)
     return figure
 
 
-def _finish(axes: Axes) -> None:
+def finish(axes: Axes) -> None:
+    """Grid, frame and legend as every figure has them."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
 
 
-def _save(figure: Figure, stem: Path) -> Path:
+def save(figure: Figure, stem: Path) -> Path:
+    """Write `stem`.svg and .png and close the figure; returns the PNG."""
     # Not with_suffix(): the ".4" of "rho1.4" is no suffix.
     files = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
     for file in files:
