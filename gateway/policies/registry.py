@@ -7,7 +7,7 @@ example traces. Must not know: what any policy does.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gateway.policies import admission, eight_queues, single_queue
+from gateway.policies import admission, eight_queues, sbac, single_queue
 from gateway.policies.admission import Admission
 from gateway.policies.combination import Combination
 from gateway.policies.interface import Policy
@@ -41,6 +41,14 @@ NO_ADMISSION = admission.NONE.name
 
 ADMISSIONS: dict[str, tuple[Sheet, Callable[..., Admission] | None]] = {
     NO_ADMISSION: (admission.NONE, None),
+    **{
+        known.name: (known, make)
+        for known, make in (
+            (sbac.SBAC_RESPONSIVE, sbac.sbac_responsive),
+            (sbac.SBAC_STABLE, sbac.sbac_stable),
+            (sbac.SBAC, sbac.sbac),
+        )
+    },
 }
 """`none` has nothing to make: a queueing policy is then driven alone."""
 

@@ -1,0 +1,252 @@
+"""Session-based admission control on predicted utilisation: sbac, sbac-responsive, sbac-stable.
+
+Owns: the ac-interval, the ac-function, and the data sheets of the policies with a fixed weight.
+Must not know: queueing policies, drivers, how a session is recognised.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.policies.interface import LoadSample, Outcome, Reject, Request
+from gateway.policies.sheet import Parameter, Sheet
+
+# Times are sums of measured floats; what is equal but for rounding counts as equal.
+TOLERANCE_S = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class AcInterval:
+    """One ac-interval that is over: U_measured, and the time that its samples cover."""
+
+    measured_utilisation_ratio: float
+    covered_s: float
+
+
+class AcIntervals:
+    """Cuts the stream of load samples into ac-intervals of about `ac_interval_s`.
+
+    An interval ends with the sample that brings the time covered since its start to
+    `ac_interval_s`, give or take half that sample: live samples jitter, and a slow shop sends one
+    long sample. U_measured is the mean of the samples, each weighted with the time it covers.
+    """
+
+    def __init__(self, ac_interval_s: float) -> None:
+        self.ac_interval_s = ac_interval_s
+        self._covered_s = 0.0
+        self._busy_s = 0.0
+
+    def sample(self, sample: LoadSample) -> AcInterval | None:
+        """Take in a sample: the interval that it ends, or None."""
+        self._covered_s += sample.interval_s
+        self._busy_s += sample.cpu_utilisation_ratio * sample.interval_s
+        missing_s = self.ac_interval_s - self._covered_s
+        if self._covered_s <= 0 or missing_s > sample.interval_s / 2 + TOLERANCE_S:
+            return None
+        over = AcInterval(self._busy_s / self._covered_s, self._covered_s)
+        self._covered_s = self._busy_s = 0.0
+        return over
+
+
+class UtilisationAdmission:
+    """Turns new sessions away for an ac-interval once the predicted utilisation is too high.
+
+    f(1) = ac_threshold, f(i+1) = (1 − weight) f(i) + weight U_measured(i)  (SBAC, section 7).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        ac_weight: float,
+        ac_threshold: float,
+        ac_interval_s: float,
+        retry_after_s: float,
+    ) -> None:
+        self.name = name
+        self.weight = ac_weight
+        self.ac_threshold = ac_threshold
+        self.retry_after_s = retry_after_s
+        self.predicted_utilisation_ratio = ac_threshold
+        self.measured_utilisation_ratio: float | None = None
+        self.admitted = 0
+        self.rejected = 0
+        self.aborted = 0
+        self._intervals = AcIntervals(ac_interval_s)
+
+    @property
+    def admits(self) -> bool:
+        """True while new sessions may come in."""
+        return self.predicted_utilisation_ratio <= self.ac_threshold
+
+    def arrival(self, time_s: float, request: Request) -> Reject | None:
+        if not request.session_is_new:
+            return None
+        if self.admits:
+            self.admitted += 1
+            return None
+        return self._reject(request)
+
+    def dropped(self, time_s: float, id: int) -> None:
+        self.aborted += 1
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        """Who is served says nothing to a policy that looks at utilisation only."""
+
+    def abandonment(self, time_s: float, id: int) -> None:
+        self.aborted += 1
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> None:
+        over = self._intervals.sample(sample)
+        if over is not None:
+            self._interval_over(time_s, over)
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "predicted_utilisation_ratio": self.predicted_utilisation_ratio,
+            "measured_utilisation_ratio": self.measured_utilisation_ratio,
+            "weight": self.weight,
+            "admits": self.admits,
+            "quota": None,
+            "admitted": self.admitted,
+            "rejected": self.rejected,
+            "aborted": self.aborted,
+        }
+
+    def _interval_over(self, time_s: float, over: AcInterval) -> None:
+        """The ac-function, at the boundary between two ac-intervals."""
+        k = self.weight
+        self.measured_utilisation_ratio = over.measured_utilisation_ratio
+        self.predicted_utilisation_ratio = (
+            1 - k
+        ) * self.predicted_utilisation_ratio + k * over.measured_utilisation_ratio
+
+    def _reject(self, request: Request) -> Reject:
+        self.rejected += 1
+        return Reject(request.id, self._reason(), self.retry_after_s)
+
+    def _reason(self) -> str:
+        return (
+            "no new sessions for now "
+            f"(predicted utilisation {self.predicted_utilisation_ratio:.3f} "
+            f"> {self.ac_threshold:g})"
+        )
+
+
+AC_THRESHOLD = Parameter(
+    "ac_threshold",
+    0.95,
+    "ratio",
+    "U_ac, the predicted utilisation above which new sessions are rejected",
+    "SBAC, section 9",
+    0.0,
+    1.0,
+)
+AC_INTERVAL_S = Parameter(
+    "ac_interval_s",
+    1.0,
+    "s",
+    "length of an ac-interval; load samples are joined until they cover it",
+    "SBAC, section 9",
+    0.1,
+    3600.0,
+)
+RETRY_AFTER_S = Parameter(
+    "retry_after_s",
+    300.0,
+    "s",
+    "when a rejected customer is asked to come back",
+    "SBAC, section 8 (“say, in five minutes”)",
+    1.0,
+    86_400.0,
+)
+COMMON = (AC_THRESHOLD, AC_INTERVAL_S, RETRY_AFTER_S)
+
+
+def ac_weight(meaning: str, default: float, source: str) -> Parameter:
+    """Parameter k of the ac-function."""
+    return Parameter("ac_weight", default, "ratio", meaning, source, 0.0, 1.0)
+
+
+def _rule(weight: str) -> str:
+    return (
+        f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, U_i the mean "
+        "utilisation of ac-interval i (ac_interval_s long); reject each new session of interval "
+        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it else; let every request of "
+        "a session under way pass"
+    )
+
+
+_INTERVALS = (
+    "An ac-interval ends with the load sample that fills it, within half a sample. A request "
+    "without a session cookie is a new session each time."
+)
+
+SBAC = Sheet(
+    name="sbac",
+    idea="Begin no session that cannot be finished: at overload, only sessions under way go on.",
+    rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
+    source="SBAC, section 7 (ac-function), section 10 (the family of weights)",
+    deviations=_INTERVALS,
+    parameters=(
+        ac_weight("k, the weight of the last ac-interval against history", 0.5, "between the two"),
+        *COMMON,
+    ),
+)
+SBAC_RESPONSIVE = Sheet(
+    name="sbac-responsive",
+    idea="SBAC that looks at the last ac-interval only: the fewest aborted sessions.",
+    rule=_rule("U_i (weight k = 1)"),
+    source="SBAC, section 7 (ac-responsive)",
+    deviations=_INTERVALS,
+    parameters=COMMON,
+)
+SBAC_STABLE = Sheet(
+    name="sbac-stable",
+    idea="SBAC with a long memory: an occasional burst turns nobody away.",
+    rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
+    source="SBAC, section 7 (ac-stable)",
+    deviations=_INTERVALS,
+    parameters=COMMON,
+)
+
+RESPONSIVE_WEIGHT = 1.0
+STABLE_WEIGHT = 0.1
+
+
+def sbac(
+    *, ac_weight: float, ac_threshold: float, ac_interval_s: float, retry_after_s: float
+) -> UtilisationAdmission:
+    """Policy SBAC with any weight k."""
+    return UtilisationAdmission(
+        SBAC.name,
+        ac_weight=ac_weight,
+        ac_threshold=ac_threshold,
+        ac_interval_s=ac_interval_s,
+        retry_after_s=retry_after_s,
+    )
+
+
+def sbac_responsive(
+    *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
+) -> UtilisationAdmission:
+    """Policy SBAC, ac-responsive: k = 1."""
+    return UtilisationAdmission(
+        SBAC_RESPONSIVE.name,
+        ac_weight=RESPONSIVE_WEIGHT,
+        ac_threshold=ac_threshold,
+        ac_interval_s=ac_interval_s,
+        retry_after_s=retry_after_s,
+    )
+
+
+def sbac_stable(
+    *, ac_threshold: float, ac_interval_s: float, retry_after_s: float
+) -> UtilisationAdmission:
+    """Policy SBAC, ac-stable: k = 0.1."""
+    return UtilisationAdmission(
+        SBAC_STABLE.name,
+        ac_weight=STABLE_WEIGHT,
+        ac_threshold=ac_threshold,
+        ac_interval_s=ac_interval_s,
+        retry_after_s=retry_after_s,
+    )
