@@ -40,10 +40,8 @@ def main(**options: Any) -> None:
     try:
         settings = gateway_settings.read(os.environ, options)
         clean = uvloop.run(_serve(settings))
-    except (SettingsError, RulesError) as error:
+    except (SettingsError, RulesError, PolicyError) as error:
         raise click.ClickException(str(error)) from None
-    except PolicyError as error:
-        raise click.ClickException(f"policy: {error}") from None
     if not clean:
         log.warning("the drain deadline passed; what was left has been cut off")
 
@@ -60,12 +58,13 @@ async def _serve(settings: Settings) -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
     log.info(
-        "customers on http://%s:%d, shop on %s:%d, policy %s",
+        "customers on http://%s:%d, shop on %s:%d, policy %s, admission %s",
         settings.host,
         settings.port,
         settings.shop_host,
         settings.shop_port,
         settings.policy,
+        settings.admission,
     )
     await told_to_stop.wait()
     for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from gateway.policies import registry
 from gateway.policies.registry import PolicyError
+from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 
 TIME_SCALE = (0.001, 1000.0)
@@ -37,7 +38,7 @@ class Controlled(Protocol):
 
     def metrics_text(self) -> bytes: ...
 
-    def switch_policy(self, name: str, parameters: Mapping[str, object]) -> None:
+    def switch_policy(self, choice: PolicyChoice) -> None:
         """Raises PolicyError and changes nothing."""
 
     def set_time(
@@ -70,6 +71,7 @@ class AdminApi:
             b"/health": {b"GET": self._health},
             b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
             b"/policies": {b"GET": lambda _: _json(200, registry.describe())},
+            b"/admissions": {b"GET": lambda _: _json(200, registry.describe_admissions())},
             b"/policy": {b"PUT": self._put_policy},
             b"/settings": {b"PUT": self._put_settings},
             b"/metrics": {b"GET": self._metrics},
@@ -128,23 +130,24 @@ class AdminApi:
         )
 
     def _put_policy(self, body: bytes) -> Answer:
-        call = _object(body, ("name", "parameters"))
-        name = call.get("name")
-        if not isinstance(name, str):
-            known = ", ".join(registry.POLICIES)
-            raise CallError("name: a policy's name is needed", "name", known)
-        parameters = call.get("parameters", {})
-        if not isinstance(parameters, dict):
-            raise CallError("parameters: must be a JSON object", "parameters", "a JSON object")
+        call = _object(_read(body), "", ("name", "parameters", "admission"))
+        admission = {"name": registry.NO_ADMISSION}
+        if "admission" in call:
+            admission = _object(call["admission"], "admission", ("name", "parameters"))
+        choice = PolicyChoice(
+            *_named(call, "", registry.POLICIES),
+            *_named(admission, "admission.", registry.ADMISSIONS),
+        )
         try:
-            self._gateway.switch_policy(name, parameters)
+            self._gateway.switch_policy(choice)
         except PolicyError as error:
-            field = "name" if error.field == "policy" else error.field
-            raise CallError(str(error), field, error.allowed) from None
+            field = _call_field(error.field)
+            text = f"{field}: {error.message}; allowed: {error.allowed}"
+            raise CallError(text, field, error.allowed) from None
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_settings(self, body: bytes) -> Answer:
-        call = _object(body, ("time_scale", "utilisation_interval_s"))
+        call = _object(_read(body), "", ("time_scale", "utilisation_interval_s"))
         return _json(
             200,
             self._gateway.set_time(
@@ -156,17 +159,45 @@ class AdminApi:
         )
 
 
-def _object(body: bytes, fields: tuple[str, ...]) -> dict[str, Any]:
+def _read(body: bytes) -> object:
     try:
-        call = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):
         raise CallError("the body is not JSON", "body", "a JSON object") from None
-    if not isinstance(call, dict):
-        raise CallError("the body is not a JSON object", "body", "a JSON object")
-    for field in call:
-        if field not in fields:
+
+
+def _object(value: object, where: str, fields: tuple[str, ...]) -> dict[str, Any]:
+    """`value` as an object with no other than these fields; `where` is its own field, if any."""
+    if not isinstance(value, dict):
+        what = where or "body"
+        raise CallError(f"{what}: must be a JSON object", what, "a JSON object")
+    for name in value:
+        if name not in fields:
+            field = f"{where}.{name}".lstrip(".")
             raise CallError(f"{field}: no such field", field, ", ".join(fields))
-    return call
+    return value
+
+
+def _named(
+    call: dict[str, Any], prefix: str, known: Mapping[str, object]
+) -> tuple[str, dict[str, Any]]:
+    """(name, parameters) of a policy of either kind."""
+    name = call.get("name")
+    if not isinstance(name, str):
+        field = f"{prefix}name"
+        raise CallError(f"{field}: a policy's name is needed", field, ", ".join(known))
+    parameters = call.get("parameters", {})
+    if not isinstance(parameters, dict):
+        field = f"{prefix}parameters"
+        raise CallError(f"{field}: must be a JSON object", field, "a JSON object")
+    return name, parameters
+
+
+def _call_field(field: str) -> str:
+    """Where in a call stands what the registry calls `field`."""
+    if field.startswith("admission_"):
+        return field.replace("_", ".", 1)
+    return {"policy": "name", "admission": "admission.name"}.get(field, field)
 
 
 def _number(call: dict[str, Any], field: str, bounds: tuple[float, float]) -> float | None:

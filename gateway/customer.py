@@ -328,7 +328,7 @@ class Customer(asyncio.Protocol):
         self.write(
             refusals.response(
                 refusal.status,
-                refusal.reason,
+                refusals.page(refusal.status, refusal.reason),
                 request_id=request_id,
                 date=self._door.date(),
                 keep_alive=False,

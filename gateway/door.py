@@ -7,9 +7,9 @@ Must not know: how a connection is read, how a lane decides.
 import asyncio
 import itertools
 import os
-import re
 import time
 from collections import Counter
+from collections.abc import Callable
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from gateway.exchange import Exchange, Lane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import PageRules
 from gateway.request_reader import RequestHead
+from gateway.sessions import Sessions
 
 if TYPE_CHECKING:
     from gateway.customer import Customer, CustomerLimits
@@ -36,10 +37,11 @@ class Door:
         customer_limits: "CustomerLimits",
         max_connections: int,
         rules: PageRules,
-        session_cookie: str,
+        sessions: Sessions,
         own_host: str,
         pages: Lane,
         other: Lane,
+        wall_s: Callable[[], float] = time.time,
     ) -> None:
         self.loop = loop
         self.head_limits = head_limits
@@ -49,14 +51,12 @@ class Door:
         self.is_draining = False
         self.customers: set[Customer] = set()
         self.refusals: Counter[int] = Counter()
+        self.sessions = sessions
         self.turned_away = 0
+        self.wall_s = wall_s
         self._deadlines = deadlines
         self._max_connections = max_connections
         self._rules = rules
-        self._session_mark = session_cookie.encode() + b"="
-        self._session = re.compile(
-            rb"(?:^|;)[ \t]*" + re.escape(self._session_mark) + rb"\"?([^;\" \t]+)"
-        )
         self._pages = pages
         self._other = other
         self._ids = itertools.count(1)
@@ -83,7 +83,7 @@ class Door:
             return Exchange(self, customer, head, peer=peer, lane=self._other)
         exchange = Exchange(self, customer, head, peer=peer, lane=self._pages)
         exchange.page = page
-        exchange.session = self._session_of(head)
+        exchange.session = self.sessions.of(head)
         return exchange
 
     def new_request_id(self) -> bytes:
@@ -91,7 +91,7 @@ class Door:
 
     def date(self) -> bytes:
         """Now, as RFC 9110, 5.6.7 wants it."""
-        now_s = int(time.time())
+        now_s = int(self.wall_s())
         if now_s != self._date_s:
             self._date_s = now_s
             self._date = formatdate(now_s, usegmt=True).encode()
@@ -106,11 +106,3 @@ class Door:
         self.is_draining = True
         for customer in list(self.customers):
             customer.retire()
-
-    def _session_of(self, head: RequestHead) -> str | None:
-        for name, _, value in head.fields:
-            if name == b"cookie" and self._session_mark in value:
-                match = self._session.search(value)
-                if match is not None:
-                    return match[1].decode("latin-1")
-        return None

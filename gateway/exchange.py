@@ -7,12 +7,14 @@ customer's connection, the lane it waits in, the connection to the shop.
 """
 
 from enum import Enum, auto
+from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
-from gateway import forwarding, refusals
-from gateway.policies.interface import Drop, Outcome, Page, Reject
+from gateway import forwarding, refusals, rejection
+from gateway.policies.interface import Outcome, Page
 from gateway.request_reader import IDEMPOTENT, RequestHead
 from gateway.response_reader import ResponseHead
+from gateway.sessions import Session
 
 if TYPE_CHECKING:
     from gateway.customer import Customer
@@ -24,7 +26,7 @@ class Lane(Protocol):
     """Where requests of a kind wait and are served: behind a policy, or beside it."""
 
     def submit(self, exchange: "Exchange") -> None:
-        """The request is complete enough to be served; `start` or `refused` follows."""
+        """The request is complete enough to be served; `start`, `dropped` or `rejected` follows."""
 
     def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
         """A started request has ended; its worker is free."""
@@ -86,7 +88,7 @@ class Exchange:
         self.peer = peer
         self.lane = lane
         self.page: Page | None = None
-        self.session: str | None = None
+        self.session: Session | None = None  # only for the eight pages
         self.request_id = forwarding.request_id_of(head) or door.new_request_id()
         self.id = 0  # the lane's
         self.arrived_s = 0.0  # the lane's
@@ -187,15 +189,19 @@ class Exchange:
             return False
         return True
 
-    def refused(self, verdict: Drop | Reject) -> None:
-        """The lane turns the request away, for good."""
+    def dropped(self, reason: str) -> None:
+        """The request's queue is full."""
         self._state = State.OVER
-        if isinstance(verdict, Reject):
-            seconds = str(max(1, round(verdict.retry_after_s))).encode()
-            headers = ((b"X-Doorbuster-Verdict", b"rejected"), (b"Retry-After", seconds))
-        else:
-            headers = ((b"X-Doorbuster-Verdict", b"dropped"),)
-        self._answer(503, verdict.reason, headers)
+        page = refusals.page(503, reason)
+        self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
+
+    def rejected(self, reason: str, retry_after_s: float) -> None:
+        """Admission turns the request's session away for `retry_after_s` real seconds."""
+        self._state = State.OVER
+        wait_s = max(1, ceil(retry_after_s))
+        page = rejection.page(reason, wait_s, self._door.wall_s())
+        retry_after = (b"Retry-After", b"%d" % wait_s)
+        self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
     def cancel(self) -> None:
         """The policy stops a request in service."""
@@ -258,13 +264,16 @@ class Exchange:
             and not self._ends_with_connection
             and not self._door.is_draining
         )
+        door = self._door
+        session = self.session
         return forwarding.response_head(
             head,
             request_id=self.request_id,
-            date=self._door.date(),
+            date=door.date(),
             is_chunked=self._is_chunked,
             keeps_alive=self._keeps_alive,
             to_http_1_0=is_1_0,
+            set_cookie=door.sessions.set_cookie(session) if session is not None else None,
         )
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
@@ -306,12 +315,12 @@ class Exchange:
 
     def _fail_customer(self, status: int, reason: str) -> None:
         if not self.has_begun:
-            self._answer(status, reason, ())
+            self._answer(status, refusals.page(status, reason), ())
         elif self.customer is not None:
             customer, self.customer = self.customer, None
             customer.cut_short(reset=self._ends_with_connection)
 
-    def _answer(self, status: int, reason: str, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    def _answer(self, status: int, page: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         customer, self.customer = self.customer, None
         if customer is None:
             return
@@ -320,7 +329,7 @@ class Exchange:
         customer.write(
             refusals.response(
                 status,
-                reason,
+                page,
                 request_id=self.request_id,
                 date=self._door.date(),
                 keep_alive=keeps_alive,

@@ -1,13 +1,14 @@
 """What a message looks like on the other side of the gateway.
 
-Owns: the header fields that stop here (hop-by-hop, forged, the gateway's own) and those that are
-added (Via, X-Forwarded-*, X-Request-Id), for requests and responses (RFC 9110, section 7.6).
+Owns: the header fields that stop here (hop-by-hop, forged, the gateway's own, its cookie) and those
+that are added (Via, X-Forwarded-*, X-Request-Id), for requests and responses (RFC 9110, 7.6).
 Must not know: sockets; whether a message is well formed (the readers have seen to that).
 """
 
 import re
 from typing import Final
 
+from gateway import session_cookie
 from gateway.request_reader import RequestHead
 from gateway.response_reader import ResponseHead
 
@@ -30,7 +31,7 @@ _HOP_BY_HOP: Final = frozenset(
 # HTTP_PROXY in a CGI-like environment.
 _FORGEABLE: Final = _HOP_BY_HOP | {b"forwarded", b"x-real-ip", b"x-request-id", b"proxy"}
 _OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
-_NOT_PLAIN: Final = _OURS | {b"via", b"date"}
+_NOT_PLAIN: Final = _OURS | {b"via", b"date", b"set-cookie"}
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
 
 
@@ -66,6 +67,10 @@ def request_head(
         if low == b"via":
             vias.append(value)
             continue
+        if low == b"cookie":
+            value = session_cookie.without(value)
+            if not value:
+                continue
         lines.append(b"%b: %b\r\n" % (name, value))
     if buffered_length_bytes is None:
         if head.is_chunked:
@@ -90,8 +95,12 @@ def response_head(
     is_chunked: bool,
     keeps_alive: bool,
     to_http_1_0: bool,
+    set_cookie: bytes | None = None,
 ) -> bytes:
-    """The head as the customer gets it; `date` is added if the shop gave none (RFC 9110, 6.6.1)."""
+    """The head as the customer gets it; `date` is added if the shop gave none (RFC 9110, 6.6.1).
+
+    `set_cookie` is the gateway's own Set-Cookie; it stands beside the shop's.
+    """
     lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
     named = head.connection
     vias: list[bytes] = []
@@ -103,8 +112,13 @@ def response_head(
             if low == b"via":
                 vias.append(value)
                 continue
-            has_date = True
+            if low == b"date":
+                has_date = True
+            elif session_cookie.is_named(value):  # a Set-Cookie
+                continue
         lines.append(b"%b: %b\r\n" % (name, value))
+    if set_cookie is not None:
+        lines.append(b"Set-Cookie: %b\r\n" % set_cookie)
     if not has_date:
         lines.append(b"Date: %b\r\n" % date)
     if is_chunked:

@@ -52,16 +52,17 @@ class PolicyLane:
     # ---- as a lane -----------------------------------------------------------------------------
 
     def submit(self, exchange: Exchange) -> None:
-        page = exchange.page
+        page, session = exchange.page, exchange.session
         assert page is not None
+        assert session is not None
         id = exchange.id = self.dispatcher.new_id()
         exchange.arrived_s = self._clock()
         self._exchanges[id] = exchange
         self.dispatcher.submit(
             id,
             page,
-            session=exchange.session,
-            session_is_new=exchange.session is None,
+            session=session.id,
+            session_is_new=session.is_new,
             attempt=exchange.head.attempt,
         )
         self._set_timer()
@@ -85,8 +86,12 @@ class PolicyLane:
 
     def refuse(self, id: int, verdict: Drop | Reject) -> None:
         exchange = self._exchanges.pop(id)
-        self._observe(exchange, "rejected" if isinstance(verdict, Reject) else "dropped")
-        exchange.refused(verdict)
+        if isinstance(verdict, Reject):
+            self._observe(exchange, "rejected")
+            exchange.rejected(verdict.reason, self._clock.real_s(verdict.retry_after_s))
+        else:
+            self._observe(exchange, "dropped")
+            exchange.dropped(verdict.reason)
 
     def cancel(self, id: int) -> None:
         exchange = self._exchanges.get(id)
@@ -167,7 +172,7 @@ class OtherLane:
         else:
             self._fates["dropped"] += 1
             self._observe(exchange, "dropped")
-            exchange.refused(Drop(0, "too many requests for files are waiting"))
+            exchange.dropped("too many requests for files are waiting")
 
     def finished(self, exchange: Exchange, outcome: Outcome) -> None:
         self._fates[outcome.value] += 1

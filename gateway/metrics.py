@@ -6,7 +6,7 @@ module reads them when it is asked, so that a request costs next to nothing here
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, Protocol
 
@@ -38,6 +38,26 @@ class Figures(Protocol):
 
     def waiting(self) -> dict[str, int]:
         """Page type → requests that wait."""
+
+    def policy(self) -> tuple[str, Mapping[str, object]]:
+        """The policy's name and snapshot."""
+
+
+_ADMISSION: Final = (
+    ("predicted_utilisation_ratio", "predicted_utilisation_ratio", "Utilisation that is expected"),
+    (
+        "measured_utilisation_ratio",
+        "measured_utilisation_ratio",
+        "Utilisation of the last interval",
+    ),
+    ("weight", "weight_ratio", "Weight k of the newest measurement"),
+    ("admits", "open_bool", "1 while new sessions are admitted"),
+    ("quota", "quota_sessions", "Sessions that may be admitted in an ac-interval"),
+    ("admitted", "admitted_sessions_total", "New sessions admitted"),
+    ("rejected", "rejected_sessions_total", "New sessions turned away"),
+    ("aborted", "aborted_requests_total", "Aborted requests and refused connections"),
+)
+"""Figures of an admission policy's snapshot: (key there, name here, meaning)."""
 
 
 class ResponseTimes:
@@ -105,9 +125,26 @@ class GatewayMetrics:
         for status, number in self._figures.refusals().items():
             refusals.add_metric((str(status),), number)
         yield refusals
+        yield from self._admission()
         yield self._times.family()
         for name, (meaning, value) in self._figures.gauges().items():
             if name.endswith("_total"):
                 yield CounterMetricFamily(_PREFIX + name.removesuffix("_total"), meaning, value)
             else:
                 yield GaugeMetricFamily(_PREFIX + name, meaning, value)
+
+    def _admission(self) -> Iterator[Metric]:
+        """What the admission policy says of itself, as far as it does; `policy` is both names."""
+        policy, snapshot = self._figures.policy()
+        admission = snapshot.get("admission")
+        if not isinstance(admission, Mapping):
+            return
+        for key, name, meaning in _ADMISSION:
+            value = admission.get(key)
+            if isinstance(value, int | float):
+                kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+                family = kind(
+                    f"{_PREFIX}admission_{name.removesuffix('_total')}", meaning, labels=("policy",)
+                )
+                family.add_metric((policy,), value)
+                yield family

@@ -52,12 +52,12 @@ ADVICE: dict[int, str] = {
 }
 """The first sentence for people, where the reason alone would not tell them what to do."""
 
-_PAGE = """<!doctype html>
+_FRAME = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{status} {title}</title>
+<title>{title}</title>
 <style>
 body {{ margin: 12vh auto; max-width: 34rem; padding: 0 1.25rem;
   font: 1.1rem/1.5 system-ui, sans-serif; color: #1c2430; background: #fbfaf7 }}
@@ -67,8 +67,8 @@ h1 {{ font-size: 1.6rem }}
 </head>
 <body>
 <main>
-<h1>{title}</h1>
-<p>{advice}</p>
+<h1>{heading}</h1>
+{text}
 <p><small>Status {status}: {reason}</small></p>
 </main>
 </body>
@@ -78,18 +78,22 @@ h1 {{ font-size: 1.6rem }}
 
 def page(status: int, reason: str) -> bytes:
     """The page for people; `reason` is escaped. KeyError for a status the gateway never answers."""
-    text = _PAGE.format(
-        status=status,
-        title=TITLES[status],
-        advice=ADVICE.get(status, "The gateway could not pass your request on."),
-        reason=escape(reason),
+    advice = ADVICE.get(status, "The gateway could not pass your request on.")
+    heading = TITLES[status]
+    return frame(status, reason, f"{status} {heading}", heading, f"<p>{advice}</p>")
+
+
+def frame(status: int, reason: str, title: str, heading: str, text: str) -> bytes:
+    """A whole page around `text`, which is HTML as `title` and `heading` are."""
+    html = _FRAME.format(
+        status=status, reason=escape(reason), title=title, heading=heading, text=text
     )
-    return text.encode()
+    return html.encode()
 
 
 def response(
     status: int,
-    reason: str,
+    page: bytes,
     *,
     request_id: bytes,
     date: bytes,
@@ -97,11 +101,11 @@ def response(
     is_head: bool = False,
     headers: tuple[tuple[bytes, bytes], ...] = (),
 ) -> bytes:
-    """A whole response in HTTP/1.1, with `headers` added as they are.
+    """A whole response in HTTP/1.1 with this page, and with `headers` added as they are.
 
     `date` is an IMF-fixdate (RFC 9110, 5.6.7); `is_head` leaves the page itself out.
     """
-    body = b"" if status == 204 else page(status, reason)
+    body = b"" if status == 204 else page
     lines = [
         b"HTTP/1.1 %d %b" % (status, TITLES[status].encode()),
         b"Date: " + date,

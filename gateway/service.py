@@ -5,6 +5,7 @@ Must not know: what any part does inside.
 """
 
 import asyncio
+import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -20,8 +21,9 @@ from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
-from gateway.policies import registry
 from gateway.policies.interface import PAGES
+from gateway.policy_choice import PolicyChoice
+from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.upstream import Pool, ShopAddress
 
@@ -32,9 +34,13 @@ class Gateway:
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
         self._loop = loop
-        policy = registry.create(settings.policy, settings.policy_parameters)
-        self._policy_name = settings.policy
-        self._policy_parameters = registry.sheet(settings.policy).read(settings.policy_parameters)
+        self._choice = PolicyChoice(
+            settings.policy,
+            settings.policy_parameters,
+            settings.admission,
+            settings.admission_parameters,
+        )
+        policy = self._choice.make()
         rules = pages.load(settings.pages_file)
         self.clock = PaperClock(settings.time_scale)
         self.deadlines = Deadlines(loop)
@@ -70,6 +76,13 @@ class Gateway:
             serve=self.other_pool.serve,
             observe=self._observe,
         )
+        self.sessions = Sessions(
+            _cookie_key(settings),
+            self.clock,
+            shop_cookie=settings.session_cookie,
+            timeout_s=settings.session_timeout_s,
+            is_guarded=self._choice.has_admission,
+        )
         self.door = Door(
             loop,
             deadlines=self.deadlines,
@@ -88,7 +101,7 @@ class Gateway:
             ),
             max_connections=settings.max_connections,
             rules=rules,
-            session_cookie=settings.session_cookie,
+            sessions=self.sessions,
             own_host=_authority(settings.host, settings.port),
             pages=self.pages,
             other=self.other,
@@ -175,11 +188,7 @@ class Gateway:
         return {
             "time_s": self.clock(),
             **driver.snapshot(),
-            "policy": {
-                "name": self._policy_name,
-                "parameters": self._policy_parameters,
-                "snapshot": dict(driver.policy.snapshot()),
-            },
+            "policy": {**self._choice.described(), "snapshot": dict(driver.policy.snapshot())},
             "time_scale": self.clock.scale,
             "counts": self.counts(),
             "load": self.probe.snapshot(),
@@ -192,11 +201,11 @@ class Gateway:
             "is_draining": self.is_draining,
         }
 
-    def switch_policy(self, name: str, parameters: Mapping[str, object]) -> None:
+    def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
-        policy = registry.create(name, parameters)
-        self._policy_parameters = registry.sheet(name).read(parameters)
-        self._policy_name = name
+        policy = choice.make()
+        self._choice = choice
+        self.sessions.guard(choice.has_admission)
         self.pages.switch(policy)
 
     def set_time(
@@ -233,6 +242,10 @@ class Gateway:
     def refusals(self) -> dict[int, int]:
         return self.door.refusals
 
+    def policy(self) -> tuple[str, Mapping[str, object]]:
+        policy = self.pages.dispatcher.policy
+        return policy.name, policy.snapshot()
+
     def gauges(self) -> dict[str, tuple[str, float]]:
         """Single figures by name; those that end in _total only grow."""
         load = self.probe.newest
@@ -262,7 +275,8 @@ class Gateway:
 
     def _observe(self, exchange: Exchange, fate: str) -> None:
         page = exchange.page or "other"
-        self._times.add(self._policy_name, page, fate, self.clock() - exchange.arrived_s)
+        policy = self.pages.dispatcher.policy.name
+        self._times.add(policy, page, fate, self.clock() - exchange.arrived_s)
 
 
 def _authority(host: str, port: int) -> str:
@@ -272,6 +286,12 @@ def _authority(host: str, port: int) -> str:
 def _port(server: asyncio.Server | None) -> int:
     assert server is not None
     return int(server.sockets[0].getsockname()[1])
+
+
+def _cookie_key(settings: Settings) -> bytes:
+    """The key that is set, or one that nobody else has and that is forgotten at the end."""
+    key = settings.cookie_key
+    return key.get_secret_value().encode() if key is not None else secrets.token_bytes(32)
 
 
 def _admin_names(settings: Settings) -> frozenset[str]:

@@ -9,10 +9,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from gateway import pages
 from gateway.limits import KIB, MIB
+from gateway.policies import registry
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
 _SHARED = {
@@ -70,6 +79,12 @@ class Settings(BaseModel):
     policy_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
+    admission: str = Field(
+        registry.NO_ADMISSION, description="admission policy at the start, by its name"
+    )
+    admission_parameters: JsonObject = Field(
+        default_factory=dict, description="its parameters as a JSON object; published defaults"
+    )
     time_scale: Annotated[float, Field(gt=0, le=1000)] = Field(
         10.0, description="paper seconds per real second"
     )
@@ -80,7 +95,19 @@ class Settings(BaseModel):
         pages.DEFAULT_FILE, description="rules file: which request is which page type"
     )
     session_cookie: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = Field(
-        "sessionid", description="cookie that tells a policy the session of a request"
+        "sessionid",
+        description="the shop's cookie that tells the session of a request while there is no "
+        "admission control",
+    )
+    session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        1800.0,
+        description="under admission control a session ends when nothing was asked for this long, "
+        "paper seconds (T in SBAC, section 7)",
+    )
+    cookie_key: Annotated[SecretStr, Field(min_length=32)] | None = Field(
+        None,
+        description="secret that signs session cookies, 32 characters or more; generated at the "
+        "start if not set, so that a restart forgets all sessions",
     )
     half_close: Literal["wait", "leave"] = Field(
         "wait",
@@ -166,7 +193,7 @@ def table() -> list[tuple[str, str, str, str]]:
         default = info.get_default(call_default_factory=True)
         if isinstance(default, Path):
             default = default.relative_to(Path(__file__).parents[1])
-        shown = f"`{default}`" if default not in ("", {}) else "none"
+        shown = f"`{default}`" if default not in ("", {}, None) else "none"
         rows.append((field, variable(field), shown, str(info.description)))
     return rows
 

@@ -15,6 +15,7 @@ from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import load
 from gateway.policies.registry import create
+from gateway.sessions import Sessions
 from gateway.upstream import Pool, ShopAddress, ShopConnection
 
 
@@ -175,6 +176,14 @@ class World:
         self.other = OtherLane(
             self.clock, limit=2, capacity=2, serve=self.pool.serve, observe=self._observe
         )
+        self.sessions = Sessions(
+            b"k" * 32,
+            self.clock,
+            shop_cookie="sessionid",
+            timeout_s=1800,
+            is_guarded=False,
+            wall_s=self.wall_s,
+        )
         self.door = Door(
             self.loop,
             deadlines=self.deadlines,
@@ -183,12 +192,17 @@ class World:
             customer_limits=CustomerLimits(**limits),
             max_connections=100,
             rules=load(),
-            session_cookie="sessionid",
+            sessions=self.sessions,
             own_host="own.example:8080",
             pages=self.lane,
             other=self.other,
+            wall_s=self.wall_s,
         )
         self.deadlines.start()
+
+    def wall_s(self):
+        """Seconds since 1970; as the world's clock, from an hour long ago."""
+        return self.loop.now_s + 1_000_000_000
 
     def _observe(self, exchange, fate):
         self.fates.append(fate)

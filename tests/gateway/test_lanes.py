@@ -57,7 +57,7 @@ def test_a_policys_timers_run_on_paper_time():
     world.loop.advance(0.2)
     assert transport.written.startswith(b"HTTP/1.1 503 ")
     assert b"X-Doorbuster-Verdict: rejected\r\n" in transport.written
-    assert b"Retry-After: 42\r\n" in transport.written
+    assert b"Retry-After: 5\r\n" in transport.written
     assert world.fates == ["rejected"]
 
 

@@ -18,6 +18,9 @@ class Figures:
     def waiting(self):
         return {"Br-1": 5}
 
+    def policy(self):
+        return "sq", {"discipline": "FIFO"}
+
 
 def families():
     times = ResponseTimes()

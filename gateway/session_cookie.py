@@ -1,0 +1,96 @@
+"""The signed cookie by which the gateway knows a session again.
+
+Owns: its form and its signature, finding it among a customer's cookies, leaving it out of what the
+shop gets. Must not know: when a session begins or ends, any clock, sockets.
+
+The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
+the HMAC-SHA256 of everything before it together with the cookie's name; both byte strings in
+base64url. It says nothing about who the customer is.
+"""
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from gateway.request_reader import Field
+
+NAME: Final = b"doorbuster_session"
+SESSION_BYTES: Final = 16
+"""Random bytes of a session id."""
+
+_MARK: Final = NAME + b"="
+_VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
+_SHOWN: Final = re.compile(rb"(?:^|;)[ \t]*" + re.escape(_MARK) + rb"\"?([^;\" \t]*)")
+
+
+class Known(NamedTuple):
+    """What a genuine cookie says; `expires_s` is in seconds since 1970."""
+
+    session: str
+    expires_s: int
+
+
+class Signer:
+    """Makes cookies and tells genuine ones from all others; whoever has the key can do both."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def value(self, session: str, expires_s: int) -> bytes:
+        """The cookie of `session`, genuine until `expires_s` (seconds since 1970)."""
+        said = b"1.%b.%d" % (session.encode(), expires_s)
+        return said + b"." + self._signature(said)
+
+    def read(self, value: bytes, now_s: float) -> Known | None:
+        """What `value` says; None if it is malformed, of another version or key, or expired."""
+        match = _VALUE.fullmatch(value)
+        if match is None:
+            return None
+        said, session, expiry, signature = match.groups()
+        # Compared as text: another spelling of the same bytes is no signature of ours.
+        if not hmac.compare_digest(self._signature(said), signature):
+            return None
+        expires_s = int(expiry)
+        return Known(session.decode(), expires_s) if now_s < expires_s else None
+
+    def _signature(self, said: bytes) -> bytes:
+        return _base64url(hmac.digest(self._key, _MARK + said, "sha256"))
+
+
+def session_id(random: bytes) -> str:
+    """A session's id out of SESSION_BYTES random bytes."""
+    return _base64url(random).decode()
+
+
+def shown(fields: Iterable[Field]) -> bytes | None:
+    """The value of the first cookie of this name in a request's header fields, genuine or not.
+
+    Others are not looked at, so that a head full of forgeries costs no more than one.
+    """
+    for low, _, value in fields:
+        if low == b"cookie" and _MARK in value:
+            match = _SHOWN.search(value)
+            if match is not None:
+                return match[1]
+    return None
+
+
+def without(cookies: bytes) -> bytes:
+    """A Cookie field's value without this cookie, every one of them; empty if nothing is left."""
+    if NAME not in cookies:
+        return cookies
+    pairs = (pair.strip(b" \t") for pair in cookies.split(b";"))
+    return b"; ".join(pair for pair in pairs if pair and not is_named(pair))
+
+
+def is_named(cookie: bytes) -> bool:
+    """Whether a `name=value` pair, or the value of a Set-Cookie field, is of this name."""
+    return cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == NAME
+
+
+def _base64url(data: bytes) -> bytes:
+    return urlsafe_b64encode(data).rstrip(b"=")

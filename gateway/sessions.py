@@ -1,0 +1,112 @@
+"""Which session a request belongs to, and when a customer gets the cookie that says so.
+
+Owns: the one rule for what a policy is told of a session (docs/decisions/0006), the cookie's life.
+Must not know: policies, sockets, how the cookie is signed.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable
+from math import ceil
+from typing import Final, NamedTuple
+
+from gateway import session_cookie
+from gateway.clock import PaperClock
+from gateway.request_reader import RequestHead
+
+# A cookie is made for T and this share more, and renewed once less than T is left of it: whoever
+# comes back within T is known, and few answers have to carry a new one.
+_SLACK_RATIO: Final = 1 / 8
+
+
+class Session(NamedTuple):
+    """What a request shows of its session.
+
+    `id` is None for a request that shows none; `expires_s` is that of its signed cookie in seconds
+    since 1970, 0 if it has none.
+    """
+
+    id: str | None
+    is_new: bool
+    expires_s: int = 0
+
+
+class Sessions:
+    """Tells the sessions of requests apart.
+
+    Without admission control a session is the shop's own cookie, and nothing is added to answers.
+    With admission control it is the gateway's signed cookie. `timeout_s` is T in paper seconds.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        clock: PaperClock,
+        *,
+        shop_cookie: str,
+        timeout_s: float,
+        is_guarded: bool,
+        wall_s: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall_s` gives seconds since 1970: a cookie outlives the process that made it."""
+        self._signer = session_cookie.Signer(key)
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._is_guarded = is_guarded
+        self._trust_ends_s = clock()
+        self._wall_s = wall_s
+        self._shop_mark = shop_cookie.encode() + b"="
+        self._shop_cookie = re.compile(
+            rb"(?:^|;)[ \t]*" + re.escape(self._shop_mark) + rb"\"?([^;\" \t]+)"
+        )
+
+    def guard(self, is_guarded: bool) -> None:
+        """Admission control begins or ends.
+
+        When it begins in mid-run nobody under way has a signed cookie yet; for T from now on the
+        shop's own cookie, which cannot be checked, counts as well.
+        """
+        if is_guarded and not self._is_guarded:
+            self._trust_ends_s = self._clock() + self._timeout_s
+        self._is_guarded = is_guarded
+
+    def of(self, head: RequestHead) -> Session:
+        """The session that a request shows."""
+        if not self._is_guarded:
+            id = self._shop_session(head)
+            return Session(id, id is None)
+        value = session_cookie.shown(head.fields)
+        known = self._signer.read(value, self._wall_s()) if value is not None else None
+        if known is not None:
+            return Session(known.session, False, known.expires_s)
+        if self._clock() < self._trust_ends_s:
+            id = self._shop_session(head)
+            return Session(id, id is None)
+        return Session(None, True)
+
+    def set_cookie(self, session: Session) -> bytes | None:
+        """The Set-Cookie value for the shop's answer to a request of `session`, None for none."""
+        if not self._is_guarded:
+            return None
+        now_s = self._wall_s()
+        timeout_s = self._clock.real_s(self._timeout_s)
+        longest_s = ceil(timeout_s * (1 + _SLACK_RATIO))
+        # Too long a life is shortened as well: T in real seconds follows the time scale.
+        if timeout_s <= session.expires_s - now_s <= longest_s + 1:
+            return None
+        known = session.id if session.expires_s else None
+        id = known or session_cookie.session_id(os.urandom(session_cookie.SESSION_BYTES))
+        return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (
+            session_cookie.NAME,
+            self._signer.value(id, ceil(now_s) + longest_s),
+            longest_s,
+        )
+
+    def _shop_session(self, head: RequestHead) -> str | None:
+        for low, _, value in head.fields:
+            if low == b"cookie" and self._shop_mark in value:
+                match = self._shop_cookie.search(value)
+                if match is not None:
+                    return match[1].decode("latin-1")
+        return None
