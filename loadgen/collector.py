@@ -86,6 +86,8 @@ class Collector:
             "session_rate": options.session_rate,
             "rho": options.rho,
             "capacity_rps": options.capacity_rps,
+            "load_schedule": _segments(options),
+            "arrivals_until_s": options.arrivals_until_s,
             "time_scale": options.time_scale,
             "model": options.model.parameters(),
             "started_at": self.started_at,
@@ -129,6 +131,11 @@ class Collector:
 
 def _nothing_yet(options: RunOptions, index: int, of: int) -> dict[str, Any]:
     return Tally(options.part_of_plan(Part(index, of)), Lag(options.late_tolerance_s)).as_counts()
+
+
+def _segments(options: RunOptions) -> list[dict[str, float]] | None:
+    schedule = options.load_schedule
+    return [segment._asdict() for segment in schedule.segments] if schedule else None
 
 
 def _schedule(counts: Mapping[str, Any], tolerance_s: float) -> dict[str, Any]:

@@ -25,7 +25,9 @@ from locust.runners import MasterRunner, WorkerNode, WorkerRunner
 
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, HostError, ShopAddress
-from loadgen.options import OptionError, Part, RunOptions, add_options, run_options
+from loadgen.option_list import add_options
+from loadgen.option_text import OptionError
+from loadgen.options import Part, RunOptions, run_options
 from loadgen.roles import Alone, Master, Role, Worker
 from loadgen.run import LoadRun
 from loadgen.shop_pages import PageRequest

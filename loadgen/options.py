@@ -1,7 +1,7 @@
-"""The load generator's options: on the command line, in the environment, in Locust's web UI.
+"""What the options of a run mean together.
 
-Owns: their names, defaults and meaning, and turning what was given into `RunOptions` or into one
-line that names the option. Everything arrives as text, so that the three ways in are refused alike.
+Owns: which options contradict each other, and turning what was given into `RunOptions` or into one
+line that names the option. Everything arrives as text, so that all ways in are refused alike.
 Must not know: what is done with the options.
 """
 
@@ -9,88 +9,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from loadgen.sessions import SessionModel, SessionModelError
-
-ENVIRONMENT_PREFIX = "DOORBUSTER_LOAD_"
-
+from loadgen.option_list import OPTIONS
+from loadgen.option_text import OptionError, account, mixture, number, schedule, whole, writable
+from loadgen.sessions import Customers, Schedule, SessionLengths, SessionModel, SessionModelError
 
 _CLOSED_LOOP_MODEL: dict[str, Any] = {"timeout_s": math.inf, "think_time_mean_s": 0.0}
 """What is measured is the server: customers who never leave and never pause."""
 
+_SESSIONS = 1000
+"""How many sessions there are when nothing says when arrivals end."""
 
-class OptionError(ValueError):
-    """An option that is refused: one line that names it and says the mend."""
-
-    def __init__(self, option: str, message: str) -> None:
-        super().__init__(f"{option}: {message}")
-        self.option = option
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One option: `--name`, its environment variable, its default as text, what it means."""
-
-    name: str
-    metavar: str
-    default: str
-    meaning: str
-    in_web_ui: bool = True
-
-    @property
-    def flag(self) -> str:
-        return f"--{self.name}"
-
-    @property
-    def dest(self) -> str:
-        return self.name.replace("-", "_")
-
-    @property
-    def variable(self) -> str:
-        return ENVIRONMENT_PREFIX + self.dest.upper()
-
-
-OPTIONS: tuple[Option, ...] = (
-    Option("session-rate", "RATE", "", "sessions per paper second; instead of --rho"),
-    Option("rho", "RHO", "", "offered load ρ; 0.85 when --session-rate is not given either"),
-    Option("capacity-rps", "RPS", "5.6", "requests per paper second at ρ = 1, for --rho"),
-    Option("sessions", "N", "1000", "sessions to start, all workers together"),
-    Option("seed", "SEED", "1", "the same seed gives the same arrivals, walks and patience"),
-    Option("time-scale", "SCALE", "10", "paper seconds per real second"),
-    Option("timeout-s", "S", "8", "the part of a patience that all share, paper s; inf: for ever"),
-    Option("think-timeout-mean-s", "S", "12", "mean of its exponential part, paper s"),
-    Option("retry-probability", "P", "0.4", "a timed-out request is sent again with this"),
-    Option("max-retries", "M", "5", "at most this many retries per request"),
-    Option("think-time-mean-s", "S", "0", "mean pause between pages, exponential, paper s"),
-    Option("walks", "quota|chance", "quota", "a session file cycled, or independent walks"),
-    Option("file-sessions", "N", "1000", "length of the session file"),
-    Option(
-        "closed-loop-customers",
-        "N",
-        "0",
-        "measure capacity: N customers, one session after another, who never leave; 0: open loop",
-    ),
-    Option("closed-loop-duration", "S", "120", "length of the measurement, paper s"),
-    Option("closed-loop-warm-up", "S", "30", "left out before it, paper s"),
-    Option("late-tolerance-ms", "MS", "50", "an attempt this late (real ms) fell behind"),
-    Option(
-        "attempts-file",
-        "PATH",
-        "attempts.parquet",
-        "where every attempt is logged; empty: nowhere",
-        in_web_ui=False,
-    ),
-    Option("account", "FORMAT", "customer-%04d", "the shop's accounts", in_web_ui=False),
-    Option("account-password", "WORD", "doorbuster-2005", "their password", in_web_ui=False),
-    Option(
-        "progress",
-        "none|json",
-        "none",
-        "json: one line on standard output per second",
-        in_web_ui=False,
-    ),
-)
+_MOST_SESSIONS = 10_000_000
+"""A plan of more is a slip of the pen; counting them would take for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +52,14 @@ class RunOptions:
 
     model: SessionModel
     session_rate: float
+    """Sessions per paper second; with a schedule that of its ρ = 1."""
     rho: float | None
+    """None when `session_rate` was given, or when the schedule says the loads."""
     capacity_rps: float
+    load_schedule: Schedule | None
+    arrivals_until_s: float | None
     sessions: int
+    """Those of the seed where schedule or `arrivals_until_s` end the arrivals."""
     seed: int
     time_scale: float
     closed_loop: ClosedLoop | None
@@ -132,28 +69,13 @@ class RunOptions:
     account_password: str
     progress_json: bool
 
+    def customers(self) -> Customers:
+        """The customers of this run, of all its parts."""
+        return Customers(self.model, self.seed, self.session_rate, self.load_schedule)
+
     def part_of_plan(self, part: Part) -> int:
         """How many sessions (in a closed loop: customers) are `part`'s."""
         return part.count(self.closed_loop.customers if self.closed_loop else self.sessions)
-
-
-class Parser(Protocol):
-    """What Locust hands to `init_command_line_parser`."""
-
-    def add_argument(self, *names: str, **how: Any) -> Any: ...
-
-
-def add_options(parser: Parser) -> None:
-    """Adds all options to Locust's command line, environment and web UI."""
-    for option in OPTIONS:
-        parser.add_argument(
-            option.flag,
-            metavar=option.metavar,
-            default=option.default,
-            env_var=option.variable,
-            help=option.meaning.replace("%", "%%"),
-            include_in_web_ui=option.in_web_ui,
-        )
 
 
 def run_options(given: Mapping[str, object]) -> RunOptions:
@@ -162,106 +84,141 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
     Raises `OptionError`, naming the option, for every value that cannot be meant.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
-    model = _model(text)
-    capacity_rps = _number(text, "capacity-rps", above=0)
-    rho: float | None = None
-    if text["session_rate"]:
-        if text["rho"]:
-            raise OptionError("--rho", "give either --rho or --session-rate, not both")
-        session_rate = _number(text, "session-rate", above=0)
-    else:
-        rho = _number(text | {"rho": text["rho"] or "0.85"}, "rho", above=0)
-        session_rate = model.session_rate(rho, capacity_rps)
     closed_loop = _closed_loop(text)
+    model = _model(text)
+    if closed_loop:
+        model = replace(model, **_CLOSED_LOOP_MODEL)
+    capacity_rps = number(text, "capacity-rps", above=0)
+    load_schedule = schedule(text["load_schedule"])
+    session_rate, rho = _load(text, model, capacity_rps, load_schedule)
+    until_s = number(text, "arrivals-until-s", above=0) if text["arrivals_until_s"] else None
+    seed = whole(text, "seed", at_least=0)
+    customers = Customers(model, seed, session_rate, load_schedule)
     if text["progress"] not in ("none", "json"):
         raise OptionError("--progress", f"{text['progress']!r} is unknown; give none or json")
     return RunOptions(
-        model=replace(model, **_CLOSED_LOOP_MODEL) if closed_loop else model,
+        model=model,
         session_rate=session_rate,
         rho=rho,
         capacity_rps=capacity_rps,
-        sessions=_whole(text, "sessions", at_least=1),
-        seed=_whole(text, "seed", at_least=0),
-        time_scale=_number(text, "time-scale", above=0),
+        load_schedule=load_schedule,
+        arrivals_until_s=until_s,
+        sessions=_sessions(text, customers, until_s),
+        seed=seed,
+        time_scale=number(text, "time-scale", above=0),
         closed_loop=closed_loop,
-        late_tolerance_s=_number(text, "late-tolerance-ms", above=0) / 1000,
-        attempts_file=_writable(text["attempts_file"]),
-        account=_account(text["account"]),
+        late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
+        attempts_file=writable(text["attempts_file"]),
+        account=account(text["account"]),
         account_password=text["account_password"],
         progress_json=text["progress"] == "json",
     )
 
 
-def _model(text: Mapping[str, str]) -> SessionModel:
+def _model(text: dict[str, str]) -> SessionModel:
     # An endless patience is given by one option; its exponential part no longer matters.
-    timeout_s = _number(text, "timeout-s", at_least=0, finite=False)
+    timeout_s = number(text, "timeout-s", at_least=0, finite=False)
     try:
         return SessionModel(
             timeout_s=timeout_s,
-            think_timeout_mean_s=_number(text, "think-timeout-mean-s", at_least=0),
-            retry_probability=_number(text, "retry-probability", at_least=0),
-            max_retries=_whole(text, "max-retries", at_least=0),
-            think_time_mean_s=_number(text, "think-time-mean-s", at_least=0),
+            think_timeout_mean_s=number(text, "think-timeout-mean-s", at_least=0),
+            retry_probability=number(text, "retry-probability", at_least=0),
+            max_retries=whole(text, "max-retries", at_least=0),
+            think_time_mean_s=number(text, "think-time-mean-s", at_least=0),
             walks=text["walks"],  # type: ignore[arg-type]  # the model refuses anything else
-            file_sessions=_whole(text, "file-sessions", at_least=1),
+            file_sessions=whole(text, "file-sessions", at_least=1),
+            lengths=_lengths(text),
         )
     except SessionModelError as error:
         flag = "--" + error.field.replace("_", "-")
         raise OptionError(flag, str(error).partition(": ")[2]) from None
 
 
-def _closed_loop(text: Mapping[str, str]) -> ClosedLoop | None:
-    customers = _whole(text, "closed-loop-customers", at_least=0)
-    duration_s = _number(text, "closed-loop-duration", above=0)
-    warm_up_s = _number(text, "closed-loop-warm-up", at_least=0)
-    return ClosedLoop(customers, duration_s, warm_up_s) if customers else None
-
-
-def _number(
-    text: Mapping[str, str],
-    name: str,
-    above: float | None = None,
-    at_least: float | None = None,
-    finite: bool = True,
-) -> float:
-    given = text[name.replace("-", "_")]
-    try:
-        value = float(given)
-    except ValueError:
-        raise OptionError(f"--{name}", f"{given!r} is no number") from None
-    low = above is not None and value <= above
-    low = low or (at_least is not None and value < at_least)
-    if low or math.isnan(value) or (finite and math.isinf(value)):
-        bound = f"above {above:g}" if above is not None else f"of at least {at_least:g}"
-        raise OptionError(f"--{name}", f"{given} is out of range; give a number {bound}")
-    return value
-
-
-def _whole(text: Mapping[str, str], name: str, at_least: int) -> int:
-    given = text[name.replace("-", "_")]
-    try:
-        value = int(given)
-    except ValueError:
-        raise OptionError(f"--{name}", f"{given!r} is no whole number") from None
-    if value < at_least:
-        raise OptionError(f"--{name}", f"{given} is out of range; give {at_least} or more")
-    return value
-
-
-def _writable(given: str) -> Path | None:
-    if not given:
+def _lengths(text: dict[str, str]) -> SessionLengths | None:
+    kind, classes = text["session_length_kind"], mixture(text["session_mixture"])
+    if not (text["session_length_mean"] or classes):
+        if kind != "geometric":
+            raise OptionError(
+                "--session-length-kind",
+                f"{kind!r} says nothing without --session-length-mean or --session-mixture",
+            )
         return None
-    path = Path(given)
-    if not path.parent.is_dir():
-        raise OptionError("--attempts-file", f"there is no folder {path.parent}; make it first")
-    if path.is_dir():
-        raise OptionError("--attempts-file", f"{path} is a folder; give a file name in it")
-    return path
-
-
-def _account(given: str) -> str:
+    if text["session_length_mean"] and classes:
+        raise OptionError(
+            "--session-mixture", "give either --session-length-mean or --session-mixture, not both"
+        )
+    if text["walks"] == "chance":
+        raise OptionError("--walks", "sessions of given lengths walk no chain; leave --walks out")
+    mean = number(text, "session-length-mean", above=0) if text["session_length_mean"] else None
     try:
-        given % 1
-    except (TypeError, ValueError):
-        raise OptionError("--account", f"{given!r} has no place for a number, e.g. %04d") from None
-    return given
+        return SessionLengths(
+            kind,  # type: ignore[arg-type]  # the model refuses anything else
+            mean,
+            classes,
+        )
+    except SessionModelError as error:
+        flags = {
+            "kind": "--session-length-kind",
+            "mean": "--session-length-mean",
+            "mixture": "--session-mixture",
+        }
+        name, _, within = error.field.partition(".")
+        message = str(error).partition(": ")[2]
+        raise OptionError(flags[name], f"{within}: {message}" if within else message) from None
+
+
+def _load(
+    text: dict[str, str],
+    model: SessionModel,
+    capacity_rps: float,
+    load_schedule: Schedule | None,
+) -> tuple[float, float | None]:
+    """Sessions per paper second, and the ρ they come from, if they do."""
+    if text["session_rate"]:
+        if text["rho"]:
+            raise OptionError("--rho", "give either --rho or --session-rate, not both")
+        return number(text, "session-rate", above=0), None
+    if load_schedule is None:
+        rho = number(text | {"rho": text["rho"] or "0.85"}, "rho", above=0)
+        return model.session_rate(rho, capacity_rps), rho
+    # Whoever passes on a spec says --rho 1 with a schedule, which is what it means.
+    if text["rho"] and number(text, "rho", above=0) != 1:
+        raise OptionError("--rho", "--load-schedule says the loads; leave --rho out, or give 1")
+    return model.session_rate(1.0, capacity_rps), None
+
+
+def _sessions(text: dict[str, str], customers: Customers, until_s: float | None) -> int:
+    """How many sessions the run has; whoever ends the arrivals is the only one to."""
+    ends = [
+        name
+        for name in ("load-schedule", "arrivals-until-s", "sessions")
+        if text[name.replace("-", "_")]
+    ]
+    if len(ends) > 1:
+        raise OptionError(
+            f"--{ends[1]}", f"give either --{ends[0]} or --{ends[1]}; each ends the arrivals"
+        )
+    if ends in ([], ["sessions"]):
+        return whole(text | {"sessions": text["sessions"] or str(_SESSIONS)}, "sessions", 1)
+    if whole(text, "closed-loop-customers", at_least=0):
+        raise OptionError(f"--{ends[0]}", "a closed loop has no arrivals; leave it out")
+    if customers.schedule is not None:
+        expected = customers.schedule.expected_sessions(customers.session_rate)
+    else:
+        assert until_s is not None
+        expected = customers.session_rate * until_s
+    if expected > _MOST_SESSIONS:
+        raise OptionError(
+            f"--{ends[0]}", f"about {expected:.3g} sessions; at most {_MOST_SESSIONS} are planned"
+        )
+    found = sum(1 for _ in customers.arrivals(math.inf if until_s is None else until_s))
+    if not found:
+        raise OptionError(f"--{ends[0]}", "no session arrives in so short a time; give more")
+    return found
+
+
+def _closed_loop(text: dict[str, str]) -> ClosedLoop | None:
+    customers = whole(text, "closed-loop-customers", at_least=0)
+    duration_s = number(text, "closed-loop-duration", above=0)
+    warm_up_s = number(text, "closed-loop-warm-up", at_least=0)
+    return ClosedLoop(customers, duration_s, warm_up_s) if customers else None

@@ -16,7 +16,6 @@ from loadgen.browser import Fetched, ShopAddress
 from loadgen.customer import CustomerSession
 from loadgen.options import ClosedLoop, Part, RunOptions
 from loadgen.schedule import Lag, RunClock
-from loadgen.sessions import Customers
 from loadgen.shop_pages import PageRequest, Shopper
 from loadgen.tally import Tally
 
@@ -48,7 +47,7 @@ class LoadRun:
         self._address = address
         self._report = report
         self._spawn = spawn
-        self._customers = Customers(options.model, options.seed, options.session_rate)
+        self._customers = options.customers()
         self._next_session = part.index
 
     def play(self, stop_customers: Callable[[], None]) -> None:

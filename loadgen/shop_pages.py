@@ -109,7 +109,7 @@ class Shopper:
 
         Raises `WrongPageError` when it is not there: the page then counts as failed.
         """
-        if page == "Br-1" and following == "Br-2":
+        if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(_CATEGORY_LINK.findall(body), "no category to browse")
         elif page in ("Br-2", "Br-3") and following == "Br-4":
             self._books = _some(_books_in_stock(body), "no book in stock on the page")

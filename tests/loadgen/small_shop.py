@@ -201,7 +201,9 @@ class _Connection(socketserver.StreamRequestHandler):
             )
         elif page == "Br-4":
             book = seen.path.split("/")[2]
-            main = _form("login", hidden, f'<input type="hidden" name="book" value="{book}">')
+            main = links + _form(
+                "login", hidden, f'<input type="hidden" name="book" value="{book}">'
+            )
         elif page == "Tr-1":
             main = _form("shipping", hidden, '<input name="username"><input name="password">')
         elif page == "Tr-2":

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.options import OPTIONS, ClosedLoop, OptionError, Part, run_options
+from loadgen.option_list import OPTIONS
+from loadgen.option_text import OptionError
+from loadgen.options import ClosedLoop, Part, run_options
 from loadgen.sessions import SessionModel
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"

@@ -1,0 +1,109 @@
+"""What the text of an option says.
+
+Owns: turning text into numbers, paths, schedules and mixtures, or into one line that names the
+option. Must not know: which options there are, what they are for.
+"""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from loadgen.sessions import LengthClass, Schedule, Segment, SessionModelError
+
+
+class OptionError(ValueError):
+    """An option that is refused: one line that names it and says the mend."""
+
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(f"{option}: {message}")
+        self.option = option
+
+
+def number(
+    text: Mapping[str, str],
+    name: str,
+    above: float | None = None,
+    at_least: float | None = None,
+    finite: bool = True,
+) -> float:
+    """The number in option `name`; raises `OptionError` when it is none or out of range."""
+    given = text[name.replace("-", "_")]
+    try:
+        value = float(given)
+    except ValueError:
+        raise OptionError(f"--{name}", f"{given!r} is no number") from None
+    low = above is not None and value <= above
+    low = low or (at_least is not None and value < at_least)
+    if low or math.isnan(value) or (finite and math.isinf(value)):
+        bound = f"above {above:g}" if above is not None else f"of at least {at_least:g}"
+        raise OptionError(f"--{name}", f"{given} is out of range; give a number {bound}")
+    return value
+
+
+def whole(text: Mapping[str, str], name: str, at_least: int) -> int:
+    """The whole number in option `name`; raises `OptionError` as `number` does."""
+    given = text[name.replace("-", "_")]
+    try:
+        value = int(given)
+    except ValueError:
+        raise OptionError(f"--{name}", f"{given!r} is no whole number") from None
+    if value < at_least:
+        raise OptionError(f"--{name}", f"{given} is out of range; give {at_least} or more")
+    return value
+
+
+def writable(given: str) -> Path | None:
+    """The path in `given`, None when empty; raises `OptionError` where no file can be."""
+    if not given:
+        return None
+    path = Path(given)
+    if not path.parent.is_dir():
+        raise OptionError("--attempts-file", f"there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise OptionError("--attempts-file", f"{path} is a folder; give a file name in it")
+    return path
+
+
+def account(given: str) -> str:
+    """The format in `given`; raises `OptionError` when it takes no number."""
+    try:
+        given % 1
+    except (TypeError, ValueError):
+        raise OptionError("--account", f"{given!r} has no place for a number, e.g. %04d") from None
+    return given
+
+
+def schedule(given: str) -> Schedule | None:
+    """A schedule such as `50:1.0,50:1.5` (paper seconds, ρ), None when empty."""
+    if not given:
+        return None
+    flag = "--load-schedule"
+    segments = []
+    for part in given.split(","):
+        try:
+            duration_s, rho = (float(value) for value in part.split(":"))
+        except ValueError:
+            raise OptionError(
+                flag, f"{part.strip()!r} is no segment; give seconds:load, e.g. 50:1.0,50:1.5"
+            ) from None
+        segments.append(Segment(duration_s, rho))
+    try:
+        return Schedule(tuple(segments))
+    except SessionModelError as error:
+        raise OptionError(flag, str(error)) from None
+
+
+def mixture(given: str) -> tuple[LengthClass, ...]:
+    """Classes of sessions such as `sales:0.183:73.6,non-sales:0.817:28.2`; none when empty."""
+    classes = []
+    for part in given.split(",") if given else ():
+        try:
+            name, share, mean = part.split(":")
+            classes.append(LengthClass(name.strip(), float(share), float(mean)))
+        except ValueError:
+            raise OptionError(
+                "--session-mixture",
+                f"{part.strip()!r} is no class; give name:share:mean, e.g. "
+                "sales:0.183:73.6,non-sales:0.817:28.2",
+            ) from None
+    return tuple(classes)
