@@ -22,9 +22,9 @@ def plan(spec: Spec) -> list[PlannedRun]:
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
     for repetition in range(spec.repetitions):
-        cells = [(policy.name, rho) for rho in spec.load.rho for policy in spec.policy]
+        cells = [(policy.key, rho) for rho in spec.load.rho for policy in spec.policy]
         rng.shuffle(cells)
-        ordered += [(name, rho, spec.seed + repetition) for name, rho in cells]
+        ordered += [(key, rho, spec.seed + repetition) for key, rho in cells]
     return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
 
 

@@ -1,8 +1,12 @@
 """What can go wrong with an experiment, said to a person.
 
-Owns: the one exception whose text is shown as it is, without a traceback.
+Owns: the exceptions whose text is shown as it is, without a traceback.
 """
 
 
 class ExperimentError(Exception):
     """One line (or a few) that says what is wrong and how to mend it."""
+
+
+class SpecError(ExperimentError):
+    """What was asked for cannot be meant: a bad spec, option or setting; nothing was begun."""

@@ -1,99 +1,131 @@
 """The spec of an experiment: what is run, in paper seconds.
 
-Owns: the form of a spec file, its checks and its defaults. A spec is versioned TOML; unknown keys
-are refused. Must not know: how a run is made.
+Owns: the form of a spec file, what contradicts itself between its sections, reading and changing
+it. A spec is versioned TOML; unknown keys are refused. Must not know: how a run is made.
 """
 
 import hashlib
+import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from gateway.policies import registry
-from lab.experiments.errors import ExperimentError
-from loadgen.sessions import SessionModel
+from lab.experiments import spec_sections
+from lab.experiments.errors import SpecError
+from lab.experiments.spec_sections import (
+    EXTENTS,
+    Customers,
+    FifoServerSection,
+    Load,
+    PolicyChoice,
+    Section,
+    Server,
+)
 
 SPECS = Path(__file__).parent / "specs"
 
-Positive = Annotated[float, Field(gt=0)]
+Engine = Literal["live", "simulated"]
 
-_MODEL = SessionModel()
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+_DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
 
-class PolicyChoice(_Strict):
-    """A queueing policy with what is set differently from its published defaults."""
-
-    name: str
-    parameters: dict[str, float | int | dict[str, float]] = {}
-
-    @model_validator(mode="after")
-    def _known(self) -> "PolicyChoice":
-        registry.create(self.name, self.parameters)
-        return self
-
-
-class Load(_Strict):
-    """How much is offered: every ρ is a run of its own. `sessions` are started in each run."""
-
-    rho: tuple[Annotated[float, Field(gt=0, le=20)], ...] = Field((1.4,), min_length=1)
-    sessions: int = Field(1000, ge=1, le=1_000_000)
-
-    @field_validator("rho")
-    @classmethod
-    def _distinct(cls, rho: tuple[float, ...]) -> tuple[float, ...]:
-        if len(set(rho)) < len(rho):
-            raise ValueError("a load is named twice; use repetitions to repeat runs")
-        return rho
-
-
-class Customers(_Strict):
-    """Impatience and retries (LIFO-Pri, section 3.2.1)."""
-
-    timeout_s: Positive = _MODEL.timeout_s
-    think_timeout_mean_s: Positive = _MODEL.think_timeout_mean_s
-    retry_probability: float = Field(_MODEL.retry_probability, ge=0, le=1)
-    max_retries: int = Field(_MODEL.max_retries, ge=0, le=100)
-    think_time_mean_s: float = Field(_MODEL.think_time_mean_s, ge=0)
-
-
-class Spec(_Strict):
+class Spec(Section):
     """A whole experiment. Durations are paper seconds; `time_scale` of them pass in a live one."""
 
     version: Literal[1] = 1
     title: str = Field("Comparison", min_length=1, max_length=200)
-    engine: Literal["live"] = "live"
+    engine: Engine = "live"
     policy: tuple[PolicyChoice, ...] = Field(
-        tuple(PolicyChoice(name=name) for name in ("sq", "8q-af", "8q-lifo-pri")), min_length=1
+        tuple(PolicyChoice(name=name) for name in _DEFAULT_POLICIES), min_length=1
     )
-    admission: Literal["none"] = "none"
-    abandonment: Literal["ignore"] = "ignore"
+    admission: str = registry.NO_ADMISSION
+    abandonment: Literal["ignore", "drop-queued", "cancel"] = "ignore"
     load: Load = Load()
     customers: Customers = Customers()
-    page_profile: Literal["paper", "real"] = "paper"
+    page_profile: Literal["paper", "real", "cpu"] = "paper"
+    server: Server | None = None
     seed: int = Field(1, ge=0)
     repetitions: int = Field(1, ge=1, le=1000)
     time_scale: float = Field(10.0, ge=1, le=100)
     utilisation_interval_s: float = Field(1.0, ge=0.1, le=600)
     warm_up_s: float = Field(0.0, ge=0)
 
+    @field_validator("admission")
+    @classmethod
+    def _known(cls, admission: str) -> str:
+        registry.admission_sheet(admission)
+        return admission
+
+    @model_validator(mode="before")
+    @classmethod
+    def _admission_of_those_without_their_own(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or plain.get("admission") not in registry.ADMISSIONS:
+            return plain
+        policies = plain.get("policy", [{"name": name} for name in _DEFAULT_POLICIES])
+        if not isinstance(policies, list | tuple):
+            return plain
+        admission = {"admission": plain["admission"]}
+        return {
+            **plain,
+            "policy": [{**admission, **one} if isinstance(one, dict) else one for one in policies],
+        }
+
     @field_validator("policy")
     @classmethod
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
-        names = [policy.name for policy in policies]
-        if len(set(names)) < len(names):
-            raise ValueError(f"a policy is named twice: {', '.join(names)}")
+        keys = [policy.key for policy in policies]
+        if len(set(keys)) < len(keys):
+            raise ValueError(
+                f"named twice: {', '.join(keys)}; allowed: a label of its own for each"
+            )
         return policies
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Spec":
+        if self.engine == "live":
+            if self.server is not None:
+                raise ValueError(
+                    "server: describes a simulated server; allowed: with engine = 'simulated'"
+                )
+            if self.abandonment != "ignore":
+                raise ValueError(
+                    f"abandonment: {self.abandonment!r} is simulated only; "
+                    "allowed: 'ignore' with engine = 'live'"
+                )
+        elif self.page_profile == "real":
+            raise ValueError(
+                "page_profile: 'real' is known to the shop only; "
+                "allowed: 'paper' or 'cpu' with engine = 'simulated'"
+            )
+        if self.has_fifo_server and "page_profile" in self.model_fields_set:
+            raise ValueError(
+                "page_profile: a fifo server serves files, no pages; allowed: leave it out"
+            )
+        return self
+
+    @property
+    def has_fifo_server(self) -> bool:
+        """True where SBAC's server is simulated."""
+        return isinstance(self.server, FifoServerSection)
+
+    def choice(self, key: str) -> PolicyChoice:
+        """The policy that runs call `key`; KeyError when there is none."""
+        return {policy.key: policy for policy in self.policy}[key]
+
+    def plain(self) -> dict[str, Any]:
+        """Every value that holds, defaults too, as TOML and JSON have them."""
+        plain = self.model_dump(mode="json", exclude_none=True)
+        if self.has_fifo_server:
+            del plain["page_profile"]
+        return plain
 
     def to_toml(self) -> str:
         """The spec as a file, every default written out."""
-        return tomli_w.dumps(self.model_dump(mode="json"))
+        return tomli_w.dumps(self.plain())
 
     @property
     def fingerprint(self) -> str:
@@ -102,16 +134,16 @@ class Spec(_Strict):
 
 
 def read_spec(text: str, origin: str) -> Spec:
-    """The spec in `text`; raises ExperimentError, a line per fault, each naming its field."""
+    """The spec in `text`; raises SpecError, a line per fault, each naming its field."""
     try:
         plain = tomllib.loads(text)
         if "version" not in plain:
-            raise ExperimentError(f"{origin}: version: is missing; allowed: version = 1")
+            raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
         return Spec.model_validate(plain)
     except tomllib.TOMLDecodeError as fault:
-        raise ExperimentError(f"{origin}: not TOML: {fault}") from None
+        raise SpecError(f"{origin}: not TOML: {fault}") from None
     except ValidationError as faults:
-        raise ExperimentError(explain(faults, origin)) from None
+        raise SpecError(explain(faults, origin)) from None
 
 
 def load_spec(name_or_path: str) -> Spec:
@@ -124,7 +156,7 @@ def load_spec(name_or_path: str) -> Spec:
         return read_spec(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as fault:
         names = ", ".join(sorted(spec.stem for spec in SPECS.glob("*.toml")))
-        raise ExperimentError(
+        raise SpecError(
             f"spec {name_or_path!r} cannot be read ({_reason(fault)}); "
             f"allowed: the path of a TOML file, or one of {names}"
         ) from None
@@ -135,40 +167,67 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
 
 
 def changed(spec: Spec, **changes: object) -> Spec:
-    """`spec` with some fields replaced (None leaves one as it is), checked again."""
-    plain = spec.model_dump(mode="json")
+    """`spec` with some fields replaced (None leaves one as it is), checked again.
+
+    `load__sessions` and the like name a key of a section. Of the ways to say how long sessions
+    arrive, the one that is given replaces the others.
+    """
+    plain = spec.plain()
     for field, value in changes.items():
         if value is None:
             continue
         section, _, key = field.partition("__")
-        if key:
-            plain[section][key] = value
-        else:
+        if not key:
             plain[section] = value
+            continue
+        if key in EXTENTS:
+            plain[section] = {k: v for k, v in plain[section].items() if k not in EXTENTS}
+        plain[section][key] = value
     try:
         return Spec.model_validate(plain)
     except ValidationError as faults:
-        raise ExperimentError(explain(faults, "options")) from None
+        raise SpecError(explain(faults, "options")) from None
+
+
+_SECTIONS: dict[str, type[Section]] = {
+    "policy": PolicyChoice,
+    "load": Load,
+    "schedule": spec_sections.Stretch,
+    "customers": Customers,
+    "lengths": spec_sections.Lengths,
+    "mixture": spec_sections.Class,
+    "shared-cpus": spec_sections.SharedCpusServer,
+    "fifo": FifoServerSection,
+}
+"""By the part of a fault's place that leads into it."""
+
+
+_FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 
 def explain(faults: ValidationError, origin: str) -> str:
     """Pydantic's findings, a line each: where, what, and what would be right."""
     lines = []
-    deeper = {fault["loc"][:-1] for fault in faults.errors()}
+    places = [fault["loc"] for fault in faults.errors()]
+    deeper = {place[:depth] for place in places for depth in range(len(place))}
     for fault in faults.errors():
         if fault["loc"] in deeper:
             continue  # a list is said to be too short because its items are wrong: say that once
-        where = ".".join(str(part) for part in fault["loc"]) or "spec"
+        place = [str(part) for part in fault["loc"]]
+        if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
+            del place[1]  # which kind it is, is no part of the file
+        message = fault["msg"].removeprefix("Value error, ")
+        given = fault["input"]
+        shown = (
+            "" if isinstance(given, dict | list | tuple | Section) else f" (given: {given!r:.60})"
+        )
         if fault["type"] == "extra_forbidden":
-            section = Spec
+            section: type[Section] = Spec
             for part in fault["loc"][:-1]:
-                inner = {"load": Load, "customers": Customers, "policy": PolicyChoice}
-                section = inner.get(str(part), section)
-            known = ", ".join(section.model_fields)
-            lines.append(f"{origin}: {where}: unknown key; allowed: {known}")
-        else:
-            message = fault["msg"].removeprefix("Value error, ")
-            given = fault["input"]
-            shown = "" if isinstance(given, dict | list | tuple) else f" (given: {given!r:.60})"
-            lines.append(f"{origin}: {where}: {message}{shown}")
+                section = _SECTIONS.get(str(part), section)
+            message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
+        elif named := _FIELD.match(message):  # a whole section was refused because of a field
+            message = message[named.end() :]
+            place += [named[1]] if place[-1:] != [named[1]] else []
+        lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")
     return "\n".join(lines)

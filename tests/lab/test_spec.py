@@ -5,6 +5,15 @@ import pytest
 
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec import SPECS, Spec, changed, load_spec, read_spec
+from lab.experiments.spec_sections import (
+    Class,
+    FifoServerSection,
+    Lengths,
+    PolicyChoice,
+    Section,
+    SharedCpusServer,
+    Stretch,
+)
 
 
 @pytest.mark.parametrize("path", sorted(SPECS.glob("*.toml")), ids=lambda path: path.stem)
@@ -34,7 +43,7 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("version = 1\n[load]\nrho = [nan]", "load.rho.0", "finite"),
         ("engine = 'quantum'", "engine", "live"),
         ("abandonment = 'sulk'", "abandonment", "ignore"),
-        ("page_profile = 'x'", "page_profile", "'paper' or 'real'"),
+        ("page_profile = 'x'", "page_profile", "'paper', 'real' or 'cpu'"),
         ("time_scale = 0.5", "time_scale", "greater than or equal to 1"),
         ("[[policy]]\nname = 'x'", "policy.0", "8q-lifo-pri"),
         ("[[policy]]\nname = 'sq'\nparameters = {cap = 1}", "parameters.cap", "allowed: capacity"),
@@ -78,16 +87,36 @@ def test_the_fingerprint_follows_what_is_asked_for():
     assert Spec().fingerprint != changed(Spec(), seed=2).fingerprint
 
 
+def flat(section, prefix=""):
+    """Key → default as the documentation prints it, of a section and the sections within."""
+    found = {}
+    for name, field in section.model_fields.items():
+        value = None if field.is_required() else field.default
+        if isinstance(value, Section):
+            found |= flat(type(value), f"{prefix}{name}.")
+        else:
+            found[prefix + name] = shown(value, required=field.is_required())
+    return found
+
+
+def shown(value, *, required):
+    if required or value is None:
+        return "must be given" if required else "–"
+    if isinstance(value, tuple):
+        return ", ".join(getattr(item, "name", None) or f"{item:g}" for item in value)
+    return f"{value:g}" if isinstance(value, float) else str(value) or "–"
+
+
 def test_the_documented_keys_and_defaults_are_the_codes():
     text = (Path(__file__).parents[2] / "docs/experiments.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
-    plain = Spec().model_dump(mode="json")
-    flat = {}
-    for key, value in plain.items():
-        inner = value if isinstance(value, dict) else {"": value}
-        flat |= {f"{key}.{k}".rstrip("."): v for k, v in inner.items()}
-    flat["policy"] = ", ".join(policy["name"] for policy in plain["policy"])
-    flat["load.rho"] = plain["load"]["rho"][0]
-    assert dict(rows) == {
-        key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in flat.items()
-    }
+    expected = flat(Spec) | {"version": "must be given", "load.sessions": "1000"}
+    expected |= flat(PolicyChoice, "policy.") | {"policy.admission": "–", "policy.parameters": "–"}
+    expected |= {"policy.admission_parameters": "–"}
+    expected |= flat(Stretch, "load.schedule.") | flat(Lengths, "customers.lengths.")
+    expected |= flat(Class, "customers.lengths.mixture.")
+    fifo, shared = flat(FifoServerSection, "server."), flat(SharedCpusServer, "server.")
+    both = {"session_known_from": "answer; fifo: admission", "kind": "shared-cpus"}
+    expected |= fifo | shared | {f"server.{key}": default for key, default in both.items()}
+    assert dict(rows) == expected
+    assert len(rows) == len(expected)

@@ -1,0 +1,252 @@
+"""The sections of a spec: policies, load, customers, a simulated server.
+
+Owns: their keys, defaults and what contradicts itself within one of them.
+Must not know: the spec as a whole, files. Durations are paper seconds.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from gateway.policies import registry
+from gateway.policies.interface import Policy
+from loadgen.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
+from simulator.scenario import FifoServer, SharedCpus
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Parameters = dict[str, float | int | dict[str, float]]
+
+_MODEL = SessionModel()
+_SHARED_CPUS = SharedCpus()
+_FIFO = FifoServer()
+
+EXTENTS = ("sessions", "duration_s", "schedule")
+"""How long sessions arrive is said in one of these ways."""
+
+
+class Section(BaseModel):
+    """A part of a spec: unknown keys refused, never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class PolicyChoice(Section):
+    """A queueing policy, the admission policy before it, and what differs from their defaults."""
+
+    name: str
+    parameters: Parameters = {}
+    admission: str = registry.NO_ADMISSION
+    admission_parameters: Parameters = {}
+    label: str | None = None
+
+    @field_validator("label")
+    @classmethod
+    def _names_a_folder(cls, label: str | None) -> str | None:
+        if label is not None and not re.fullmatch(r"\w[\w.+ -]{0,59}", label):
+            raise ValueError("is no label; allowed: 1 to 60 letters, digits, spaces and . _ + -")
+        return label
+
+    @model_validator(mode="after")
+    def _known(self) -> "PolicyChoice":
+        if self.admission == registry.NO_ADMISSION and self.admission_parameters:
+            known = [name for name in registry.ADMISSIONS if name != registry.NO_ADMISSION]
+            raise ValueError(
+                "admission_parameters: given without an admission policy; "
+                f"allowed: admission = {_either(known)}"
+            )
+        try:
+            self.create()
+        except registry.PolicyError as error:
+            field = "name" if error.field == "policy" else error.field
+            raise registry.PolicyError(field, error.message, error.allowed) from None
+        return self
+
+    @property
+    def key(self) -> str:
+        """What runs, cells and folders call it: the label, or the names of the policies."""
+        if self.label:
+            return self.label
+        return self.name if self.is_pure_queueing else f"{self.name}+{self.admission}"
+
+    @property
+    def is_pure_queueing(self) -> bool:
+        """True where everybody may come in."""
+        return self.admission == registry.NO_ADMISSION
+
+    def create(self) -> Policy:
+        """A fresh policy; raises PolicyError."""
+        return registry.create(
+            self.name, self.parameters, self.admission, self.admission_parameters
+        )
+
+
+class Stretch(Section):
+    """A piece of a schedule: so long at that load."""
+
+    duration_s: Positive
+    rho: Annotated[float, Field(ge=0, le=20)]
+
+
+class Load(Section):
+    """How much is offered, and how long.
+
+    Every ρ is a run of its own. Sessions arrive until `sessions` have, for `duration_s`, or by a
+    `schedule` that brings its own loads (the run's ρ is then 1).
+    """
+
+    rho: tuple[Annotated[float, Field(gt=0, le=20)], ...] = Field((1.4,), min_length=1)
+    sessions: int | None = Field(None, ge=1, le=1_000_000)
+    duration_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    schedule: tuple[Stretch, ...] | None = Field(None, min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            return plain
+        if plain.get("schedule") is not None:
+            return {"rho": (1.0,), **plain}
+        if all(plain.get(extent) is None for extent in EXTENTS):
+            return {**plain, "sessions": 1000}
+        return plain
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Load":
+        if len(set(self.rho)) < len(self.rho):
+            raise ValueError("rho: a load is named twice; allowed: repetitions repeat runs")
+        given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
+            )
+        if self.schedule and self.rho != (1.0,):
+            raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
+        if self.schedule and not any(stretch.rho for stretch in self.schedule):
+            raise ValueError("schedule: nobody ever arrives; allowed: at least one rho above 0")
+        return self
+
+    @property
+    def arrivals_s(self) -> float | None:
+        """How long sessions arrive; None where their number decides."""
+        return self.as_schedule().duration_s if self.schedule else self.duration_s
+
+    def as_schedule(self) -> Schedule | None:
+        """The schedule in the session model's form."""
+        if not self.schedule:
+            return None
+        return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
+
+    def offered(self, rho: float) -> float:
+        """The mean offered load of the run at `rho`: of its schedule, where it has one."""
+        schedule = self.as_schedule()
+        return schedule.expected_sessions(rho) / schedule.duration_s if schedule else rho
+
+    def expected_sessions(self, session_rate: float) -> float:
+        """How many sessions arrive in a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
+        if schedule := self.as_schedule():
+            return schedule.expected_sessions(session_rate)
+        return self.sessions or session_rate * (self.duration_s or 0.0)
+
+    def words(self) -> str:
+        """For headings: `1,000 sessions`, `500 s of arrivals`."""
+        if self.sessions is not None:
+            return f"{self.sessions} sessions"
+        return f"{self.arrivals_s:g} s of arrivals" + (", scheduled" if self.schedule else "")
+
+
+class Class(Section):
+    """One class of sessions in a mixture of lengths."""
+
+    name: str = Field(min_length=1, max_length=40)
+    share: float
+    mean: float
+
+
+class Lengths(Section):
+    """Requests per session, instead of the chain's walks (SBAC, section 4 and Table 1)."""
+
+    kind: Literal["geometric", "exponential"] = "geometric"
+    mean: float | None = None
+    mixture: tuple[Class, ...] | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Lengths":
+        self.as_model()
+        return self
+
+    def as_model(self) -> SessionLengths:
+        """In the session model's form; raises SessionModelError."""
+        classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
+        return SessionLengths(self.kind, self.mean, tuple(classes))
+
+    def words(self) -> str:
+        """Short, also good in a file's name: `geometric-15`, `exponential-mixture-28.2-73.6`."""
+        means = sorted(each.mean for each in self.mixture or ()) or [self.mean or 0.0]
+        mixed = ["mixture"] if self.mixture else []
+        return "-".join([self.kind, *mixed, *(f"{mean:g}" for mean in means)])
+
+
+class Customers(Section):
+    """Impatience and retries (LIFO-Pri, section 3.2.1), and how long sessions are."""
+
+    timeout_s: Positive = _MODEL.timeout_s
+    think_timeout_mean_s: NotNegative = _MODEL.think_timeout_mean_s
+    retry_probability: float = Field(_MODEL.retry_probability, ge=0, le=1)
+    max_retries: int = Field(_MODEL.max_retries, ge=0, le=100)
+    think_time_mean_s: NotNegative = _MODEL.think_time_mean_s
+    lengths: Lengths | None = None
+
+    def as_model(self) -> SessionModel:
+        """In the session model's form."""
+        given = {name: getattr(self, name) for name in Customers.model_fields if name != "lengths"}
+        return SessionModel(**given, lengths=self.lengths.as_model() if self.lengths else None)
+
+
+class SharedCpusServer(Section):
+    """LIFO-Pri's server; how long its pages take is the page profile's to say."""
+
+    kind: Literal["shared-cpus"] = "shared-cpus"
+    workers: int = Field(_SHARED_CPUS.workers, ge=1, le=10_000)
+    cpus: int = Field(_SHARED_CPUS.cpus, ge=1, le=1000)
+    session_known_from: Literal["answer", "admission"] = "answer"
+
+
+class FifoServerSection(Section):
+    """SBAC's server: one request at a time; its listen queue is the queueing policy."""
+
+    kind: Literal["fifo"]
+    capacity_rps: Annotated[float, Field(gt=0, le=1e6)] = _FIFO.capacity_rps
+    rejection: Literal["ahead", "free"] = _FIFO.rejection
+    rejection_cost: Annotated[float, Field(ge=0, le=1000)] = _FIFO.rejection_cost
+    session_known_from: Literal["answer", "admission"] = "admission"
+
+
+def _server_kind(plain: Any) -> str:
+    if isinstance(plain, Mapping):
+        return str(plain.get("kind", "shared-cpus"))
+    return str(getattr(plain, "kind", plain))
+
+
+Server = Annotated[
+    Annotated[SharedCpusServer, Tag("shared-cpus")] | Annotated[FifoServerSection, Tag("fifo")],
+    Discriminator(
+        _server_kind,
+        custom_error_type="unknown_kind",
+        custom_error_message="kind: is unknown; allowed: 'shared-cpus' or 'fifo'",
+    ),
+]
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(repr(name) for name in names) or "none is known"
