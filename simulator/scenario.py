@@ -15,6 +15,8 @@ from loadgen.sessions import MEAN_EXECUTION_S, Customers
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
 SessionKnown = Literal["admission", "answer"]
 RejectionPlace = Literal["ahead", "free"]
+ExecutionTimes = Literal["uniform", "exponential"]
+ServiceTimes = Literal["files", "exponential"]
 
 
 class ScenarioError(ValueError):
@@ -29,9 +31,10 @@ class ScenarioError(ValueError):
 class SharedCpus:
     """LIFO-Pri's server: `workers` requests in service share `cpus` CPUs, their waits overlap.
 
-    An execution time is uniform within mean ± `spread_ratio` × mean of its page type, `busy_ratio`
-    of it is CPU (processor sharing, each request on one CPU at most), the rest waiting, in `slices`
-    pairs of one busy and one waiting period, as the shop's page work does it.
+    An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
+    exponential with that mean. `busy_ratio` of it is CPU (processor sharing, each request on one
+    CPU at most), the rest waiting, in `slices` pairs of one busy and one waiting period, as the
+    shop's page work does it.
     """
 
     workers: int = 30
@@ -40,6 +43,7 @@ class SharedCpus:
     busy_ratio: float = 0.714
     spread_ratio: float = 0.5
     slices: int = 4
+    execution_times: ExecutionTimes = "uniform"
 
     def __post_init__(self) -> None:
         for name in ("workers", "cpus", "slices"):
@@ -72,13 +76,15 @@ SPECWEB96 = (
 class FifoServer:
     """SBAC's server: one request at a time, service time proportional to the file's size.
 
-    `capacity_rps` requests of mean size a second. The listen queue is the queueing policy. A
-    rejection costs `rejection_cost` mean service times: `ahead` of the queue, or `free` for the
-    server, as when a gateway in front of it answers.
+    With `service_times` exponential it is the server of the M/M/1 queue instead. `capacity_rps`
+    requests of mean size a second. The listen queue is the queueing policy. A rejection costs
+    `rejection_cost` mean service times: `ahead` of the queue, or `free` for the server, as when a
+    gateway in front of it answers.
     """
 
     capacity_rps: float = 1000.0
     file_classes: tuple[FileClass, ...] = SPECWEB96
+    service_times: ServiceTimes = "files"
     rejection: RejectionPlace = "ahead"
     rejection_cost: float = 1.0
 

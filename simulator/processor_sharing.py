@@ -1,0 +1,174 @@
+"""A server whose requests in service share its CPUs: LIFO-Pri's.
+
+Owns: execution times, processor sharing, the waits in between.
+Must not know: the queue in front of it, customers.
+"""
+
+import math
+from heapq import heappop, heappush
+
+from gateway.policies.interface import PAGES
+from loadgen.draws import exponential, stream_key, uniform
+from simulator.scenario import SharedCpus
+
+
+class _Execution:
+    """A request in service: what is left of it, and where it stands.
+
+    `is_running` says that it is on a CPU (or wants to be), else it waits for its back end;
+    `is_cancelled` makes its entry in a heap void.
+    """
+
+    __slots__ = (
+        "busy_slice_s",
+        "finish",
+        "id",
+        "is_cancelled",
+        "is_running",
+        "slices_left",
+        "spent_s",
+        "wait_s",
+    )
+
+    def __init__(self, id: int, slices: int, busy_slice_s: float, wait_s: float) -> None:
+        self.id = id
+        self.slices_left = slices
+        self.busy_slice_s = busy_slice_s
+        self.wait_s = wait_s
+        self.spent_s = 0.0
+        self.finish = 0.0
+        self.is_running = False
+        self.is_cancelled = False
+
+
+class ProcessorSharing:
+    """Carries out a `SharedCpus`; see `servers.Server`.
+
+    With n requests on c CPUs each progresses at rate min(1, c/n). *Virtual time* is how far a
+    request that has been running since the start would have got: it grows at that rate, so a busy
+    slice of b seconds begun at virtual time v ends at v + b, however many come and go meanwhile.
+    One heap by that end makes each event O(log n) instead of O(n).
+    """
+
+    def __init__(self, described: SharedCpus, seed: int) -> None:
+        self.cpus = described.cpus
+        self.free = described.workers
+        self.next_s = math.inf
+        self.spent_s = 0.0
+        self.rejection_busy_s = 0.0
+        self._described = described
+        self._key = stream_key(seed, "execution times")
+        self._mean_s = [described.mean_execution_s[page] for page in PAGES]
+        # Without waits the slices of a request follow on each other: they are one.
+        self._slices = 1 if described.busy_ratio == 1 else described.slices
+        self._executions: dict[int, _Execution] = {}
+        self._stopped: list[_Execution] = []
+        self._running: list[tuple[float, int, _Execution]] = []  # by virtual end of the slice
+        self._asleep: list[tuple[float, int, _Execution]] = []  # by end of the wait
+        self._on_cpu = 0
+        self._virtual_s = 0.0
+        self._since_s = 0.0
+        self._busy_s = 0.0
+
+    def start(self, now_s: float, id: int, page: int, address: int) -> None:
+        described = self._described
+        draw = uniform(self._key, address)
+        if described.execution_times == "uniform":
+            execution_s = self._mean_s[page] * (1 + described.spread_ratio * (2 * draw - 1))
+        else:
+            execution_s = exponential(draw, self._mean_s[page])
+        slice_s = execution_s / self._slices
+        busy_s = slice_s * described.busy_ratio
+        execution = _Execution(id, self._slices, busy_s, slice_s - busy_s)
+        self._executions[id] = execution
+        self.free -= 1
+        self._pass_time(now_s)
+        self._run(execution)
+        self._plan()
+
+    def advance(self, now_s: float) -> int:
+        self._pass_time(now_s)
+        ended = self._stopped.pop() if self._stopped else self._step(now_s)
+        self._plan()
+        if ended is None:
+            return 0
+        del self._executions[ended.id]
+        self.free += 1
+        self.spent_s = ended.spent_s
+        return ended.id
+
+    def cancel(self, now_s: float, id: int) -> None:
+        self._pass_time(now_s)
+        execution = self._executions[id]
+        if execution.is_running:
+            self._on_cpu -= 1
+            left_s = max(0.0, execution.finish - self._virtual_s)
+            execution.spent_s += execution.busy_slice_s - left_s
+        execution.is_cancelled = True
+        self._stopped.append(execution)
+        self._plan()
+
+    def reject(self, now_s: float) -> None:
+        """Rejections cost this server nothing: the gateway in front of it answers."""
+
+    def busy_until(self, now_s: float) -> float:
+        self._pass_time(now_s)
+        return self._busy_s
+
+    def _pass_time(self, now_s: float) -> None:
+        """Account for the time since the last event; nobody came or went in it."""
+        n = self._on_cpu
+        if n:
+            elapsed_s = now_s - self._since_s
+            if n > self.cpus:
+                self._virtual_s += elapsed_s * self.cpus / n
+                self._busy_s += elapsed_s * self.cpus
+            else:
+                self._virtual_s += elapsed_s
+                self._busy_s += elapsed_s * n
+        self._since_s = now_s
+
+    def _run(self, execution: _Execution) -> None:
+        if not self._on_cpu:
+            self._virtual_s = 0.0  # nobody's slice is measured by it: begin anew, lose no digits
+            self._running.clear()  # of void entries
+        self._on_cpu += 1
+        execution.is_running = True
+        execution.finish = self._virtual_s + execution.busy_slice_s
+        heappush(self._running, (execution.finish, execution.id, execution))
+
+    def _step(self, now_s: float) -> _Execution | None:
+        """The event that `next_s` stood for; the execution if it was its last."""
+        if self._asleep and self._asleep[0][0] <= now_s:
+            execution = heappop(self._asleep)[2]
+            if not execution.slices_left:
+                return execution
+            self._run(execution)
+            return None
+        self._virtual_s, _, execution = heappop(self._running)
+        self._on_cpu -= 1
+        execution.is_running = False
+        execution.spent_s += execution.busy_slice_s
+        execution.slices_left -= 1
+        if execution.wait_s:
+            heappush(self._asleep, (now_s + execution.wait_s, execution.id, execution))
+            return None
+        return execution
+
+    def _plan(self) -> None:
+        """Set `next_s`."""
+        if self._stopped:
+            self.next_s = self._since_s
+            return
+        running, asleep = self._running, self._asleep
+        while running and running[0][2].is_cancelled:
+            heappop(running)
+        while asleep and asleep[0][2].is_cancelled:
+            heappop(asleep)
+        next_s = asleep[0][0] if asleep else math.inf
+        if running:
+            slice_s = max(0.0, running[0][0] - self._virtual_s)
+            n = self._on_cpu
+            end_s = self._since_s + (slice_s * n / self.cpus if n > self.cpus else slice_s)
+            next_s = min(next_s, end_s)
+        self.next_s = next_s

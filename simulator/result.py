@@ -1,0 +1,87 @@
+"""What a simulation found.
+
+Owns: the shape of a result. Must not know: how it came about.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gateway.policies.interface import Outcome
+
+FATES = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "abandoned_waiting",
+    *(outcome.value for outcome in Outcome),
+)
+"""What is counted of requests per page type, as the gateway counts it."""
+
+
+class SessionFate(IntEnum):
+    """How a session ended."""
+
+    COMPLETED = 0  # every request was answered in time
+    REJECTED = 1  # turned away by admission
+    TIMED_OUT = 2  # the customer ran out of patience and retries
+    DROPPED = 3  # a queue was full
+    FAILED = 4  # a request was cancelled by the policy
+    UNFINISHED = 5  # under way when the simulation was cut
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """One entry per session that arrived, in the order of arrival; index = the session's number."""
+
+    arrived_s: npt.NDArray[np.float64]
+    ended_s: npt.NDArray[np.float64]
+    """nan for unfinished ones."""
+    length: npt.NDArray[np.int32]
+    """Requests the session planned."""
+    completed: npt.NDArray[np.int32]
+    """Requests that were answered in time."""
+    kind: npt.NDArray[np.int8]
+    """Index of the session's class in the mixture of lengths."""
+    fate: npt.NDArray[np.int8]
+    """Codes of `SessionFate`."""
+
+    def __len__(self) -> int:
+        return len(self.arrived_s)
+
+    def count(self, fate: SessionFate) -> int:
+        """Sessions that ended so."""
+        return int(np.count_nonzero(self.fate == fate))
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The outcome of one simulation; times in paper seconds from its start."""
+
+    sessions: Sessions
+    attempts: Mapping[str, int]
+    """Attempts by how they ended, seen by the customer (`loadgen.attempts.AttemptOutcome`)."""
+    counts: Mapping[str, Mapping[str, int]]
+    """Page type → fate (FATES) → requests, seen by the driver of the policy."""
+    served: Mapping[str, int]
+    """Page type → requests executed in full, orphan requests included."""
+    busy_s: float
+    """Server time, rejections included: of all CPUs together for `SharedCpus`."""
+    useful_busy_s: float
+    """Of it on requests, orphans too, of sessions that completed (SBAC's useful utilisation)."""
+    rejection_busy_s: float
+    """Of it on rejections."""
+    end_s: float
+    """The last event, or where the simulation was cut."""
+    requests: int
+    """Attempts that were sent; more than `attempts` add up to only when the simulation was cut."""
+    events: int
+    """Events in virtual time, stale timers not counted."""
+    samples: Mapping[str, list[Any]]
+    """Column → one value per utilisation interval, the last one up to `end_s`; the columns of
+    samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""

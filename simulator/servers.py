@@ -1,0 +1,43 @@
+"""What the simulation asks of a server, whichever model it is.
+
+Owns: that vocabulary. Must not know: policies, customers, how a server shares its time.
+"""
+
+from typing import Protocol
+
+
+class Server(Protocol):
+    """A server at work. It keeps its own next event, so that the simulation asks one number.
+
+    Ids are above 0. Times never go backwards.
+    """
+
+    cpus: int
+    free: int
+    """Workers that could start a request now."""
+    next_s: float
+    """When `advance` must be called next; inf for never."""
+    spent_s: float
+    """Server time of the request that `advance` gave back last."""
+    rejection_busy_s: float
+    """Server time of the rejections so far."""
+
+    def start(self, now_s: float, id: int, page: int, address: int) -> None:
+        """Begin a request; `page` is its place in PAGES, `address` says which draw is its own."""
+        ...
+
+    def advance(self, now_s: float) -> int:
+        """Let what is due at `next_s` happen; the id of the request that ended, or 0."""
+        ...
+
+    def cancel(self, now_s: float, id: int) -> None:
+        """Stop a request in service; `advance`, due at once, gives it back."""
+        ...
+
+    def reject(self, now_s: float) -> None:
+        """The server has to tell somebody that he may not come in."""
+        ...
+
+    def busy_until(self, now_s: float) -> float:
+        """Server time used so far, CPU seconds."""
+        ...

@@ -1,0 +1,417 @@
+"""The simulation: customers, a policy and a server in virtual time.
+
+Owns: the order of events, the discipline in which a policy is driven (that of the gateway's
+dispatcher), what customers do.
+Must not know: how a policy decides, how a server shares its time, files.
+"""
+
+import gc
+import math
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from heapq import heappop, heappush
+from typing import Any
+
+from gateway.policies.interface import (
+    PAGES,
+    Cancel,
+    Dispatch,
+    Drop,
+    Outcome,
+    Reject,
+    Request,
+    Verdicts,
+)
+from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
+from loadgen.draws import address
+from simulator.processor_sharing import ProcessorSharing
+from simulator.record import Record
+from simulator.result import SessionFate, Simulated
+from simulator.scenario import FifoServer, Scenario
+from simulator.servers import Server
+from simulator.single_server import SingleServer
+
+__all__ = ["BrokenPolicyError", "SessionFate", "Simulated", "simulate"]
+
+Progress = Callable[[float, int], None]
+PROGRESS_EVERY = 20_000
+"""Requests between two calls of `on_progress`."""
+
+IDLE_SAMPLES = 1000
+"""Load samples after which a policy that serves nobody is held to be broken."""
+
+_PLACE = {str(page): place for place, page in enumerate(PAGES)}
+
+
+class BrokenPolicyError(RuntimeError):
+    """A verdict that the rules forbid: a fault of the policy."""
+
+
+def simulate(
+    scenario: Scenario, *, log: AttemptLog | None = None, on_progress: Progress | None = None
+) -> Simulated:
+    """Carries the scenario out; the same scenario gives the same result, to the last digit.
+
+    The policy is used up: make a fresh one for each simulation. `log` gets a row per attempt, as
+    the load generator writes it. `on_progress` is called with the time and the number of sessions
+    that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
+    """
+    with _no_garbage_collection():
+        return _Simulation(scenario, log, on_progress).run()
+
+
+class _Session:
+    """One customer's session.
+
+    `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
+    that its session does not await is an orphan.
+    """
+
+    __slots__ = (
+        "attempt",
+        "awaits",
+        "busy_s",
+        "due_s",
+        "index",
+        "known_as",
+        "patience_s",
+        "sent_s",
+        "step",
+        "walk",
+    )
+
+    def __init__(self, index: int, walk: tuple[str, ...], due_s: float) -> None:
+        self.index = index
+        self.walk = walk
+        self.step = 0
+        self.attempt = 1
+        self.awaits = 0
+        self.due_s = due_s
+        self.sent_s = due_s
+        self.patience_s = math.inf
+        self.known_as: str | None = None
+        self.busy_s = 0.0
+
+
+# A request in the system: its session, the place of its page, where its draws are.
+_Asked = tuple[_Session, int, int]
+
+
+class _Simulation:
+    """One run.
+
+    Five kinds of events: the server's next one, the end of a patience, the policy's timer, a load
+    sample, and a customer who sends a request (a new session, after thinking, or again). Of those
+    due at the same time they happen in this order, so an answer in the last moment is in time, and
+    a worker that gets free is offered to those who wait before the next customer comes.
+    """
+
+    def __init__(
+        self, scenario: Scenario, log: AttemptLog | None, on_progress: Progress | None
+    ) -> None:
+        self._scenario = scenario
+        self._customers = scenario.customers
+        self._policy = scenario.policy
+        self._server = _server_at_work(scenario)
+        self._log = log
+        self._on_progress = on_progress
+        self._record = Record(self._policy, self._server)
+        self._arrivals = _arrivals(scenario)
+        self._sessions = 0
+        self._sessions_ended = 0
+        self._requests = 0
+        self._report_at = PROGRESS_EVERY if on_progress else math.inf
+        self._waiting: dict[int, _Asked] = {}
+        self._in_service: dict[int, _Asked] = {}
+        self._cancelled: set[int] = set()
+        # (when, session's index, session): who sends a request then.
+        self._due: list[tuple[float, int, _Session]] = []
+        # (when, id, session): whose patience with which attempt ends then, if it still lasts.
+        self._patience_ends: Any
+        model = self._customers.model
+        if model.think_timeout_mean_s == 0:  # all have the same patience: who came first ends first
+            self._patience_ends = deque()
+            self._note_patience = self._patience_ends.append
+            self._forget_patience = self._patience_ends.popleft
+        else:
+            self._patience_ends = []
+            self._note_patience = partial(heappush, self._patience_ends)
+            self._forget_patience = partial(heappop, self._patience_ends)
+        self._is_known_once_admitted = scenario.session_known_from == "admission"
+
+    # ---- the events, in order ------------------------------------------------------------------
+
+    def run(self) -> Simulated:
+        scenario, server, policy, record = (
+            self._scenario,
+            self._server,
+            self._policy,
+            self._record,
+        )
+        due, patience_ends = self._due, self._patience_ends
+        stop_s = math.inf if scenario.stop_s is None else scenario.stop_s
+        interval_s = scenario.utilisation_interval_s
+        arrival_s = next(self._arrivals, math.inf)
+        sample_s = interval_s
+        samples = idle_samples = 0
+        events = 0
+        end_s = 0.0
+        while True:
+            server_s = server.next_s
+            patience_s = patience_ends[0][0] if patience_ends else math.inf
+            send_s = due[0][0] if due else math.inf
+            timer_s = policy.next_timer_s()
+            if timer_s is None:
+                timer_s = math.inf
+            now_s = min(server_s, patience_s, timer_s, sample_s, send_s, arrival_s)
+            if now_s > stop_s:
+                end_s = stop_s
+                break
+            if now_s == server_s:
+                id = server.advance(now_s)
+                if id:
+                    self._request_ended(now_s, id)
+                else:
+                    self._offer_workers(now_s)
+            elif now_s == patience_s:
+                _, id, session = self._forget_patience()
+                if session.awaits != id:
+                    continue  # answered meanwhile
+                self._patience_ended(now_s, id, session)
+            elif now_s == timer_s:
+                self._after_event(now_s, policy.timer_due(now_s))
+            elif now_s == sample_s:
+                if server_s == arrival_s == send_s == timer_s == math.inf:
+                    if not self._waiting:
+                        break
+                    idle_samples += 1
+                    if idle_samples > IDLE_SAMPLES:
+                        raise BrokenPolicyError(
+                            f"{policy.name}: {len(self._waiting)} requests wait for ever"
+                        )
+                samples += 1
+                sample_s = (samples + 1) * interval_s
+                load = record.load_sample(now_s, len(self._in_service))
+                self._after_event(now_s, policy.load_sample(now_s, load))
+                record.sample(now_s, load, self._waiting.values(), len(self._in_service))
+                continue
+            elif now_s == send_s:
+                self._send(now_s, heappop(due)[2])
+            else:
+                session = self._arrive(now_s)
+                arrival_s = next(self._arrivals, math.inf)
+                self._send(now_s, session)
+            events += 1
+            end_s = now_s
+        if end_s > samples * interval_s:
+            load = record.load_sample(end_s, len(self._in_service))
+            record.sample(end_s, load, self._waiting.values(), len(self._in_service))
+        return record.result(end_s=end_s, requests=self._requests, events=events)
+
+    def _arrive(self, now_s: float) -> _Session:
+        index = self._sessions
+        self._sessions += 1
+        walk = self._customers.walk(index)
+        self._record.session_arrived(now_s, len(walk), self._customers.kind(index))
+        return _Session(index, walk, now_s)
+
+    def _send(self, now_s: float, session: _Session) -> None:
+        """The customer asks for the page of the session's step."""
+        id = self._requests = self._requests + 1
+        index, step, attempt = session.index, session.step, session.attempt
+        place = _PLACE[session.walk[step]]
+        patience_s = self._customers.patience_s(index, step, attempt)
+        session.awaits = id
+        session.due_s = session.sent_s = now_s
+        session.patience_s = patience_s
+        if patience_s < math.inf:
+            self._note_patience((now_s + patience_s, id, session))
+        self._record.arrived[place] += 1
+        self._waiting[id] = (session, place, address(index, step, attempt))
+        known_as = session.known_as
+        request = Request(id, PAGES[place], now_s, known_as, known_as is None, attempt)
+        self._after_event(now_s, self._policy.arrival(now_s, request))
+        if known_as is None and self._is_known_once_admitted and session.awaits == id:
+            session.known_as = str(index)
+        if id >= self._report_at and self._on_progress is not None:
+            self._report_at += PROGRESS_EVERY
+            self._on_progress(now_s, self._sessions_ended)
+
+    def _request_ended(self, now_s: float, id: int) -> None:
+        """The server is done with a request."""
+        session, place, _ = self._in_service.pop(id)
+        record = self._record
+        record.spent(session.index, self._server.spent_s)
+        is_orphan = session.awaits != id
+        if id in self._cancelled:
+            self._cancelled.remove(id)
+            outcome = Outcome.CANCELLED
+            record.cancelled[place] += 1
+        elif is_orphan:
+            outcome = Outcome.ORPHANED
+            record.orphaned[place] += 1
+        else:
+            outcome = Outcome.ANSWERED
+            record.answered[place] += 1
+        self._after_event(now_s, self._policy.completion(now_s, id, outcome))
+        if outcome is Outcome.ANSWERED:
+            self._answered(now_s, session)
+        elif not is_orphan:  # the policy cancelled it
+            self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED, 503)
+
+    def _answered(self, now_s: float, session: _Session) -> None:
+        """The customer has got a page in time."""
+        index = session.index
+        self._attempt_ended(now_s, session, AttemptOutcome.COMPLETED, 200)
+        step = session.step = session.step + 1
+        session.attempt = 1
+        if session.known_as is None:
+            session.known_as = str(index)
+        if step == len(session.walk):
+            self._session_ended(now_s, session, SessionFate.COMPLETED)
+        else:
+            due_s = now_s + self._customers.think_time_s(index, step)
+            heappush(self._due, (due_s, index, session))
+
+    def _patience_ended(self, now_s: float, id: int, session: _Session) -> None:
+        """The customer closes the connection, and tries again or leaves."""
+        abandonment = self._scenario.abandonment
+        asked = self._waiting.get(id)
+        if asked is not None:
+            self._record.abandoned_waiting[asked[1]] += 1
+        self._attempt_ended(now_s, session, AttemptOutcome.TIMED_OUT, 0)
+        self._obey(now_s, self._policy.abandonment(now_s, id))
+        if abandonment != "ignore" and id in self._waiting:
+            self._policy.withdraw(now_s, id)
+            del self._waiting[id]
+        elif abandonment == "cancel" and id in self._in_service:
+            self._cancel(now_s, id)
+        self._offer_workers(now_s)
+        if self._customers.retries(session.index, session.step, session.attempt):
+            session.attempt += 1
+            heappush(self._due, (now_s, session.index, session))
+        else:
+            self._give_up(now_s, session, SessionFate.TIMED_OUT)
+
+    def _fail(
+        self,
+        now_s: float,
+        session: _Session,
+        outcome: AttemptOutcome,
+        fate: SessionFate,
+        status: int,
+    ) -> None:
+        """The customer is told that there will be no answer, and does not try again."""
+        self._attempt_ended(now_s, session, outcome, status)
+        self._give_up(now_s, session, fate)
+
+    def _give_up(self, now_s: float, session: _Session, fate: SessionFate) -> None:
+        if self._log is not None:
+            for step in range(session.step + 1, len(session.walk)):
+                self._log.append(not_generated(session.index, step, session.walk[step]))
+        self._session_ended(now_s, session, fate)
+
+    def _session_ended(self, now_s: float, session: _Session, fate: SessionFate) -> None:
+        self._sessions_ended += 1
+        self._record.session_ended(session.index, now_s, session.step, fate)
+
+    def _attempt_ended(
+        self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int
+    ) -> None:
+        """Whatever happens to the request from now on, the customer does not await it any more."""
+        session.awaits = 0
+        self._record.attempts[outcome] += 1
+        if self._log is not None:
+            self._log.append(
+                Attempt(
+                    session.index,
+                    session.step,
+                    session.walk[session.step],
+                    session.attempt,
+                    session.due_s,
+                    session.sent_s,
+                    now_s,
+                    session.patience_s,
+                    outcome.value,
+                    status,
+                )
+            )
+
+    # ---- driving the policy --------------------------------------------------------------------
+
+    def _after_event(self, now_s: float, verdicts: Verdicts) -> None:
+        self._obey(now_s, verdicts)
+        self._offer_workers(now_s)
+
+    def _offer_workers(self, now_s: float) -> None:
+        free = self._server.free
+        if free and self._waiting:
+            self._obey(now_s, self._policy.workers_free(now_s, free))
+
+    def _obey(self, now_s: float, verdicts: Verdicts) -> None:
+        for verdict in verdicts:
+            id = verdict.id
+            if type(verdict) is Dispatch:
+                if not self._server.free:
+                    raise BrokenPolicyError(
+                        f"{self._policy.name}: dispatched {id} without a free worker"
+                    )
+                asked = self._take_waiting(id)
+                self._in_service[id] = asked
+                self._record.dispatched[asked[1]] += 1
+                self._server.start(now_s, id, asked[1], asked[2])
+            elif type(verdict) is Drop:
+                session, place, _ = self._take_waiting(id)
+                self._record.dropped[place] += 1
+                if session.awaits == id:
+                    self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED, 503)
+            elif type(verdict) is Reject:
+                session, place, _ = self._take_waiting(id)
+                self._record.rejected[place] += 1
+                self._server.reject(now_s)
+                if session.awaits == id:
+                    self._fail(now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED, 503)
+            elif type(verdict) is Cancel:
+                if id not in self._in_service:
+                    raise BrokenPolicyError(f"{self._policy.name}: {id} is not in service")
+                self._cancel(now_s, id)
+
+    def _take_waiting(self, id: int) -> _Asked:
+        asked = self._waiting.pop(id, None)
+        if asked is None:
+            raise BrokenPolicyError(f"{self._policy.name}: verdict on {id}, which does not wait")
+        return asked
+
+    def _cancel(self, now_s: float, id: int) -> None:
+        if id not in self._cancelled:
+            self._cancelled.add(id)
+            self._server.cancel(now_s, id)
+
+
+def _server_at_work(scenario: Scenario) -> Server:
+    if isinstance(scenario.server, FifoServer):
+        return SingleServer(scenario.server, scenario.seed)
+    return ProcessorSharing(scenario.server, scenario.seed)
+
+
+def _arrivals(scenario: Scenario) -> Iterator[float]:
+    """The times at which sessions arrive, as many of them as the scenario says."""
+    until_s = math.inf if scenario.arrivals_until_s is None else scenario.arrivals_until_s
+    times = scenario.customers.arrivals(until_s)
+    if scenario.sessions is None:
+        return times
+    return (time_s for time_s, _ in zip(times, range(scenario.sessions), strict=False))
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """A simulation makes no cycles, and looking for them takes a fifth of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
