@@ -7,7 +7,14 @@ example traces. Must not know: what any policy does.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gateway.policies import admission, eight_queues, sbac, single_queue
+from gateway.policies import (
+    admission,
+    eight_queues,
+    sbac,
+    sbac_hybrid,
+    sbac_predictive,
+    single_queue,
+)
 from gateway.policies.admission import Admission
 from gateway.policies.combination import Combination
 from gateway.policies.interface import Policy
@@ -47,6 +54,8 @@ ADMISSIONS: dict[str, tuple[Sheet, Callable[..., Admission] | None]] = {
             (sbac.SBAC_RESPONSIVE, sbac.sbac_responsive),
             (sbac.SBAC_STABLE, sbac.sbac_stable),
             (sbac.SBAC, sbac.sbac),
+            (sbac_hybrid.SBAC_HYBRID, sbac_hybrid.sbac_hybrid),
+            (sbac_predictive.SBAC_PREDICTIVE, sbac_predictive.sbac_predictive),
         )
     },
 }

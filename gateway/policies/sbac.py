@@ -162,9 +162,9 @@ RETRY_AFTER_S = Parameter(
 COMMON = (AC_THRESHOLD, AC_INTERVAL_S, RETRY_AFTER_S)
 
 
-def ac_weight(meaning: str, default: float, source: str) -> Parameter:
+def ac_weight(meaning: str, default: float, source: str, *, low: float = 0.0) -> Parameter:
     """Parameter k of the ac-function."""
-    return Parameter("ac_weight", default, "ratio", meaning, source, 0.0, 1.0)
+    return Parameter("ac_weight", default, "ratio", meaning, source, low, 1.0)
 
 
 def _rule(weight: str) -> str:

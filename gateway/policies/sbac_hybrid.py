@@ -1,0 +1,154 @@
+"""SBAC that tunes its own weight: sbac-hybrid.
+
+Owns: the rule by which the weight k follows aborted requests, and its data sheet.
+Must not know: queueing policies, drivers, how a session is recognised.
+"""
+
+from collections.abc import Mapping
+
+from gateway.policies.interface import Outcome, Reject, Request
+from gateway.policies.sbac import (
+    COMMON,
+    RESPONSIVE_WEIGHT,
+    STABLE_WEIGHT,
+    TOLERANCE_S,
+    AcInterval,
+    UtilisationAdmission,
+    ac_weight,
+)
+from gateway.policies.session_census import PROCESSED, SessionCensus
+from gateway.policies.sheet import Parameter, PolicyError, Sheet
+
+WEIGHT_STEP = 0.1
+
+
+class HybridAdmission(UtilisationAdmission):
+    """Responsive after every aborted request, more stable with every cycle that had none.
+
+    Ab(i) = aborted requests + refused connections of ac-interval i. Ab(i) > 0: weight = 1. No Ab
+    for a whole ac_cycle since the weight was last adjusted: weight − 0.1, down to 0.1. ac_cycle =
+    inter_request_s × session_length, as section 12 measures it, or `ac_cycle_s` if that is not 0.
+    """
+
+    def __init__(
+        self,
+        *,
+        ac_weight: float,
+        ac_cycle_s: float,
+        ac_threshold: float,
+        ac_interval_s: float,
+        retry_after_s: float,
+    ) -> None:
+        super().__init__(
+            SBAC_HYBRID.name,
+            ac_weight=ac_weight,
+            ac_threshold=ac_threshold,
+            ac_interval_s=ac_interval_s,
+            retry_after_s=retry_after_s,
+        )
+        if 0 < ac_cycle_s < ac_interval_s:
+            raise PolicyError(
+                "parameters.ac_cycle_s",
+                f"{ac_cycle_s:g} is shorter than ac_interval_s {ac_interval_s:g}",
+                f"0 (measured) or at least {ac_interval_s:g}",
+            )
+        self._given_cycle_s = ac_cycle_s
+        self._census = SessionCensus()
+        self._aborted_before = 0
+        self._unharmed_s = 0.0
+
+    @property
+    def ac_cycle_s(self) -> float | None:
+        """How long an average session lives; None before that could be measured."""
+        if self._given_cycle_s:
+            return self._given_cycle_s
+        between_s = self._census.inter_request_s
+        length = self._census.session_length()
+        return between_s * length if between_s is not None and length is not None else None
+
+    def arrival(self, time_s: float, request: Request) -> Reject | None:
+        rejection = super().arrival(time_s, request)
+        if rejection is None:
+            self._census.request(time_s, request.session, is_new=request.session_is_new)
+        return rejection
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        if outcome in PROCESSED:
+            self._census.request_processed()
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            **super().snapshot(),
+            "ac_cycle_s": self.ac_cycle_s,
+            "unharmed_s": self._unharmed_s,
+            "inter_request_s": self._census.inter_request_s,
+            "session_length": self._census.session_length(),
+        }
+
+    def _interval_over(self, time_s: float, over: AcInterval) -> None:
+        self._census.count_ended(time_s)
+        self._adjust_weight(over)
+        super()._interval_over(time_s, over)
+
+    def _adjust_weight(self, over: AcInterval) -> None:
+        aborted = self.aborted - self._aborted_before  # Ab(i)
+        self._aborted_before = self.aborted
+        if aborted > 0:
+            self.weight = RESPONSIVE_WEIGHT
+            self._unharmed_s = 0.0
+            return
+        self._unharmed_s += over.covered_s
+        cycle_s = self.ac_cycle_s
+        if cycle_s is not None and self._unharmed_s >= cycle_s - TOLERANCE_S:
+            # In whole tenths, so that nine steps lead from 1 to exactly 0.1.
+            self.weight = max(STABLE_WEIGHT, round(self.weight - WEIGHT_STEP, 9))
+            self._unharmed_s = 0.0
+
+
+SBAC_HYBRID = Sheet(
+    name="sbac-hybrid",
+    idea="SBAC that becomes responsive when customers leave or are refused, and goes back to "
+    "stable step by step while nobody does.",
+    rule="as sbac, with a weight of its own: ac_weight at the start; Ab(i) = aborted requests + "
+    "refused connections of ac-interval i (ac_interval_s); weight = 1 if Ab(i) > 0; weight − 0.1, "
+    "at least 0.1, after an ac_cycle_s without any since the last adjustment; f(i+1) = "
+    "(1 − weight) f(i) + weight U_i; reject new sessions with retry_after_s while f(i+1) > "
+    "ac_threshold",
+    source="SBAC, section 11; section 12 for ac_cycle in practice",
+    deviations="Where the weight starts is not in the paper: at 1, the careful end. Without "
+    "ac_cycle_s the cycle is inter-request time × requests per session that has ended (silent for "
+    "5 mean inter-request times), because C_r/C_s is biased low while most sessions are under way; "
+    "no step is made before both are measured. A closed connection counts as an aborted request "
+    "also when the customer tries again. ac-intervals and clients without cookies as in sbac.",
+    parameters=(
+        ac_weight("k at the start", RESPONSIVE_WEIGHT, "the careful end", low=STABLE_WEIGHT),
+        Parameter(
+            "ac_cycle_s",
+            0.0,
+            "s",
+            "how long Ab must stay 0 before the weight falls; 0: measured",
+            "SBAC, section 12",
+            0.0,
+            86_400.0,
+        ),
+        *COMMON,
+    ),
+)
+
+
+def sbac_hybrid(
+    *,
+    ac_weight: float,
+    ac_cycle_s: float,
+    ac_threshold: float,
+    ac_interval_s: float,
+    retry_after_s: float,
+) -> HybridAdmission:
+    """Policy SBAC, hybrid."""
+    return HybridAdmission(
+        ac_weight=ac_weight,
+        ac_cycle_s=ac_cycle_s,
+        ac_threshold=ac_threshold,
+        ac_interval_s=ac_interval_s,
+        retry_after_s=retry_after_s,
+    )

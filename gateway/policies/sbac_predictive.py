@@ -1,0 +1,266 @@
+"""SBAC by quota, not by switch: sbac-predictive.
+
+Owns: how capacity and load are measured, the quota of each ac-interval, its data sheet.
+Must not know: queueing policies, drivers, how a session is recognised.
+"""
+
+from collections.abc import Mapping
+
+from gateway.policies.interface import Outcome, Reject, Request
+from gateway.policies.quota import QuotaAccount, sessions_rps
+from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval, UtilisationAdmission
+from gateway.policies.session_census import PROCESSED, SessionCensus
+from gateway.policies.sheet import Parameter, PolicyError, Sheet
+
+MEASURED_INTERVALS = 100
+"""Each ac-interval that measures capacity takes 1 / so much of the weight of those before."""
+
+
+class CapacityMeter:
+    """S_r, the requests a second of busy time that a server processes.
+
+    From ac-intervals of a utilisation of at least `measuring_utilisation`: what was processed over
+    interval × utilisation, as a ratio of sums, so that an interval with one huge request does not
+    weigh more than it lasts.
+    """
+
+    def __init__(self, measuring_utilisation: float) -> None:
+        self.measuring_utilisation = measuring_utilisation
+        self._processed = 0.0
+        self._busy_s = 0.0
+
+    @property
+    def capacity_rps(self) -> float | None:
+        """None before there was an interval busy enough in which anything was processed."""
+        return self._processed / self._busy_s if self._processed > 0 else None
+
+    def measure(self, over: AcInterval, processed: float) -> None:
+        """`processed` requests were processed in an ac-interval, rejections included."""
+        if over.measured_utilisation_ratio >= self.measuring_utilisation:
+            keep = 1 - 1 / MEASURED_INTERVALS
+            self._processed = keep * self._processed + processed
+            busy_s = over.measured_utilisation_ratio * over.covered_s
+            self._busy_s = keep * self._busy_s + busy_s
+
+
+class PredictiveAdmission(UtilisationAdmission):
+    """Admits, in each ac-interval, as many new sessions as the server can complete.
+
+    quota = y × ac_interval_s, y by eq. 7 with the load of the interval before; plus the difference
+    between what y with the real load of that interval would have allowed and what was allowed;
+    plus what the last `leftover_intervals` intervals left over. Before capacity and session length
+    are known: ac-responsive.
+    """
+
+    def __init__(
+        self,
+        *,
+        capacity_rps: float,
+        measuring_utilisation: float,
+        session_length: float,
+        rejection_cost: float,
+        leftover_intervals: int,
+        ac_threshold: float,
+        ac_interval_s: float,
+        retry_after_s: float,
+    ) -> None:
+        super().__init__(
+            SBAC_PREDICTIVE.name,
+            ac_weight=RESPONSIVE_WEIGHT,
+            ac_threshold=ac_threshold,
+            ac_interval_s=ac_interval_s,
+            retry_after_s=retry_after_s,
+        )
+        _check_estimate(session_length, rejection_cost)
+        self.rejection_cost = rejection_cost
+        self.leftover_intervals = leftover_intervals
+        self.ac_interval_s = ac_interval_s
+        self.load: float | None = None  # of the newest ac-interval
+        self._given_capacity_rps = capacity_rps
+        self._estimated_length = session_length
+        self._meter = CapacityMeter(measuring_utilisation)
+        self._census = SessionCensus()
+        self._account = QuotaAccount(leftover_intervals)
+        self._allowed: float | None = None  # by y alone in this interval; None: ac-responsive
+        self._arrivals = 0
+        self._processed_before = 0
+        self._rejected_before = 0
+        if capacity_rps and session_length:
+            self._begin(sessions_rps(capacity_rps, session_length, 1.0, rejection_cost), 0.0)
+
+    @property
+    def capacity_rps(self) -> float | None:
+        """S_r, given or measured."""
+        return self._given_capacity_rps or self._meter.capacity_rps
+
+    @property
+    def session_length(self) -> float | None:
+        """SesLength: requests per session, measured, with the estimate if one was given."""
+        return self._census.session_length(self._estimated_length)
+
+    @property
+    def admits(self) -> bool:
+        return super().admits if self._allowed is None else not self._account.is_used_up
+
+    def arrival(self, time_s: float, request: Request) -> Reject | None:
+        if request.session_is_new:
+            self._arrivals += 1
+        rejection = super().arrival(time_s, request)
+        if rejection is None:
+            if request.session_is_new and self._allowed is not None:
+                self._account.take()
+            self._census.request(time_s, request.session, is_new=request.session_is_new)
+        return rejection
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        if outcome in PROCESSED:
+            self._census.request_processed()
+
+    def snapshot(self) -> Mapping[str, object]:
+        in_force = self._allowed is not None
+        return {
+            **super().snapshot(),
+            "quota": self._account.quota if in_force else None,
+            "quota_left": self._account.left if in_force else None,
+            "capacity_rps": self.capacity_rps,
+            "session_length": self.session_length,
+            "load": self.load,
+        }
+
+    def _interval_over(self, time_s: float, over: AcInterval) -> None:
+        super()._interval_over(time_s, over)
+        self._census.count_ended(time_s)
+        self._meter.measure(over, self._processed_in_interval())
+        arrivals, self._arrivals = self._arrivals, 0
+        capacity_rps, length = self.capacity_rps, self.session_length
+        if capacity_rps is None or length is None:
+            return
+        self.load = arrivals / (over.covered_s * capacity_rps / length)
+        y = sessions_rps(capacity_rps, length, self.load, self.rejection_cost)
+        correction = 0.0
+        if self._allowed is not None:
+            # A shop that did not report for long leaves no more behind than may be left over.
+            longest_s = (1 + self.leftover_intervals) * self.ac_interval_s
+            correction = y * min(over.covered_s, longest_s) - self._allowed
+        self._begin(y, correction)
+
+    def _begin(self, y: float, correction: float) -> None:
+        self._allowed = y * self.ac_interval_s
+        self._account.begin(self._allowed + correction)
+
+    def _processed_in_interval(self) -> float:
+        processed = self._census.processed - self._processed_before
+        rejected = self.rejected - self._rejected_before
+        self._processed_before = self._census.processed
+        self._rejected_before = self.rejected
+        return processed + self.rejection_cost * rejected
+
+    def _reason(self) -> str:
+        if self._allowed is None:
+            return super()._reason()
+        return f"no new sessions for now (quota of {self._account.quota:.2f} sessions used up)"
+
+
+def _check_estimate(session_length: float, rejection_cost: float) -> None:
+    if 0 < session_length <= max(1.0, rejection_cost):
+        raise PolicyError(
+            "parameters.session_length",
+            f"{session_length:g} requests are no more than a rejection or a single request",
+            f"0 (measured) or more than {max(1.0, rejection_cost):g}",
+        )
+
+
+SBAC_PREDICTIVE = Sheet(
+    name="sbac-predictive",
+    idea="SBAC that works out how many sessions the server can finish, and admits so many in each "
+    "ac-interval: no burst of an interval's length gets in at once.",
+    rule="y = S_r (L − r Load) / (L (L − r)), S_r = capacity_rps, L = session_length, r = "
+    "rejection_cost, Load = new sessions of the last ac-interval / (interval × S_r / L); quota of "
+    "an interval = y × ac_interval_s + (y(Load as it was) − y(Load as expected)) of the interval "
+    "before, fractions carried, + what the last leftover_intervals intervals left over; reject "
+    "each new session beyond the quota with retry_after_s. S_r = processed requests and "
+    "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
+    "S_r and L are known: as sbac-responsive, with ac_threshold",
+    source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
+    deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions that "
+    "have ended (silent for 5 mean inter-request times; who comes back is no longer ended): the "
+    "plain ratio counts sessions under way as if they were over and is biased low for as long as "
+    "those are many. Both agree in the long run; at least 30 sessions have ended, or the given "
+    "session_length counts for 30. Load ≤ 1: y = S_r / L (nobody need be rejected); Load ≥ L / r: "
+    "y = 0; L ≤ r: y = S_r / L (to reject saves nothing). Eq. 7 counts a rejection as one request; "
+    "rejection_cost is 0 where a gateway answers for the server. The paper does not say how the "
+    "server begins, nor how long unused quota lasts. ac-intervals and clients without cookies as "
+    "in sbac.",
+    parameters=(
+        Parameter(
+            "capacity_rps",
+            0.0,
+            "requests/s",
+            "S_r, the requests a second that the server can process; 0: measured",
+            "SBAC, section 12",
+            0.0,
+            1_000_000.0,
+        ),
+        Parameter(
+            "measuring_utilisation",
+            0.9,
+            "ratio",
+            "S_r is measured in ac-intervals of at least this utilisation",
+            "ours",
+            0.1,
+            1.0,
+        ),
+        Parameter(
+            "session_length",
+            0.0,
+            "requests",
+            "an estimate of L to begin with, as good as 30 sessions; 0: measured alone",
+            "SBAC, section 12",
+            0.0,
+            1_000_000.0,
+        ),
+        Parameter(
+            "rejection_cost",
+            1.0,
+            "requests",
+            "r, what a rejection costs the server, in mean requests",
+            "SBAC, section 8",
+            0.0,
+            1000.0,
+        ),
+        Parameter(
+            "leftover_intervals",
+            5,
+            "ac-intervals",
+            "how long unused quota may be used later on",
+            "SBAC, section 12 (“the last few”)",
+            0,
+            1000,
+        ),
+        *COMMON,
+    ),
+)
+
+
+def sbac_predictive(
+    *,
+    capacity_rps: float,
+    measuring_utilisation: float,
+    session_length: float,
+    rejection_cost: float,
+    leftover_intervals: int,
+    ac_threshold: float,
+    ac_interval_s: float,
+    retry_after_s: float,
+) -> PredictiveAdmission:
+    """Policy SBAC, predictive."""
+    return PredictiveAdmission(
+        capacity_rps=capacity_rps,
+        measuring_utilisation=measuring_utilisation,
+        session_length=session_length,
+        rejection_cost=rejection_cost,
+        leftover_intervals=leftover_intervals,
+        ac_threshold=ac_threshold,
+        ac_interval_s=ac_interval_s,
+        retry_after_s=retry_after_s,
+    )
