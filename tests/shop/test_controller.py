@@ -66,7 +66,13 @@ def test_settings_are_taken_and_reported(call):
         {"profile": "real", "time_scale": 20.0, "seed": 3},
     )
     assert call("PUT", "/settings", {"seed": 4})[1]["time_scale"] == 20
+    assert call("PUT", "/settings", {"profile": "cpu"})[1]["profile"] == "cpu"
     assert call("GET", "/status")[1]["settings"]["seed"] == 4
+
+
+def test_a_refused_profile_names_the_profiles(call):
+    answer = call("PUT", "/settings", {"profile": "fast"})[1]
+    assert answer["allowed"] == "'paper' or 'cpu' or 'real'"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from shop.activity import PageCount
 from shop.page_types import PAGE_TYPES
 from shop.page_work import (
     BUSY_RATIO,
+    CPU_INTENSIVE_S,
     UNLEARNT_WAIT_S,
     Budget,
     IdleWaits,
@@ -41,6 +42,18 @@ def test_draws_are_uniform_around_the_scaled_mean(page):
     assert min(totals) == pytest.approx(mean_s * 0.5, rel=0.01)
     assert max(totals) == pytest.approx(mean_s * 1.5, rel=0.01)
     assert fmean(d.busy_s for d in draws) == pytest.approx(BUSY_RATIO * mean_s, rel=0.01)
+
+
+@pytest.mark.parametrize("page", PAGE_TYPES, ids=lambda page: page.name)
+def test_the_cpu_intensive_page_is_the_same_for_all_types_and_never_waits(page):
+    budget = Budget(PageWorkSettings(profile="cpu", time_scale=4))
+    draws = [budget.draw(page) for _ in range(20_000)]
+    mean_s = CPU_INTENSIVE_S / 4
+    busy = [draw.busy_s for draw in draws]
+    assert fmean(busy) == pytest.approx(mean_s, rel=0.01)
+    assert min(busy) == pytest.approx(mean_s * 0.5, rel=0.01)
+    assert max(busy) == pytest.approx(mean_s * 1.5, rel=0.01)
+    assert {draw.waiting_s for draw in draws} == {0.0}
 
 
 def test_the_same_seed_draws_the_same():
@@ -111,6 +124,43 @@ def test_the_mean_holds_whatever_the_page_itself_costs(monkeypatch):
     assert count.execution_s == pytest.approx(count.drawn_s, rel=0.002)
     assert count.execution_s / count.served == pytest.approx(0.020, rel=0.02)
     assert count.own_cpu_s / count.served == pytest.approx(0.0065)
+
+
+def test_the_mean_cpu_of_the_cpu_intensive_page_holds_and_nothing_sleeps(monkeypatch):
+    """Half of the pages cost more than the least draw; the rest makes up for it."""
+    work, count = PageWork(), PageCount()
+    work.configure(PageWorkSettings(profile="cpu"))
+    for i in range(4_000):
+        fake = FakeWork(monkeypatch, 0.004 if i % 2 else 0.017, 0.0013)
+        work.complete(MAIN, fake, count, alone=i % 3 == 0)
+        assert "wait" not in fake.order
+    assert count.cpu_s == pytest.approx(count.drawn_s, rel=0.002)
+    assert count.cpu_s / count.served == pytest.approx(CPU_INTENSIVE_S / 10, rel=0.02)
+    # What the page waits for its own queries is not hidden: it comes on top.
+    assert count.own_wait_s / count.served == pytest.approx(0.0013)
+    assert count.execution_s == pytest.approx(count.cpu_s + count.own_wait_s)
+
+
+def test_the_cpu_intensive_page_really_burns_and_asks_no_database():
+    """No mark for the database: pytest-django would refuse a sleep there."""
+    work, count = PageWork(), PageCount()
+    work.configure(PageWorkSettings(profile="cpu", time_scale=50))
+    before_s = time.thread_time()
+    for _ in range(30):
+        work.complete(MAIN, Stopwatch(), count, alone=True)
+    outside_s = 30 * page_work.CPU_OUTSIDE_S
+    assert time.thread_time() - before_s == pytest.approx(count.drawn_s - outside_s, rel=0.1)
+    assert count.drawn_s / 30 == pytest.approx(CPU_INTENSIVE_S / 50, rel=0.25)
+
+
+def test_a_change_to_the_cpu_intensive_page_and_back_forgets_no_learnt_waits(monkeypatch):
+    work, count = PageWork(), PageCount()
+    for profile in ("paper", *["cpu"] * 50, "paper"):
+        work.configure(PageWorkSettings(profile=profile))
+        work.complete(MAIN, FakeWork(monkeypatch, 0.003, 0.002), count, alone=True)
+    fresh = PageCount()
+    work.complete(MAIN, FakeWork(monkeypatch, 0.003, 0.050), fresh, alone=False)
+    assert fresh.own_wait_s == pytest.approx(0.002)
 
 
 def test_real_profile_adds_nothing(monkeypatch):
