@@ -12,6 +12,7 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gateway.request_reader import Field
@@ -22,6 +23,9 @@ SESSION_BYTES: Final = 16
 
 _MARK: Final = NAME + b"="
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
+_LONGEST_BYTES: Final = 96
+# A customer shows the same cookie again and again: what was checked lately is not checked again.
+_REMEMBERED: Final = 8192
 _SHOWN: Final = re.compile(rb"(?:^|;)[ \t]*" + re.escape(_MARK) + rb"\"?([^;\" \t]*)")
 
 
@@ -35,10 +39,11 @@ class Known(NamedTuple):
 class Signer:
     """Makes cookies and tells genuine ones from all others; whoever has the key can do both."""
 
-    __slots__ = ("_key",)
+    __slots__ = ("_key", "_remembered")
 
     def __init__(self, key: bytes) -> None:
         self._key = key
+        self._remembered = lru_cache(_REMEMBERED)(self._check)
 
     def value(self, session: str, expires_s: int) -> bytes:
         """The cookie of `session`, genuine until `expires_s` (seconds since 1970)."""
@@ -47,6 +52,16 @@ class Signer:
 
     def read(self, value: bytes, now_s: float) -> Known | None:
         """What `value` says; None if it is malformed, of another version or key, or expired."""
+        if len(value) > _LONGEST_BYTES:
+            return None
+        known = self._remembered(value)
+        return known if known is not None and now_s < known.expires_s else None
+
+    def session_of(self, secret: bytes) -> str:
+        """A session's id that follows from `secret` and gives nothing of it away."""
+        return session_id(hmac.digest(self._key, secret, "sha256")[:SESSION_BYTES])
+
+    def _check(self, value: bytes) -> Known | None:
         match = _VALUE.fullmatch(value)
         if match is None:
             return None
@@ -54,8 +69,7 @@ class Signer:
         # Compared as text: another spelling of the same bytes is no signature of ours.
         if not hmac.compare_digest(self._signature(said), signature):
             return None
-        expires_s = int(expiry)
-        return Known(session.decode(), expires_s) if now_s < expires_s else None
+        return Known(session.decode(), int(expiry))
 
     def _signature(self, said: bytes) -> bytes:
         return _base64url(hmac.digest(self._key, _MARK + said, "sha256"))

@@ -21,15 +21,19 @@ _SLACK_RATIO: Final = 1 / 8
 
 
 class Session(NamedTuple):
-    """What a request shows of its session.
+    """The session of a request.
 
-    `id` is None for a request that shows none; `expires_s` is that of its signed cookie in seconds
-    since 1970, 0 if it has none.
+    `id` is None where nothing tells one; `is_new` says that this request would open it;
+    `expires_s` is that of the signed cookie it showed in seconds since 1970, 0 if it showed none,
+    None for a session that is not the gateway's to keep.
     """
 
     id: str | None
     is_new: bool
-    expires_s: int = 0
+    expires_s: int | None = None
+
+
+_UNKNOWN: Final = Session(None, True)
 
 
 class Sessions:
@@ -72,41 +76,42 @@ class Sessions:
         self._is_guarded = is_guarded
 
     def of(self, head: RequestHead) -> Session:
-        """The session that a request shows."""
+        """The session of a request; under admission control it always has an id."""
         if not self._is_guarded:
-            id = self._shop_session(head)
-            return Session(id, id is None)
+            value = self._shop_session(head)
+            return Session(value.decode("latin-1"), False) if value is not None else _UNKNOWN
         value = session_cookie.shown(head.fields)
         known = self._signer.read(value, self._wall_s()) if value is not None else None
         if known is not None:
             return Session(known.session, False, known.expires_s)
         if self._clock() < self._trust_ends_s:
-            id = self._shop_session(head)
-            return Session(id, id is None)
-        return Session(None, True)
+            value = self._shop_session(head)
+            if value is not None:
+                return Session(self._signer.session_of(value), False, 0)
+        random = os.urandom(session_cookie.SESSION_BYTES)
+        return Session(session_cookie.session_id(random), True, 0)
 
     def set_cookie(self, session: Session) -> bytes | None:
         """The Set-Cookie value for the shop's answer to a request of `session`, None for none."""
-        if not self._is_guarded:
+        if not self._is_guarded or session.id is None or session.expires_s is None:
             return None
         now_s = self._wall_s()
         timeout_s = self._clock.real_s(self._timeout_s)
         longest_s = ceil(timeout_s * (1 + _SLACK_RATIO))
-        # Too long a life is shortened as well: T in real seconds follows the time scale.
+        # Too long a life is cut as well: T in real seconds follows the time scale.
         if timeout_s <= session.expires_s - now_s <= longest_s + 1:
             return None
-        known = session.id if session.expires_s else None
-        id = known or session_cookie.session_id(os.urandom(session_cookie.SESSION_BYTES))
         return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (
             session_cookie.NAME,
-            self._signer.value(id, ceil(now_s) + longest_s),
+            self._signer.value(session.id, ceil(now_s) + longest_s),
             longest_s,
         )
 
-    def _shop_session(self, head: RequestHead) -> str | None:
+    def _shop_session(self, head: RequestHead) -> bytes | None:
         for low, _, value in head.fields:
             if low == b"cookie" and self._shop_mark in value:
                 match = self._shop_cookie.search(value)
                 if match is not None:
-                    return match[1].decode("latin-1")
+                    found: bytes = match[1]
+                    return found
         return None

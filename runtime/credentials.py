@@ -18,6 +18,7 @@ class Credentials:
 
     postgres_password: str = ""
     secret_key: str = ""
+    gateway_cookie_key: str = ""
 
 
 def read(state_dir: Path) -> Credentials:
@@ -37,11 +38,18 @@ def read(state_dir: Path) -> Credentials:
 
 
 def make(state_dir: Path) -> Credentials:
-    """The secrets of this state folder, generated if it has none yet."""
+    """The secrets of this state folder; those that it has not yet are generated."""
     path = state_dir / FILE_NAME
-    if path.exists():
-        return read(state_dir)
-    made = Credentials(secrets.token_urlsafe(32), secrets.token_urlsafe(50))
+    kept = read(state_dir)
+    if path.exists() and not kept.secret_key:  # another user's
+        return kept
+    made = Credentials(
+        kept.postgres_password or secrets.token_urlsafe(32),
+        kept.secret_key or secrets.token_urlsafe(50),
+        kept.gateway_cookie_key or secrets.token_urlsafe(32),
+    )
+    if made == kept:
+        return kept
     # Written aside and renamed: an interrupted start leaves no half-written file.
     aside = path.with_suffix(".new")
     aside.unlink(missing_ok=True)

@@ -44,6 +44,7 @@ class Settings:
     redis_port: int
     redis_bin: Path | None
     secret_key: str
+    gateway_cookie_key: str
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
@@ -131,6 +132,7 @@ def load_leniently(
         redis_port=read("DOORBUSTER_REDIS_PORT", _port, 8085),
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
+        gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
         shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
@@ -167,6 +169,7 @@ _FIELDS = {
         "REDIS_PORT",
         "REDIS_BIN",
         "SECRET_KEY",
+        "GATEWAY_COOKIE_KEY",
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",

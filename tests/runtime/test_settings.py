@@ -1,5 +1,6 @@
 """Settings: three sources, one order, and refusals that name the variable and what is allowed."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -136,6 +137,19 @@ def test_secrets_are_made_once_and_are_the_owners_alone(tmp_path: Path) -> None:
     settings = load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
     assert settings.postgres_password == made.postgres_password
     assert settings.secret_key == made.secret_key
+    assert settings.gateway_cookie_key == made.gateway_cookie_key
+    assert len(made.gateway_cookie_key) >= 32  # what the gateway asks for
+
+
+def test_a_secret_that_an_older_version_did_not_know_is_added(tmp_path: Path) -> None:
+    made = credentials.make(tmp_path)
+    old = {"postgres_password": made.postgres_password, "secret_key": made.secret_key}
+    (tmp_path / credentials.FILE_NAME).write_text(json.dumps(old))
+    now = credentials.make(tmp_path)
+    assert (now.postgres_password, now.secret_key) == tuple(old.values())
+    assert now.gateway_cookie_key
+    assert now == credentials.read(tmp_path)
+    assert (tmp_path / credentials.FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"password": 1}'])
