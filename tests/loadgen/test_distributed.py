@@ -68,6 +68,24 @@ def test_two_workers_play_the_sessions_of_one_process(tmp_path: Path) -> None:
     assert many.summary["complete"] is True
 
 
+def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
+    options = ("--time-scale", "20", "--session-rate", "5", "--load-schedule", "10:1,10:0.5")
+    lengths = ("--session-mixture", "short:0.5:1,long:0.5:4")
+    with (
+        small_shop() as shop,
+        _cluster(tmp_path, 2, "--host", shop.url, *options, *lengths) as (master, _),
+    ):
+        ended = locust_process.finish(master)
+    assert ended.status == 0, ended.errors
+    counts, parts = ended.summary["counts"], ended.summary["workers"]
+    assert counts["planned"] == counts["ended"] == ended.summary["sessions"] > 40
+    planned = [part["sessions_planned"] for part in parts]
+    assert planned == [part["sessions_ended"] for part in parts]
+    assert abs(planned[0] - planned[1]) <= 1
+    found = set(read_attempts(tmp_path / "attempts.parquet").column("session").to_pylist())
+    assert found == set(range(counts["planned"]))
+
+
 def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
     options = ("--time-scale", "10", "--session-rate", "2", "--sessions", "80")
     with (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadgen.attempts import Attempt, AttemptOutcome, read_attempts, read_metadata
-from loadgen.sessions import Customers, SessionModel
+from loadgen.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import Seen, small_shop
 
@@ -132,6 +132,81 @@ def test_broken_and_refused_answers_are_failures_without_retry(tmp_path: Path) -
     )
 
 
+def test_sessions_of_given_lengths_come_as_the_schedule_says(tmp_path: Path) -> None:
+    options = ("--session-length-mean", "5", "--load-schedule", "6:1,6:3", "--session-rate", "4")
+    with small_shop() as shop:
+        ended = locust_process.run(
+            tmp_path, "--host", shop.url, "--time-scale", "10", "--progress", "json", *options
+        )
+    assert ended.status == 0, ended.errors
+    model = SessionModel(lengths=SessionLengths("geometric", 5))
+    segments = (Segment(6, 1), Segment(6, 3))
+    customers = Customers(model, 1, 4.0, Schedule(segments))
+    arrivals = list(customers.arrivals())
+    rows = _rows(tmp_path)
+    assert [(row.session, row.page, row.outcome) for row in rows] == [
+        (session, page, "completed")
+        for session in range(len(arrivals))
+        for page in customers.walk(session)
+    ]
+    assert [row.intended_s for row in rows if row.step == 0] == arrivals
+    counts = ended.summary["counts"]
+    assert counts["planned"] == counts["started"] == counts["ended"] == len(arrivals)
+    metadata = read_metadata(tmp_path / "attempts.parquet")
+    assert metadata["load_schedule"] == [segment._asdict() for segment in segments]
+    assert metadata["model"]["lengths"] == {"kind": "geometric", "mean": 5.0}
+    assert metadata["sessions"] == len(arrivals)
+    assert metadata["rho"] is None
+
+
+def test_arrivals_until_a_time_are_planned_in_advance(tmp_path: Path) -> None:
+    options = ("--arrivals-until-s", "20", "--session-rate", "4", "--time-scale", "20")
+    with small_shop() as shop:
+        ended = locust_process.run(tmp_path, "--host", shop.url, "--progress", "json", *options)
+    arrivals = list(Customers(SessionModel(), 1, 4.0).arrivals(20.0))
+    rows = _rows(tmp_path)
+    assert [row.intended_s for row in rows if row.step == 0] == arrivals
+    assert ended.summary["sessions"] == ended.summary["counts"]["planned"] == len(arrivals)
+    assert ended.summary["arrivals_until_s"] == 20
+    assert ended.progress[0]["planned"] == len(arrivals)
+
+
+def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None:
+    """As admission does it: some new sessions are turned away, nobody later than that."""
+    turned_away: set[int] = set()
+
+    def manner(seen: Seen) -> str:
+        if seen.page == "Br-1" and seen.connection % 3 == 0:
+            turned_away.add(seen.connection)
+            return "reject"
+        return "page"
+
+    with small_shop(manner) as shop:
+        ended = locust_process.run(
+            tmp_path, "--host", shop.url, "--session-length-mean", "4", *QUICK
+        )
+        seen = list(shop.seen)
+    assert ended.status == 0, ended.errors
+    customers = Customers(SessionModel(lengths=SessionLengths("geometric", 4)), 1, 5.0)
+    by_session: dict[int, list[Attempt]] = {}
+    for row in _rows(tmp_path):
+        by_session.setdefault(row.session, []).append(row)
+    assert set(by_session) == set(range(120))
+    rejected = 0
+    for session, own in by_session.items():
+        assert [row.page for row in own] == list(customers.walk(session))
+        if own[0].outcome == "completed":
+            assert {row.outcome for row in own} == {"completed"}
+            continue
+        rejected += 1
+        assert (own[0].outcome, own[0].status, own[0].attempt) == ("rejected", 503, 1)
+        assert {row.outcome for row in own[1:]} <= {"not_generated"}
+    assert rejected == len(turned_away) == ended.summary["counts"]["outcomes"]["rejected"] == 40
+    # Whoever was turned away asked for nothing more.
+    assert {one.page for one in seen if one.connection in turned_away} == {"Br-1"}
+    assert sum(one.connection in turned_away for one in seen) == 40
+
+
 def test_nobody_listening_is_refused_for_every_session(tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{locust_process.free_port()}"
     ended = locust_process.run(tmp_path, "--host", url, *QUICK)
@@ -215,9 +290,28 @@ def test_a_closed_loop_measures_capacity(tmp_path: Path) -> None:
     assert ended.summary["complete"] is True
 
 
+def test_a_closed_loop_plays_sessions_of_given_lengths(tmp_path: Path) -> None:
+    options = ["--closed-loop-customers", "4", "--closed-loop-warm-up", "2"]
+    options += ["--closed-loop-duration", "8", "--time-scale", "10", "--progress", "json"]
+    with small_shop(delay_s=0.01) as shop:
+        ended = locust_process.run(
+            tmp_path, "--host", shop.url, "--session-length-mean", "6", *options
+        )
+    assert ended.summary["closed_loop"]["capacity_rps"] > 5
+    assert ended.summary["closed_loop"]["not_completed"] == 0
+    customers = Customers(SessionModel(lengths=SessionLengths("geometric", 6)), 1, 1.0)
+    walks: dict[int, list[str]] = {}
+    for row in _rows(tmp_path):
+        walks.setdefault(row.session, []).append(row.page)
+    assert len(walks) > 20
+    for session, walk in walks.items():
+        assert tuple(walk) == customers.walk(session)[: len(walk)]
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [
+        (["--load-schedule", "9"], "locust: error: --load-schedule: '9' is no segment; give"),
         (["--sessions", "0"], "locust: error: --sessions: 0 is out of range; give 1 or more"),
         (["--host", "shop"], "locust: error: --host shop: not an address of the shop"),
     ],

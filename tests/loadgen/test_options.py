@@ -1,6 +1,7 @@
 """The options: their defaults, and one line for whatever is refused."""
 
 import math
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,14 @@ import pytest
 from loadgen.option_list import OPTIONS
 from loadgen.option_text import OptionError
 from loadgen.options import ClosedLoop, Part, run_options
-from loadgen.sessions import SessionModel
+from loadgen.sessions import (
+    SBAC_TABLE_1,
+    Customers,
+    Schedule,
+    Segment,
+    SessionLengths,
+    SessionModel,
+)
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
 
@@ -19,6 +27,45 @@ def test_defaults_are_the_papers() -> None:
     assert options.rho == 0.85
     assert options.session_rate == pytest.approx(0.85 * 5.6 / 2.397243)
     assert options.closed_loop is None
+    assert options.sessions == 1000
+    assert options.load_schedule is None
+
+
+def test_lengths_are_given_by_mean_and_kind_or_as_a_mixture() -> None:
+    options = run_options({"session_length_mean": "15", "rho": "3", "capacity_rps": "1000"})
+    assert options.model.lengths == SessionLengths("geometric", 15)
+    assert options.session_rate == pytest.approx(200)
+    exponential = {"session_length_mean": "15", "session_length_kind": "exponential"}
+    assert run_options(exponential).model.lengths == SessionLengths("exponential", 15)
+    mixture = {"session_mixture": "sales:0.183:73.6, non-sales:0.817:28.2"}
+    assert run_options(mixture).model.lengths == SessionLengths(mixture=SBAC_TABLE_1)
+
+
+def test_a_schedule_says_the_loads_and_ends_the_arrivals() -> None:
+    given = {"load_schedule": "50:1.0, 50:1.5,50:0", "capacity_rps": "10", "seed": "4"}
+    options = run_options(given)
+    assert options.load_schedule == Schedule((Segment(50, 1), Segment(50, 1.5), Segment(50, 0)))
+    assert options.rho is None
+    assert options.session_rate == pytest.approx(10 / 2.397243)
+    assert options.sessions == len(list(options.customers().arrivals())) > 400
+    assert run_options(given | {"rho": "1"}) == options
+    by_rate = {"load_schedule": "50:1.0,50:1.5", "session_rate": "2"}
+    assert run_options(by_rate).session_rate == 2
+
+
+@pytest.mark.parametrize("given", [{}, {"session_length_mean": "5"}])
+def test_how_many_arrive_in_a_time_is_known_in_advance(given: dict[str, str]) -> None:
+    options = run_options({"arrivals_until_s": "200", "session_rate": "2", "seed": "3"} | given)
+    arrivals = Customers(options.model, 3, 2.0).arrivals()
+    assert options.sessions == sum(time_s < 200 for time_s in islice(arrivals, 900))
+    assert options.arrivals_until_s == 200
+    parts = [options.part_of_plan(Part(index, 3)) for index in range(3)]
+    assert sum(parts) == options.sessions
+
+
+def test_patience_may_be_fixed() -> None:
+    options = run_options({"timeout_s": "10", "think_timeout_mean_s": "0"})
+    assert {options.customers().patience_s(i, 0, 1) for i in range(20)} == {10}
 
 
 def test_a_session_rate_is_given_directly_or_by_rho() -> None:
@@ -40,6 +87,12 @@ def test_a_closed_loop_has_customers_who_never_leave_nor_pause() -> None:
     assert options.model.timeout_s == math.inf
     assert options.model.think_time_mean_s == 0
     assert options.part_of_plan(Part(0, 4)) == 8
+
+
+def test_a_closed_loop_measures_with_lengths_too() -> None:
+    options = run_options({"closed_loop_customers": "30", "session_length_mean": "15"})
+    assert options.model.lengths == SessionLengths("geometric", 15)
+    assert options.model.timeout_s == math.inf
 
 
 @pytest.mark.parametrize(("total", "of"), [(10, 3), (2, 5), (1000, 1), (7, 7)])
@@ -68,6 +121,60 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ({"closed_loop_duration": "0"}, "--closed-loop-duration: 0 is out of range"),
         ({"attempts_file": "/nowhere/a.parquet"}, "--attempts-file: there is no folder /nowhere"),
         ({"attempts_file": "/"}, "--attempts-file: / is a folder"),
+        ({"session_length_mean": "0.5"}, "--session-length-mean: 0.5: give 1 to 4096 requests"),
+        ({"session_length_mean": "long"}, "--session-length-mean: 'long' is no number"),
+        (
+            {"session_length_mean": "5", "session_length_kind": "normal"},
+            "--session-length-kind: 'normal' is unknown; give geometric, exponential",
+        ),
+        (
+            {"session_length_kind": "exponential"},
+            "--session-length-kind: 'exponential' says nothing without --session-length-mean",
+        ),
+        (
+            {"session_length_mean": "5", "session_mixture": "a:1:5"},
+            "--session-mixture: give either --session-length-mean or --session-mixture, not both",
+        ),
+        ({"session_mixture": "a:1"}, "--session-mixture: 'a:1' is no class; give name:share:mean"),
+        ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
+        (
+            {"session_mixture": "a:2:5"},
+            "--session-mixture: a.share: 2.0: give above 0, at most 1",
+        ),
+        ({"session_length_mean": "5", "walks": "chance"}, "--walks: sessions of given lengths"),
+        ({"load_schedule": "50"}, "--load-schedule: '50' is no segment; give seconds:load, e.g."),
+        ({"load_schedule": "50:1,"}, "--load-schedule: '' is no segment"),
+        (
+            {"load_schedule": "50:1,-1:2"},
+            "--load-schedule: schedule.1.duration_s: -1.0: give a number above 0",
+        ),
+        ({"load_schedule": "50:1", "rho": "2"}, "--rho: --load-schedule says the loads; leave"),
+        (
+            {"load_schedule": "50:1", "sessions": "9"},
+            "--sessions: give either --load-schedule or --sessions; each ends the arrivals",
+        ),
+        (
+            {"load_schedule": "50:1", "arrivals_until_s": "9"},
+            "--arrivals-until-s: give either --load-schedule or --arrivals-until-s",
+        ),
+        (
+            {"arrivals_until_s": "9", "sessions": "9"},
+            "--sessions: give either --arrivals-until-s or --sessions; each ends the arrivals",
+        ),
+        ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
+        ({"arrivals_until_s": "1e-9"}, "--arrivals-until-s: no session arrives in so short a time"),
+        (
+            {"arrivals_until_s": "1e12"},
+            "--arrivals-until-s: about 1.99e+12 sessions; at most 10000000 are planned",
+        ),
+        (
+            {"arrivals_until_s": "9", "closed_loop_customers": "3"},
+            "--arrivals-until-s: a closed loop has no arrivals; leave it out",
+        ),
+        (
+            {"load_schedule": "50:1", "closed_loop_customers": "3"},
+            "--load-schedule: a closed loop has no arrivals; leave it out",
+        ),
         ({"account": "customer"}, "--account: 'customer' has no place for a number"),
     ],
 )

@@ -73,6 +73,22 @@ def test_every_session_completes_and_every_confirm_is_an_order(
     assert _orders(real_shop) - before == ended.summary["counts"]["confirms"] > 0
 
 
+def test_sessions_of_given_lengths_walk_through_the_real_shop(
+    real_shop: Settings, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{real_shop.shop_port}"
+    # Br-1, Br-2, Br-4, Br-2, Br-4, …: about 12 pages a real second, and nobody leaves.
+    options = ("--session-length-mean", "8", "--session-rate", "0.1", "--arrivals-until-s", "150")
+    more = ("--time-scale", "15", "--timeout-s", "inf", "--seed", "2", "--progress", "json")
+    ended = locust_process.run(tmp_path, "--host", url, *options, *more)
+    rows = read_attempts(tmp_path / "attempts.parquet").to_pylist()
+    assert [row for row in rows if row["outcome"] != "completed"] == []
+    counts = ended.summary["counts"]
+    assert counts["planned"] == counts["ended"] > 5
+    assert max(row["step"] for row in rows) >= 8
+    assert {row["page"] for row in rows} == {"Br-1", "Br-2", "Br-4"}
+
+
 @pytest.mark.parametrize("lost", ["Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4"])
 def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
     real_shop: Settings, lost: str

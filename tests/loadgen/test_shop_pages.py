@@ -1,11 +1,14 @@
 """How a walk becomes requests, taken from the pages that came before."""
 
 import re
+from contextlib import closing
+from itertools import zip_longest
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from loadgen.browser import Browser, ShopAddress
+from loadgen.lengths import walk_of
 from loadgen.options import run_options
 from loadgen.shop_pages import ACCOUNTS, SEARCH_WORDS, PageRequest, Shopper, WrongPageError
 from shop import accounts
@@ -44,6 +47,21 @@ def test_a_walk_to_the_confirm_buys_a_book() -> None:
     assert len(orders) == 1
 
 
+def test_a_walk_without_an_aim_goes_from_books_to_categories_and_back() -> None:
+    walk = walk_of(30)
+    paths = []
+    with small_shop() as shop, closing(Browser(ShopAddress.from_url(shop.url))) as browser:
+        shopper = Shopper(1, 3, "customer-%04d", "a secret")
+        for page, following in zip_longest(walk, walk[1:]):
+            request = shopper.request(page)
+            paths.append(request.path)
+            fetched = browser.fetch(*request, 1, 5)
+            shopper.read(page, fetched.body, following)
+        assert [seen.page for seen in shop.seen] == list(walk)
+    assert set(paths[1::2]) == {"/browse/poetry/", "/browse/travel/"}
+    assert set(paths[2::2]) == {"/books/17/", "/books/4309/"}
+
+
 def test_retries_of_the_confirm_send_the_same_key() -> None:
     _, orders = _buy(repeat_confirm=3)
     assert len(orders) == 1
@@ -72,6 +90,7 @@ def test_sessions_share_the_seeded_accounts() -> None:
         ("Br-2", "Br-4"),
         ("Br-3", "Br-4"),
         ("Br-4", "Tr-1"),
+        ("Br-4", "Br-2"),
         ("Tr-1", "Tr-2"),
         ("Tr-2", None),
         ("Tr-4", None),

@@ -1,0 +1,57 @@
+"""The streams of the session model never change: results that were kept can be drawn again."""
+
+import hashlib
+from itertools import islice
+
+from loadgen.draws import LARGEST_MAX_RETRIES, LONGEST_WALK, address, stream_key, uniform
+from loadgen.sessions import Customers, SessionModel
+
+
+def test_the_customers_of_a_seed_stay_who_they_are() -> None:
+    customers = Customers(SessionModel(think_time_mean_s=7), 9, 2.0)
+    assert [time_s.hex() for time_s in islice(customers.arrivals(), 3)] == [
+        "0x1.864f49521528cp-2",
+        "0x1.6d7be0e585f7ap-1",
+        "0x1.ea581675ed1fap-1",
+    ]
+    assert [customers.walk(session) for session in range(4)] == [
+        ("Br-1", "Br-3"),
+        ("Br-1", "Br-3"),
+        ("Br-1", "Br-3", "Br-4"),
+        ("Br-1", "Br-2"),
+    ]
+    assert customers.patience_s(7, 2, 3).hex() == "0x1.3db2a87a8c52ep+4"
+    assert [customers.retries(7, 2, attempt) for attempt in (1, 2)] == [False, True]
+    assert customers.think_time_s(7, 2).hex() == "0x1.013c3a0350662p+2"
+
+
+def test_so_do_hundreds_of_them() -> None:
+    quota = Customers(SessionModel(think_time_mean_s=7), 9, 2.0)
+    chance = Customers(SessionModel(walks="chance"), 9, 2.0)
+    seen = hashlib.sha256()
+    for session in range(200):
+        draws = [
+            (
+                quota.patience_s(session, step, attempt),
+                quota.retries(session, step, attempt),
+                quota.think_time_s(session, step),
+            )
+            for step in range(4)
+            for attempt in (1, 2, 3)
+        ]
+        seen.update(repr((quota.walk(session), chance.walk(session), draws)).encode())
+    seen.update(repr(list(islice(quota.arrivals(), 500))).encode())
+    # Recorded before session lengths came into the model.
+    assert seen.hexdigest() == "f6a153ea7884eb2f2be2c6250bef01767757da778c6ad82464e893d0b3361904"
+
+
+def test_every_attempt_has_a_position_of_its_own() -> None:
+    sessions, steps = (0, 1, 2, 10**6), (0, 1, LONGEST_WALK - 1)
+    attempts = (0, 1, LARGEST_MAX_RETRIES + 1)
+    positions = {address(i, k, j) for i in sessions for k in steps for j in attempts}
+    assert len(positions) == len(sessions) * len(steps) * len(attempts)
+
+
+def test_draws_lie_in_the_unit_interval() -> None:
+    key = stream_key(1, "a concern")
+    assert all(0 <= uniform(key, position) < 1 for position in range(10_000))
