@@ -1,0 +1,57 @@
+"""Formulas of queueing theory that the simulator must agree with.
+
+λ is the arrival rate, μ the service rate of one server, θ the rate of running out of patience.
+"""
+
+from collections.abc import Callable
+from itertools import accumulate
+
+
+def stationary(
+    birth: Callable[[int], float], death: Callable[[int], float], states: int
+) -> list[float]:
+    """P(n) of a birth-death process: P(n) ∝ Π birth(i − 1) / death(i)."""
+    ratios = [1.0, *(birth(n - 1) / death(n) for n in range(1, states))]
+    weights = list(accumulate(ratios, lambda a, b: a * b))
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def mm1_response_s(arrival_rate: float, service_rate: float) -> float:
+    """Mean time in system of M/M/1: 1 / (μ − λ)."""
+    return 1 / (service_rate - arrival_rate)
+
+
+def mm1_number(arrival_rate: float, service_rate: float) -> float:
+    """Mean number in system of M/M/1: ρ / (1 − ρ)."""
+    rho = arrival_rate / service_rate
+    return rho / (1 - rho)
+
+
+def mmck_loss_ratio(arrival_rate: float, service_rate: float, servers: int, places: int) -> float:
+    """P(all K places taken) of M/M/c/K, which is the share of arrivals lost (PASTA)."""
+    return stationary(lambda n: arrival_rate, lambda n: min(n, servers) * service_rate, places + 1)[
+        -1
+    ]
+
+
+def erlang_a_abandonment_ratio(
+    arrival_rate: float, service_rate: float, patience_rate: float, states: int = 400
+) -> float:
+    """Share that leaves while waiting, M/M/1+M: patience counts in the queue only (Erlang-A)."""
+    probability = stationary(
+        lambda n: arrival_rate, lambda n: service_rate + (n - 1) * patience_rate, states
+    )
+    queue = sum((n - 1) * p for n, p in enumerate(probability) if n)
+    return patience_rate * queue / arrival_rate
+
+
+def total_impatience_ratio(
+    arrival_rate: float, service_rate: float, patience_rate: float, states: int = 400
+) -> float:
+    """Share that leaves unserved when patience counts in service too and leaving stops it."""
+    probability = stationary(
+        lambda n: arrival_rate, lambda n: service_rate + n * patience_rate, states
+    )
+    number = sum(n * p for n, p in enumerate(probability))
+    return patience_rate * number / arrival_rate

@@ -1,0 +1,107 @@
+"""Scenarios that several tests simulate, and how a mean is compared with theory."""
+
+import math
+from collections.abc import Callable
+from statistics import mean, stdev
+
+from gateway.policies import registry
+from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
+from simulator.result import Simulated
+from simulator.scenario import FifoServer, Scenario, SharedCpus
+
+ENDLESS = 1_000_000
+"""Places in a queue that is never full."""
+
+SINGLE_REQUESTS = Chain({})
+"""Sessions of one request: customers of classical queueing theory."""
+
+PATIENT = {"timeout_s": math.inf, "think_timeout_mean_s": 0.0, "max_retries": 0}
+
+SEEDS = range(16)
+_T = 4.073  # Student's t of 15 degrees of freedom, two-sided 99.9 %
+
+
+def agrees(values: list[float], theory: float) -> bool:
+    """Whether the 99.9 % confidence interval of the mean of independent runs holds `theory`.
+
+    The seeds are fixed, so a test that passes always does. An interval wider than ± 7 % of the
+    theory would agree with too much, and counts as a failure.
+    """
+    half = _T * stdev(values) / math.sqrt(len(values))
+    return abs(mean(values) - theory) <= half <= 0.07 * theory
+
+
+def per_seed(simulated: Callable[[int], float]) -> list[float]:
+    return [simulated(seed) for seed in SEEDS]
+
+
+def single_requests(
+    seed: int, rate: float, server: FifoServer | SharedCpus, **scenario: object
+) -> Scenario:
+    """Poisson arrivals of single requests, patient unless `model` says otherwise, policy SQ."""
+    model = {"chain": SINGLE_REQUESTS, **PATIENT, **scenario.pop("model", {})}
+    policy = scenario.pop("policy", None) or registry.create("sq", {"capacity": ENDLESS})
+    return Scenario(
+        customers=Customers(SessionModel(**model), seed, rate),
+        policy=policy,
+        server=server,
+        seed=seed,
+        **{"sessions": 8000, "utilisation_interval_s": 10.0, **scenario},
+    )
+
+
+def response_s(result: Simulated) -> float:
+    """Mean response time of single requests; the first tenth is warm-up."""
+    begin = len(result.sessions) // 10
+    sessions = result.sessions
+    return float((sessions.ended_s - sessions.arrived_s)[begin:].mean())
+
+
+def lifo_pri(seed: int = 1, *, policy: str = "8q-lifo-pri", **scenario: object) -> Scenario:
+    """LIFO-Pri at ρ = 1.4."""
+    model = SessionModel()
+    return Scenario(
+        customers=Customers(model, seed, model.session_rate(1.4, 5.6)),
+        policy=registry.create(policy, {}),
+        server=SharedCpus(),
+        seed=seed,
+        **{"sessions": 400, **scenario},
+    )
+
+
+def sbac(
+    seed: int = 1,
+    *,
+    load: float = 2.0,
+    length: float = 5.0,
+    capacity_rps: float = 100.0,
+    admission: str = "sbac-responsive",
+    **scenario: object,
+) -> Scenario:
+    """SBAC's overloaded server, a tenth as fast, with a listen queue in proportion."""
+    model = SessionModel(
+        timeout_s=1.0,
+        think_timeout_mean_s=0.0,
+        retry_probability=1.0,
+        max_retries=1,
+        think_time_mean_s=5.0,
+        lengths=SessionLengths("geometric", length),
+    )
+    return Scenario(
+        customers=Customers(model, seed, model.session_rate(load, capacity_rps)),
+        policy=registry.create("sq", {"capacity": int(capacity_rps * 1.024)}, admission),
+        server=FifoServer(capacity_rps=capacity_rps),
+        seed=seed,
+        **{"arrivals_until_s": 60.0, "session_known_from": "admission", **scenario},
+    )
+
+
+def same(one: Simulated, other: Simulated) -> bool:
+    """Equal to the last digit."""
+    arrays = ("arrived_s", "ended_s", "length", "completed", "kind", "fate")
+    rest = ("attempts", "counts", "served", "busy_s", "useful_busy_s", "rejection_busy_s")
+    numbers = ("end_s", "requests", "events", "samples")
+    return all(
+        getattr(one.sessions, name).tobytes() == getattr(other.sessions, name).tobytes()
+        for name in arrays
+    ) and all(getattr(one, name) == getattr(other, name) for name in rest + numbers)

@@ -1,0 +1,190 @@
+"""The same customers and servers written for SimPy, as an oracle.
+
+Nothing of the simulator's engine is in here: customers are processes, the queue is a list, PS is
+worked out anew for every request at every change.
+"""
+
+import math
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from loadgen.attempts import Attempt, AttemptOutcome, not_generated
+from loadgen.sessions import Customers
+from simulator.scenario import Abandonment
+
+Draw = Callable[[int, int, int, str], float]
+"""(session, step, attempt, page) → seconds."""
+Process = Generator[simpy.Event, Any, Any]
+
+
+class Job:
+    """An attempt at the server."""
+
+    def __init__(self, env: simpy.Environment, seconds: float) -> None:
+        self.seconds = seconds
+        self.left_s = 0.0
+        self.over = env.event()
+        """Succeeds with True when served, False when there was no place."""
+
+
+class Queue:
+    """SQ with `capacity` places in front of `workers` workers; a subclass says how one works."""
+
+    def __init__(self, env: simpy.Environment, capacity: int, workers: int) -> None:
+        self.env = env
+        self.capacity = capacity
+        self.free = workers
+        self.waiting: list[Job] = []
+
+    def submit(self, job: Job) -> None:
+        if not self.free and len(self.waiting) >= self.capacity:
+            job.over.succeed(False)
+        else:
+            self.waiting.append(job)
+            self.serve_next()
+
+    def leave(self, job: Job) -> None:
+        if job in self.waiting:
+            self.waiting.remove(job)
+
+    def serve_next(self) -> None:
+        while self.free and self.waiting:
+            self.free -= 1
+            self.env.process(self._serve(self.waiting.pop(0)))
+
+    def _serve(self, job: Job) -> Process:
+        yield from self.work(job)
+        self.free += 1
+        job.over.succeed(True)
+        self.serve_next()
+
+    def work(self, job: Job) -> Process:
+        raise NotImplementedError
+
+
+class OneAtATime(Queue):
+    """The FIFO server."""
+
+    def __init__(self, env: simpy.Environment, capacity: int) -> None:
+        super().__init__(env, capacity, 1)
+
+    def work(self, job: Job) -> Process:
+        yield self.env.timeout(job.seconds)
+
+
+class Shared(Queue):
+    """Processor sharing of the busy slices, with waits between them."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        capacity: int,
+        workers: int,
+        *,
+        cpus: int,
+        busy_ratio: float,
+        slices: int,
+    ) -> None:
+        super().__init__(env, capacity, workers)
+        self.cpus = cpus
+        self.busy_ratio = busy_ratio
+        self.slices = slices
+        self.running: dict[Job, simpy.Event] = {}
+        self.changed_s = 0.0
+        self.version = 0
+
+    def work(self, job: Job) -> Process:
+        for _ in range(self.slices):
+            self._progress()
+            job.left_s = job.seconds / self.slices * self.busy_ratio
+            done = self.running[job] = self.env.event()
+            self._plan()
+            yield done
+            if self.busy_ratio < 1:
+                yield self.env.timeout(job.seconds / self.slices * (1 - self.busy_ratio))
+
+    def _progress(self) -> None:
+        elapsed_s = self.env.now - self.changed_s
+        self.changed_s = self.env.now
+        for job in self.running:
+            job.left_s -= elapsed_s * min(1.0, self.cpus / len(self.running))
+
+    def _plan(self) -> None:
+        self.version += 1
+        if self.running:
+            job = min(self.running, key=lambda job: job.left_s)
+            pace = max(1.0, len(self.running) / self.cpus)
+            self.env.process(self._finish(job, max(0.0, job.left_s * pace), self.version))
+
+    def _finish(self, job: Job, after_s: float, version: int) -> Process:
+        yield self.env.timeout(after_s)
+        if version == self.version:
+            self._progress()
+            self.running.pop(job).succeed()
+            self._plan()
+
+
+def attempts(
+    customers: Customers,
+    sessions: int,
+    queue: Callable[[simpy.Environment], Queue],
+    seconds: Draw,
+    *,
+    abandonment: Abandonment = "ignore",
+) -> list[Attempt]:
+    """The log of `sessions` customers at the server that `queue` makes, ordered as a log is."""
+    env = simpy.Environment()
+    server = queue(env)
+    rows: list[Attempt] = []
+
+    def come(session: int) -> Process:
+        walk = customers.walk(session)
+        for step, page in enumerate(walk):
+            think_s = customers.think_time_s(session, step)
+            if think_s:
+                yield env.timeout(think_s)
+            attempt = 1
+            while True:
+                outcome = yield from ask(session, step, page, attempt)
+                again = outcome is AttemptOutcome.TIMED_OUT
+                if not again or not customers.retries(session, step, attempt):
+                    break
+                attempt += 1
+            if outcome is not AttemptOutcome.COMPLETED:
+                rows.extend(not_generated(session, s, walk[s]) for s in range(step + 1, len(walk)))
+                return
+
+    def ask(session: int, step: int, page: str, attempt: int) -> Process:
+        sent_s = env.now
+        job = Job(env, seconds(session, step, attempt, page))
+        server.submit(job)
+        patience_s = customers.patience_s(session, step, attempt)
+        if math.isinf(patience_s):
+            yield job.over
+        else:
+            yield job.over | env.timeout(patience_s)
+        if job.over.triggered:
+            served = job.over.value
+            outcome = AttemptOutcome.COMPLETED if served else AttemptOutcome.DROPPED
+        else:
+            outcome = AttemptOutcome.TIMED_OUT
+            if abandonment == "drop-queued":
+                server.leave(job)
+        status = {AttemptOutcome.COMPLETED: 200, AttemptOutcome.DROPPED: 503}.get(outcome, 0)
+        rows.append(
+            Attempt(
+                session, step, page, attempt, sent_s, sent_s, env.now, patience_s, outcome, status
+            )
+        )
+        return outcome
+
+    def arrive() -> Process:
+        for session, time_s in zip(range(sessions), customers.arrivals(), strict=False):
+            yield env.timeout(time_s - env.now)
+            env.process(come(session))
+
+    env.process(arrive())
+    env.run()
+    return sorted(rows, key=lambda row: row[:4])
