@@ -87,14 +87,16 @@ class Appliance:
     def prepare(
         self,
         *,
-        policy: str,
-        parameters: Mapping[str, object],
+        policy: Mapping[str, object],
         profile: str,
         time_scale: float,
         utilisation_interval_s: float,
         seed: int,
     ) -> None:
-        """The same shop for every run: seeded stock, no queue, the policy fresh."""
+        """The same shop for every run: seeded stock, no queue, the policy fresh.
+
+        `policy` is the body of `PUT /policy`.
+        """
         self.wait_idle()
         self.shop.call("POST", "/reset")
         self.shop.call(
@@ -105,7 +107,7 @@ class Appliance:
             "/settings",
             {"time_scale": time_scale, "utilisation_interval_s": utilisation_interval_s},
         )
-        self.gateway.call("PUT", "/policy", {"name": policy, "parameters": dict(parameters)})
+        self.gateway.call("PUT", "/policy", policy)
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
         """Wait until nobody waits or is served (orphans of the last run end first)."""

@@ -1,7 +1,8 @@
-"""How many requests per paper second the shop can serve: what ρ and the bound rest on.
+"""How many requests per paper second the server can serve: what ρ and the bound rest on.
 
-Owns: the measurement (closed loop with the chain's mix, all workers in service, median of three),
-keeping it with its date, and refusing it when the machine has changed.
+Owns: the shop's measurement (closed loop with the customers' mix of pages, all workers in service,
+median of three), keeping it with its date, and refusing it when the machine has changed; what
+follows for a simulated server from its description.
 Must not know: policies other than the single queue it measures through.
 """
 
@@ -11,27 +12,33 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from lab.experiments.appliance import Appliance
-from lab.experiments.customers import run_customers
+from lab.experiments.customers import length_options, run_customers
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import fingerprint
 from lab.experiments.results import read_json, write_json
+from lab.experiments.spec import Spec
+from lab.experiments.spec_sections import Lengths
 from loadgen.attempts import read_metadata
 from runtime.settings import Settings
+from simulator.scenario import FifoServer, SharedCpus
 
 REPETITIONS = 3
 DURATION_S = 150.0
 """Paper seconds of each measurement."""
 WARM_UP_S = 30.0
 """Paper seconds left out before it, until all workers are busy with the chain's mix."""
+CHAIN = "chain"
+"""Instead of session lengths: the walks of LIFO-Pri's chain."""
 SPARE_CUSTOMERS = 6
 """More customers than workers, so that somebody always waits and every worker is in service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A measured capacity and what it holds for."""
+    """A capacity, measured or computed, and what it holds for."""
 
     median_rps: float
     measurements_rps: tuple[float, ...]
@@ -39,6 +46,16 @@ class Capacity:
     time_scale: float
     machine: str
     measured_at: str
+    lengths: str = CHAIN
+    """Whose mix of pages it is."""
+    origin: Literal["measured", "computed"] = "measured"
+
+    def words(self) -> str:
+        """For people: the figure and where it comes from."""
+        known = (
+            f"{self.origin.capitalize()} capacity {self.median_rps:.2f} requests per paper second"
+        )
+        return f"{known} ({self.measured_at})" if self.origin == "measured" else known
 
 
 def expected_real_s(time_scale: float) -> float:
@@ -50,6 +67,7 @@ def measure(
     appliance: Appliance,
     *,
     page_profile: str,
+    lengths: Lengths | None,
     time_scale: float,
     seed: int,
     on_progress: Callable[[str], None],
@@ -61,14 +79,13 @@ def measure(
     found = []
     for repetition in range(REPETITIONS):
         appliance.prepare(
-            policy="sq",
-            parameters={},
+            policy={"name": "sq", "parameters": {}},
             profile=page_profile,
             time_scale=time_scale,
             utilisation_interval_s=1.0,
             seed=seed + repetition,
         )
-        found.append(_measure_once(appliance, time_scale, seed + repetition))
+        found.append(_measure_once(appliance, lengths, time_scale, seed + repetition))
         on_progress(
             f"  {repetition + 1} of {REPETITIONS}: {found[-1]:.2f} requests per paper second"
         )
@@ -79,10 +96,40 @@ def measure(
         time_scale=time_scale,
         machine=fingerprint(appliance.lab),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        lengths=_words(lengths),
     )
 
 
-def _measure_once(appliance: Appliance, time_scale: float, seed: int) -> float:
+def computed(spec: Spec, server: SharedCpus | FifoServer) -> Capacity:
+    """What the simulated server of `spec` can serve.
+
+    Of shared CPUs: cpus / (busy_ratio × mean execution time of the customers' mix of pages), but
+    no more than the workers get through when the CPUs are free; of a FIFO server what it is given.
+    """
+    if isinstance(server, SharedCpus):
+        mean_s = spec.customers.as_model().mean_execution_s(server.mean_execution_s)
+        rps = min(server.cpus / (server.busy_ratio * mean_s), server.workers / mean_s)
+    else:
+        rps = server.capacity_rps
+    return Capacity(
+        median_rps=rps,
+        measurements_rps=(),
+        page_profile="files" if spec.has_fifo_server else spec.page_profile,
+        time_scale=1.0,
+        machine="simulated",
+        measured_at="",
+        lengths=_words(spec.customers.lengths),
+        origin="computed",
+    )
+
+
+def _words(lengths: Lengths | None) -> str:
+    return lengths.words() if lengths else CHAIN
+
+
+def _measure_once(
+    appliance: Appliance, lengths: Lengths | None, time_scale: float, seed: int
+) -> float:
     with tempfile.TemporaryDirectory(prefix="doorbuster-capacity-") as folder:
         attempts_file = Path(folder) / "attempts.parquet"
         run_customers(
@@ -93,6 +140,7 @@ def _measure_once(appliance: Appliance, time_scale: float, seed: int) -> float:
                 "closed-loop-warm-up": WARM_UP_S,
                 "time-scale": time_scale,
                 "seed": seed,
+                **length_options(lengths),
                 "attempts-file": attempts_file,
             },
             Path(folder) / "loadgen.log",
@@ -110,14 +158,16 @@ def _measure_once(appliance: Appliance, time_scale: float, seed: int) -> float:
 
 def keep(capacity: Capacity, lab: Settings) -> Path:
     """Write it beside the appliance's state; returns the file."""
-    path = _file(lab, capacity.page_profile, capacity.time_scale)
+    path = _file(lab, capacity.page_profile, capacity.lengths, capacity.time_scale)
     write_json(path, asdict(capacity))
     return path
 
 
-def kept(lab: Settings, *, page_profile: str, time_scale: float) -> Capacity:
+def kept(
+    lab: Settings, *, page_profile: str, time_scale: float, lengths: Lengths | None = None
+) -> Capacity:
     """The capacity measured last; raises ExperimentError without one, or on another machine."""
-    path = _file(lab, page_profile, time_scale)
+    path = _file(lab, page_profile, _words(lengths), time_scale)
     if not path.is_file():
         raise ExperimentError(
             f"No capacity measured yet for profile {page_profile} at time scale {time_scale:g}; "
@@ -141,5 +191,6 @@ def from_json(content: dict[str, object]) -> Capacity:
     return capacity
 
 
-def _file(lab: Settings, page_profile: str, time_scale: float) -> Path:
-    return lab.state_dir / f"capacity-{page_profile}-{time_scale:g}.json"
+def _file(lab: Settings, page_profile: str, lengths: str, time_scale: float) -> Path:
+    whose = "" if lengths == CHAIN else f"{lengths}-"
+    return lab.state_dir / f"capacity-{page_profile}-{whose}{time_scale:g}.json"

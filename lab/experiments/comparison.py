@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 from lab.experiments.results import PlannedRun, ResultFolder
 from lab.experiments.spec import Spec
-from loadgen.sessions import SessionModel
 
 
 def plan(spec: Spec) -> list[PlannedRun]:
@@ -35,9 +34,20 @@ def missing(folder: ResultFolder) -> list[PlannedRun]:
 
 def expected_real_s(spec: Spec, runs: Iterable[PlannedRun], capacity_rps: float) -> float:
     """About how long these runs take: arrivals, the last sessions, and the orphans after them."""
-    mean_requests = SessionModel().chain.mean_requests()
-    tail_s = 60.0
-    paper_s = sum(
-        spec.load.sessions * mean_requests / (run.rho * capacity_rps) + tail_s for run in runs
-    )
+    model = spec.customers.as_model()
+    mean_requests = model.mean_requests()
+    tail_s = 60.0 + mean_requests * model.think_time_mean_s
+    paper_s = 0.0
+    for run in runs:
+        arrivals_s = spec.load.arrivals_s
+        if arrivals_s is None:
+            arrivals_s = (spec.load.sessions or 0) / model.session_rate(run.rho, capacity_rps)
+        paper_s += arrivals_s + tail_s
     return paper_s / spec.time_scale
+
+
+def expected_sessions(spec: Spec, run: PlannedRun, capacity_rps: float) -> float:
+    """About how many sessions a run has."""
+    return spec.load.expected_sessions(
+        spec.customers.as_model().session_rate(run.rho, capacity_rps)
+    )

@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
-from lab.experiments.spec import Customers
+from lab.experiments.spec_sections import Customers, Lengths, Load
 from runtime import pinned
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -79,7 +79,28 @@ def model_options(customers: Customers) -> dict[str, object]:
         "retry-probability": customers.retry_probability,
         "max-retries": customers.max_retries,
         "think-time-mean-s": customers.think_time_mean_s,
+        **length_options(customers.lengths),
     }
+
+
+def length_options(lengths: Lengths | None) -> dict[str, object]:
+    """Session lengths as the load generator's options; none where the chain decides."""
+    if lengths is None:
+        return {}
+    mixture = ",".join(f"{each.name}:{each.share}:{each.mean}" for each in lengths.mixture or ())
+    return {
+        "session-length-kind": lengths.kind,
+        "session-length-mean": lengths.mean,
+        "session-mixture": mixture or None,
+    }
+
+
+def load_options(load: Load, rho: float) -> dict[str, object]:
+    """How much is offered, and how long, as the load generator's options."""
+    if load.schedule:
+        stretches = ",".join(f"{each.duration_s}:{each.rho}" for each in load.schedule)
+        return {"load-schedule": stretches}
+    return {"rho": rho, "sessions": load.sessions, "arrivals-until-s": load.duration_s}
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

@@ -15,11 +15,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lab.experiments.cells import Cell
 from lab.experiments.intervals import estimate
 from lab.experiments.outcomes import response_times_s
 from lab.experiments.published import published
 from lab.experiments.results import ResultFolder
-from lab.experiments.tables import TITLES, Cell
+from lab.experiments.titles import title_of
 from loadgen.sessions import FIRST_PAGE
 
 STYLES = (
@@ -38,7 +39,7 @@ _CCDF_UNTIL_S = 40.0
 def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     """All figures of the complete runs; returns the PNG files."""
     folder.figures.mkdir(exist_ok=True)
-    style = {policy.name: STYLES[i % 6] for i, policy in enumerate(folder.spec().policy)}
+    style = {policy.key: STYLES[i % 6] for i, policy in enumerate(folder.spec().policy)}
     files = [
         save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
         for rho in dict.fromkeys(cell.rho for cell in cells)
@@ -65,7 +66,7 @@ def _ccdf(folder: ResultFolder, rho: float, style: dict[str, tuple[str, str, str
             color=colour,
             linestyle=dash,
             linewidth=2,
-            label=TITLES.get(policy, policy),
+            label=title_of(policy),
         )
     axes.set(
         xlabel="response time t, paper seconds",
@@ -87,7 +88,7 @@ def _over_rho(
     for policy, (colour, marker, dash) in style.items():
         own = [cell for cell in cells if cell.policy == policy]
         drawn = {"color": colour, "marker": marker, "linestyle": dash, "linewidth": 2, "capsize": 4}
-        label = TITLES.get(policy, policy)
+        label = title_of(policy)
         for axes, figure_of in (
             (left, lambda run: run.throughput_rps),
             (right, lambda run: run.revenue_efficiency_ratio or 0.0),

@@ -4,18 +4,17 @@ Owns: the order of things in a run and what its folder holds afterwards.
 Must not know: which other runs there are.
 """
 
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 from lab.experiments.appliance import Appliance
-from lab.experiments.customers import Progress, model_options, run_customers
+from lab.experiments.customers import Progress, load_options, model_options, run_customers
 from lab.experiments.errors import ExperimentError
-from lab.experiments.outcomes import outcomes_of
-from lab.experiments.reconciliation import reconcile
+from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
 from lab.experiments.sampling import Sampler
-from lab.experiments.spec import PolicyChoice, Spec
+from lab.experiments.spec import Spec
+from lab.experiments.spec_sections import PolicyChoice
 from loadgen.attempts import read_metadata
 
 
@@ -31,21 +30,19 @@ def make_run(
 
     What an interrupted attempt at the same run left is removed first. Raises ExperimentError.
     """
-    shutil.rmtree(folder.path, ignore_errors=True)
-    folder.path.mkdir(parents=True)
-    policy = next(choice for choice in spec.policy if choice.name == planned.policy)
+    folder.clear()
+    policy = spec.choice(planned.policy)
     prepare(appliance, spec, policy, planned.seed)
     before = appliance.counts()
     sampler = Sampler(appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s)
-    folder.log("run started", policy=policy.name, parameters=policy.parameters, rho=planned.rho)
+    folder.log("run started", policy=policy.model_dump(mode="json"), rho=planned.rho)
     sampler.start()
     try:
         run_customers(
             appliance,
             {
-                "rho": planned.rho,
                 "capacity-rps": capacity_rps,
-                "sessions": spec.load.sessions,
+                **load_options(spec.load, planned.rho),
                 "seed": planned.seed,
                 "time-scale": spec.time_scale,
                 "attempts-file": folder.attempts_file,
@@ -61,8 +58,14 @@ def make_run(
         sampler.write(folder.samples_file)
     after = appliance.counts()
     folder.log("run ended")
-    summary = summarise(folder, planned, before, after)
-    summary["samples_missed"] = sampler.missed
+    load_generator = read_metadata(folder.attempts_file)
+    if not load_generator["complete"]:
+        raise ExperimentError(
+            "The load generator was stopped before its last session ended; "
+            "the same command makes this run again."
+        )
+    summary = summarise(spec, planned, folder, before, after)
+    summary |= {"load_generator": load_generator, "samples_missed": sampler.missed}
     write_json(folder.summary_file, summary)
     return summary
 
@@ -70,8 +73,7 @@ def make_run(
 def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -> None:
     """Set gateway and shop to what the spec says."""
     appliance.prepare(
-        policy=policy.name,
-        parameters=policy.parameters,
+        policy=policy_call(policy),
         profile=spec.page_profile,
         time_scale=spec.time_scale,
         utilisation_interval_s=spec.utilisation_interval_s,
@@ -79,27 +81,10 @@ def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -
     )
 
 
-def summarise(
-    folder: RunFolder, planned: PlannedRun, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What run.json says: the counts of all three, whether they agree, how honest the load was."""
-    load_generator = read_metadata(folder.attempts_file)
-    if not load_generator["complete"]:
-        raise ExperimentError(
-            "The load generator was stopped before its last session ended; "
-            "the same command makes this run again."
-        )
-    outcomes = outcomes_of(folder.attempts(), planned.rho)
-    checks = reconcile(outcomes, before, after)
+def policy_call(policy: PolicyChoice) -> dict[str, Any]:
+    """A choice as the gateway's `PUT /policy` takes it."""
     return {
-        "policy": planned.policy,
-        "rho": planned.rho,
-        "seed": planned.seed,
-        "completed_ratio": outcomes.completed_ratio,
-        "confirms": outcomes.confirms,
-        "duration_s": outcomes.duration_s,
-        "reconciles": all(check.holds for check in checks),
-        "checks": [check.as_dict() for check in checks],
-        "load_generator": load_generator,
-        "counts": {"before": before, "after": after},
+        "name": policy.name,
+        "parameters": policy.parameters,
+        "admission": {"name": policy.admission, "parameters": policy.admission_parameters},
     }

@@ -1,12 +1,12 @@
-"""What a run's attempts say: counts, percentages, revenue.
+"""What a run's attempts say: counts, percentages, revenue, what became of sessions.
 
-Owns: the figures that Tables 4 and 5 and revenue efficiency are made of, from attempts alone.
-Must not know: which engine made the attempts, how figures are printed.
+Owns: the figures that Tables 4 and 5, revenue efficiency and the session table are made of, from
+attempts alone. Must not know: which engine made the attempts, how figures are printed.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,49 @@ GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFates:
+    """What became of a run's sessions, as wholes (SBAC's measure)."""
+
+    arrived: int
+    rejected: int
+    """Turned away by admission at their very first attempt."""
+    completed: int
+    """Every request they planned was answered in time."""
+    completed_requests: int
+    """Requests of the completed ones."""
+
+    @property
+    def admitted(self) -> int:
+        """Those that were not turned away at once."""
+        return self.arrived - self.rejected
+
+    @property
+    def aborted(self) -> int:
+        """Admitted and not completed: timed out, dropped, failed, rejected at a later attempt."""
+        return self.admitted - self.completed
+
+    @property
+    def aborted_of_admitted_ratio(self) -> float | None:
+        """None when nobody was admitted."""
+        return self.aborted / self.admitted if self.admitted else None
+
+    @property
+    def completed_of_admitted_ratio(self) -> float | None:
+        """None when nobody was admitted."""
+        return self.completed / self.admitted if self.admitted else None
+
+    @property
+    def completed_ratio(self) -> float:
+        """Completed sessions over all that came."""
+        return self.completed / self.arrived if self.arrived else 0.0
+
+    @property
+    def mean_completed_length(self) -> float | None:
+        """Mean requests of the completed sessions; None when none completed."""
+        return self.completed_requests / self.completed if self.completed else None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcomes:
     """Attempts of one run by page type and outcome, and the requests its sessions planned."""
 
@@ -29,10 +72,15 @@ class Outcomes:
     """Page type → outcome → attempts; retries are attempts of their own."""
     planned: Mapping[str, int]
     """Page type → requests, if every session completed."""
-    sessions: int
+    fates: SessionFates
     confirms: int
     duration_s: float
     """First arrival to the end of the last session, paper seconds."""
+
+    @property
+    def sessions(self) -> int:
+        """Sessions that arrived."""
+        return self.fates.arrived
 
     def generated(self, page: str) -> int:
         """Attempts made for a page, retries included, as Table 4 counts."""
@@ -120,22 +168,52 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 
 def outcomes_of(attempts: pa.Table, rho: float) -> Outcomes:
     """Count a run's attempts."""
-    counts: dict[str, Counter[str]] = {page: Counter() for page in PAGES}
-    planned: dict[str, set[tuple[int, int]]] = {page: set() for page in PAGES}
-    columns = [attempts.column(name).to_pylist() for name in ("session", "step", "page", "outcome")]
-    for session, step, page, outcome in zip(*columns, strict=True):
-        counts[page][outcome] += 1
-        planned[page].add((session, step))
+    counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
+    for page, outcome, n in _groups(attempts, "page", "outcome"):
+        counts[page][outcome] = n
+    planned = dict(_groups(_first_attempts(attempts), "page"))
     started = attempts.column("started_s").drop_null().to_numpy()
     finished = attempts.column("finished_s").drop_null().to_numpy()
     return Outcomes(
         rho=rho,
         attempts=counts,
-        planned={page: len(requests) for page, requests in planned.items()},
-        sessions=len(set(columns[0])),
-        confirms=counts[CONFIRM_PAGE][AttemptOutcome.COMPLETED],
+        planned={page: planned.get(page, 0) for page in PAGES},
+        fates=session_fates(attempts),
+        confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
         duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,
     )
+
+
+def session_fates(attempts: pa.Table) -> SessionFates:
+    """What became of the sessions."""
+    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    is_completed = _is(attempts, AttemptOutcome.COMPLETED)
+    is_first = (attempts.column("step").to_numpy() == 0) & is_planned
+    length = np.bincount(of_session[is_planned], minlength=len(sessions))
+    whole = length == np.bincount(of_session[is_completed], minlength=len(sessions))
+    return SessionFates(
+        arrived=len(sessions),
+        rejected=int(np.count_nonzero(is_first & _is(attempts, AttemptOutcome.REJECTED))),
+        completed=int(np.count_nonzero(whole)),
+        completed_requests=int(length[whole].sum()),
+    )
+
+
+def _first_attempts(attempts: pa.Table) -> pa.Table:
+    """A row per request that was planned: its first attempt, or that it was never asked for."""
+    return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
+
+
+def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
+    """Each combination of `keys` that occurs, and how often."""
+    rows = table.group_by(list(keys)).aggregate([([], "count_all")]).to_pylist()
+    return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
+
+
+def _is(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
+    found = pc.equal(attempts.column("outcome"), outcome.value)
+    return found.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
@@ -147,5 +225,4 @@ def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray
     if page is not None:
         table = table.filter(pc.equal(table.column("page"), page))
     times = table.column("finished_s").to_numpy() - table.column("started_s").to_numpy()
-    completed = np.array(table.column("outcome").to_pylist()) == AttemptOutcome.COMPLETED
-    return np.where(completed, times, np.inf)
+    return np.where(_is(table, AttemptOutcome.COMPLETED), times, np.inf)

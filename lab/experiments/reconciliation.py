@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from lab.experiments.outcomes import Outcomes
+from lab.experiments.outcomes import Outcomes, outcomes_of
+from lab.experiments.results import PlannedRun, RunFolder
+from lab.experiments.spec import Spec
 from loadgen.attempts import AttemptOutcome
 from loadgen.sessions import CONFIRM_PAGE, PAGES
 
@@ -31,11 +33,42 @@ class Check:
         return {**asdict(self), "holds": self.holds}
 
 
-def reconcile(client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
+def summarise(
+    spec: Spec,
+    planned: PlannedRun,
+    folder: RunFolder,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What run.json says of either engine's run: the counts of all three, whether they agree."""
+    outcomes = outcomes_of(folder.attempts(), spec.load.offered(planned.rho))
+    checks = reconcile(outcomes, before, after, leavers_are_taken_out=spec.abandonment != "ignore")
+    return {
+        "policy": planned.policy,
+        "rho": planned.rho,
+        "seed": planned.seed,
+        "completed_ratio": outcomes.completed_ratio,
+        "confirms": outcomes.confirms,
+        "sessions": asdict(outcomes.fates),
+        "duration_s": outcomes.duration_s,
+        "reconciles": all(check.holds for check in checks),
+        "checks": [check.as_dict() for check in checks],
+        "counts": {"before": before, "after": after},
+    }
+
+
+def reconcile(
+    client: Outcomes,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    leavers_are_taken_out: bool = False,
+) -> list[Check]:
     """All checks of a run. `before` and `after` are `Appliance.counts()`.
 
     A customer who leaves in the very moment of an answer counts it as timed out while the gateway
-    counts it as answered or dropped: so timed-out attempts are the slack of every client bound.
+    counts it as answered, dropped or rejected: so timed-out attempts are the slack of every client
+    bound. `leavers_are_taken_out`: what waits is withdrawn when its customer leaves.
     """
     gateway = {
         page: {
@@ -52,12 +85,16 @@ def reconcile(client: Outcomes, before: Mapping[str, Any], after: Mapping[str, A
     def of_client(outcome: AttemptOutcome, page: str) -> int:
         return client.attempts[page].get(outcome, 0)
 
+    leaving = ["dispatched", "dropped", "rejected"]
+    if leavers_are_taken_out:
+        leaving.append("abandoned_waiting")
     checks = []
     for page in PAGES:
         fates = gateway[page]
         reached = client.generated(page) - of_client(AttemptOutcome.REFUSED, page)
         timed_out = of_client(AttemptOutcome.TIMED_OUT, page)
         dropped = of_client(AttemptOutcome.DROPPED, page)
+        rejected = of_client(AttemptOutcome.REJECTED, page)
         completed = of_client(AttemptOutcome.COMPLETED, page)
         failed = of_client(AttemptOutcome.FAILED, page)
         checks += [
@@ -74,6 +111,12 @@ def reconcile(client: Outcomes, before: Mapping[str, Any], after: Mapping[str, A
                 dropped + timed_out,
             ),
             Check(
+                f"{page}: gateway's rejections ≈ client's",
+                fates["rejected"],
+                rejected,
+                rejected + timed_out,
+            ),
+            Check(
                 f"{page}: gateway's answers ≈ client's completed",
                 fates["answered"],
                 completed,
@@ -82,13 +125,13 @@ def reconcile(client: Outcomes, before: Mapping[str, Any], after: Mapping[str, A
             Check(
                 f"{page}: gateway's arrivals = dispatched + turned away",
                 fates["arrived"],
-                (gone := fates["dispatched"] + fates["dropped"] + fates["rejected"]),
+                (gone := sum(fates[fate] for fate in leaving)),
                 gone,
             ),
             Check(
                 f"{page}: shop's served = gateway's dispatched",
                 served[page],
-                fates["dispatched"] - fates["failed"],
+                fates["dispatched"] - fates["failed"] - fates["cancelled"],
                 fates["dispatched"],
             ),
         ]

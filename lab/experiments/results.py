@@ -11,9 +11,11 @@ Must not know: how they came about or how they are drawn.
         tables.md  tables.json  figures/*.png, *.svg
 """
 
+import base64
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -53,6 +55,34 @@ class RunFolder:
         self.samples_file = path / "samples.parquet"
         self.events_file = path / "events.jsonl"
         self.summary_file = path / "run.json"
+
+    def clear(self) -> None:
+        """Empty: what an interrupted attempt at the same run left is removed."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(parents=True)
+
+    def pack(self) -> dict[str, str]:
+        """Its files by name, in Base64: to be sent to where they are kept."""
+        return {
+            file.name: base64.b64encode(file.read_bytes()).decode("ascii")
+            for file in sorted(self.path.iterdir())
+        }
+
+    def unpack(self, files: Mapping[str, str]) -> int:
+        """Write what `pack` gave, run.json last; returns its size in bytes.
+
+        Raises ExperimentError when there is no room.
+        """
+        contents = {name: base64.b64decode(text) for name, text in files.items()}
+        summary = contents.pop(self.summary_file.name)
+        try:
+            self.clear()
+            for name, content in contents.items():
+                (self.path / Path(name).name).write_bytes(content)
+            write_text(self.summary_file, summary.decode("utf-8"))
+        except OSError as fault:
+            raise ExperimentError(f"{self.path} cannot be written ({fault.strerror}).") from None
+        return len(summary) + sum(map(len, contents.values()))
 
     @property
     def is_whole(self) -> bool:

@@ -7,6 +7,7 @@ Must not know: what the samples are used for.
 import os
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,26 @@ SCHEMA = pa.schema(
         *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
         *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
         pa.field("confirms_total", pa.int64()),
+        # What the admission policy knows; null where there is none.
+        pa.field("predicted_utilisation_ratio", pa.float64()),
+        pa.field("measured_utilisation_ratio", pa.float64()),
+        pa.field("admission_weight", pa.float64()),
+        pa.field("admits", pa.bool_()),
+        pa.field("quota", pa.float64()),
+        pa.field("admitted_total", pa.int64()),
+        pa.field("aborted_total", pa.int64()),
     ]
 )
+_OF_ADMISSION = {
+    "predicted_utilisation_ratio": "predicted_utilisation_ratio",
+    "measured_utilisation_ratio": "measured_utilisation_ratio",
+    "admission_weight": "weight",
+    "admits": "admits",
+    "quota": "quota",
+    "admitted_total": "admitted",
+    "aborted_total": "aborted",
+}
+"""Column → what the admission policy's snapshot calls it."""
 
 
 class Sampler:
@@ -60,9 +79,7 @@ class Sampler:
 
     def write(self, path: Path) -> None:
         """samples.parquet, whole or not at all."""
-        draft = path.with_name(f".{path.name}")
-        pq.write_table(pa.Table.from_pylist(self._rows, schema=SCHEMA), draft)
-        os.replace(draft, path)
+        write_samples(pa.Table.from_pylist(self._rows, schema=SCHEMA), path)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -83,6 +100,13 @@ class Sampler:
             self._stop.wait(due_s - time.monotonic())
 
 
+def write_samples(samples: pa.Table, path: Path) -> None:
+    """samples.parquet, whole or not at all."""
+    draft = path.with_name(f".{path.name}")
+    pq.write_table(samples, draft)
+    os.replace(draft, path)
+
+
 def row(time_s: float, snapshot: Json) -> dict[str, Any]:
     """A row of samples.parquet from one snapshot."""
     counts = snapshot["counts"]
@@ -99,4 +123,11 @@ def row(time_s: float, snapshot: Json) -> dict[str, Any]:
         **{f"waiting_{page}": snapshot["waiting_by_page"][page] for page in PAGES},
         **{f"{fate}_total": sum(counts[page][fate] for page in PAGES) for fate in COUNTED},
         "confirms_total": counts["Tr-4"]["answered"],
+        **of_admission(policy["snapshot"].get("admission")),
     }
+
+
+def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The admission policy's columns, from its snapshot; nulls where there is none."""
+    known = snapshot or {}
+    return {column: known.get(name) for column, name in _OF_ADMISSION.items()}

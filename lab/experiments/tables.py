@@ -1,29 +1,18 @@
-"""Tables 4 and 5 of LIFO-Pri, published beside measured, and the headline over them.
+"""Tables 4 and 5 of LIFO-Pri, published beside measured, the headline over them, and sessions.
 
 Owns: what stands in which cell. Must not know: how runs are made; drawing is the terminal's.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
-
-import numpy as np
 
 from lab.experiments import published
+from lab.experiments.capacity import from_json
+from lab.experiments.cells import Cell
+from lab.experiments.honesty import honesty
 from lab.experiments.intervals import Estimate, estimate
-from lab.experiments.outcomes import Outcomes, after_warm_up, outcomes_of, response_times_s
 from lab.experiments.results import ResultFolder, write_json, write_text
-from loadgen.sessions import FIRST_PAGE
-
-TITLES = {
-    "sq": "SQ",
-    "8q-af": "8Q-AF",
-    "8q-lifo-pri": "8Q-LIFO-Pri",
-    "always-fifo": "Always-FIFO",
-    "always-lifo": "Always-LIFO",
-    "lifo-at-overload": "LIFO-at-overload",
-}
-"""The papers' spelling of each policy."""
+from lab.experiments.spec import Spec
 
 ROWS = {
     "generated": "Generated",
@@ -31,21 +20,8 @@ ROWS = {
     "timed_out": "Timed out",
     "dropped": "Dropped",
     "not_generated": "Not generated",
-    "other": "Refused or failed",
+    "other": "Rejected, refused or failed",
 }
-
-FIG7_LIMIT_S = 5.0
-"""LIFO-Pri's text on Fig. 7: the share of Br-1 answered within 5 s."""
-
-
-WHY_IT_DIFFERS = (
-    "The published order and shape come out, the published percentages do not, and nothing was "
-    "tuned towards them: the paper's own footnote 2 puts its low overload figures down to a load "
-    "generator that could not make the workload, and its server kept about 60 % of its capacity "
-    "busy with useful work under 8Q-LIFO-Pri where this one keeps nearly all."
-)
-LATE_SHARE_LIMIT = 0.01
-"""A run in which more attempts than this started late says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +43,6 @@ class Table:
         return "\n".join(lines) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """All repetitions of one policy at one ρ."""
-
-    policy: str
-    rho: float
-    runs: tuple[Outcomes, ...]
-    summaries: tuple[Mapping[str, Any], ...]
-    quick_share: tuple[float, ...]
-    """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
-
-    def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
-        """Mean and interval of a figure over the repetitions."""
-        return estimate([figure(run) for run in self.runs])
-
-
-def read_cells(folder: ResultFolder) -> list[Cell]:
-    """The complete runs of a comparison, by ρ and policy in the order of the spec."""
-    spec = folder.spec()
-    found: dict[tuple[float, str], list[tuple[Outcomes, Mapping[str, Any], float]]] = {}
-    for planned, run in folder.whole_runs():
-        attempts = after_warm_up(run.attempts(), spec.warm_up_s)
-        outcomes = outcomes_of(attempts, planned.rho)
-        times_s = response_times_s(attempts, FIRST_PAGE)
-        quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
-        row = (outcomes, run.summary(), quick)
-        found.setdefault((planned.rho, planned.policy), []).append(row)
-    cells = []
-    for rho in spec.load.rho:
-        for policy in spec.policy:
-            rows = found.get((rho, policy.name), [])
-            if rows:
-                outcomes, summaries, quick_share = zip(*rows, strict=True)
-                cells.append(Cell(policy.name, rho, outcomes, summaries, quick_share))
-    return cells
-
-
 def headline(cells: Sequence[Cell]) -> Table:
     """What one looks at first: who completes, who sells, how near to the best possible."""
     table = Table(
@@ -116,16 +55,15 @@ def headline(cells: Sequence[Cell]) -> Table:
         "completed requests per paper second.",
     )  # fmt: skip
     for cell in cells:
-        efficiency = [run.revenue_efficiency_ratio for run in cell.runs]
-        known = [ratio for ratio in efficiency if ratio is not None]
+        efficiency = cell.over_known(lambda run: run.revenue_efficiency_ratio)
         table.rows.append(
             (
-                f"{cell.rho:g}",
-                TITLES.get(cell.policy, cell.policy),
+                cell.load,
+                cell.title,
                 cell.over(lambda run: 100 * run.completed_ratio).text(1),
                 f"{sum(run.confirms for run in cell.runs)}",
                 f"{sum(run.confirm_bound for run in cell.runs):.0f}",
-                estimate(known).text(2) if known else "no buyer planned",
+                efficiency.text(2) if efficiency else "no buyer planned",
                 cell.over(lambda run: run.throughput_rps).text(2),
                 estimate([100 * share for share in cell.quick_share]).text(0) + " %",
             )
@@ -133,16 +71,49 @@ def headline(cells: Sequence[Cell]) -> Table:
     return table
 
 
+def sessions(cells: Sequence[Cell]) -> Table:
+    """Sessions as wholes: who was let in, who got to the end (SBAC's measure)."""
+    table = Table(
+        "Sessions",
+        ("ρ", "Policy", "Arrived", "Rejected %", "Admitted", "Aborted %", "Completed %",
+         "Completed % of all", "Mean length of completed"),
+        note="Arrived and admitted are means per run. Rejected: turned away by admission at their "
+        "first attempt, in % of those that arrived. Aborted and completed: in % of the admitted; "
+        "a session is completed when every request it planned was answered in time.",
+    )  # fmt: skip
+    for cell in cells:
+        table.rows.append(
+            (
+                cell.load,
+                cell.title,
+                cell.over(lambda run: run.fates.arrived).text(),
+                cell.over(lambda run: 100 * run.fates.rejected / run.fates.arrived).text(1),
+                cell.over(lambda run: run.fates.admitted).text(),
+                _percent(cell.over_known(lambda run: run.fates.aborted_of_admitted_ratio)),
+                _percent(cell.over_known(lambda run: run.fates.completed_of_admitted_ratio)),
+                cell.over(lambda run: 100 * run.fates.completed_ratio).text(1),
+                _or_none(cell.over_known(lambda run: run.fates.mean_completed_length)),
+            )
+        )
+    return table
+
+
 def table4(cells: Sequence[Cell]) -> Table:
     """Table 4: attempts by page type, published | measured, per 24,000 sessions."""
+    beside = _beside(cells)
     table = Table(
-        "Table 4: requests by type, published | measured per 24,000 sessions",
+        f"Table 4: requests by type, {beside}per 24,000 sessions",
         ("ρ", "Policy", "Requests", *published.GROUPS),
-        note="Generated counts attempts, retries included. SQ has one queue: the paper prints its "
-        "generated and dropped requests as totals, here in the first column. “–”: not published.",
+        note="Generated counts attempts, retries included."
+        + (
+            " SQ has one queue: the paper prints its generated and dropped requests as totals, "
+            "here in the first column. “–”: not published."
+            if beside
+            else ""
+        ),
     )
     for cell in cells:
-        paper = published.table4(cell.rho, cell.policy)
+        paper = published.table4(cell.rho, cell.published) if cell.published else {}
         counted = [run.table4() for run in cell.runs]
         scale = [published.PUBLISHED_SESSIONS / run.sessions for run in cell.runs]
         for row in ("generated", "completed", "timed_out", "dropped", "other"):
@@ -157,90 +128,74 @@ def table4(cells: Sequence[Cell]) -> Table:
                     for one, k in zip(counted, scale, strict=True)
                 ]
                 theirs = "–" if printed[i] is None else f"{printed[i]:,}"
-                columns.append(f"{theirs} | {estimate(values).text()}")
-            table.rows.append(
-                (f"{cell.rho:g}", TITLES.get(cell.policy, cell.policy), ROWS[row], *columns)
-            )
+                ours = estimate(values).text()
+                columns.append(f"{theirs} | {ours}" if beside else ours)
+            table.rows.append((cell.load, cell.title, ROWS[row], *columns))
     return table
 
 
 def table5(cells: Sequence[Cell]) -> Table:
     """Table 5: percentages, published | measured, a column per policy and ρ."""
+    beside = _beside(cells)
     table = Table(
-        "Table 5: percent of requests, published | measured",
-        ("", *(f"ρ = {cell.rho:g} {TITLES.get(cell.policy, cell.policy)}" for cell in cells)),
+        f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
+        ("", *(f"ρ = {cell.load} {cell.title}" for cell in cells)),
         note="As in the paper, over the browsing requests of the full sessions when ρ > 1 (over "
         "all requests below), so retries and purchases can take it past 100; Not generated is "
-        "what is left. “–”: not published.",
+        "what is left." + (" “–”: not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated"):
         columns = []
         for cell in cells:
-            paper = published.table5(cell.rho, cell.policy)
+            paper = published.table5(cell.rho, cell.published) if cell.published else {}
             theirs = f"{paper[row]:g}" if row in paper else "–"
-            ours = cell.over(lambda run, row=row: run.table5()[row])  # type: ignore[misc]
-            columns.append(f"{theirs} | {ours.text(1)}")
+            ours = cell.over(lambda run, row=row: run.table5()[row]).text(1)  # type: ignore[misc]
+            columns.append(f"{theirs} | {ours}" if beside else ours)
         table.rows.append((ROWS[row], *columns))
     return table
 
 
-def honesty(cells: Sequence[Cell]) -> list[str]:
-    """What a reader must know before believing the tables; a line each, the good news too."""
-    runs = [(cell, summary) for cell in cells for summary in cell.summaries]
-    lines = [
-        f"TOO SHORT: {TITLES.get(cell.policy, cell.policy)} at ρ = {cell.rho:g} confirmed more "
-        "than a lasting overload allows: the rush ended before the queues were full. "
-        "Give it more sessions."
-        for cell in cells
-        if sum(run.confirms for run in cell.runs)
-        > 1.1 * sum(run.confirm_bound for run in cell.runs)
-    ]
-    broken = [(cell, summary) for cell, summary in runs if not summary["reconciles"]]
-    for cell, summary in broken:
-        name = f"{TITLES.get(cell.policy, cell.policy)} at ρ = {cell.rho:g}, seed {summary['seed']}"
-        for check in summary["checks"]:
-            if not check["holds"]:
-                lines.append(
-                    f"COUNTS DO NOT RECONCILE: {name}: {check['statement']}: {check['value']}, "
-                    f"should be {check['low']} to {check['high']}"
-                )
-    if not broken:
-        lines.append(
-            f"Counts reconcile in all {len(runs)} runs: client's attempts, gateway's counts and "
-            "shop's orders agree."
-        )
-    late = [
-        (cell, schedule)
-        for cell, summary in runs
-        if (schedule := summary["load_generator"]["schedule"])["late_share"] > LATE_SHARE_LIMIT
-    ]
-    for cell, schedule in late:
-        lines.append(
-            f"LOAD GENERATOR FELL BEHIND: {TITLES.get(cell.policy, cell.policy)} at ρ = "
-            f"{cell.rho:g}: {100 * schedule['late_share']:.1f} % of attempts started more than "
-            f"{1000 * schedule['late_tolerance_s']:.0f} ms late, the latest by "
-            f"{schedule['max_behind_s']:.2f} s (real time)"
-        )
-    if not late:
-        lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
-    return lines
+def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
+    """What there is to show of these runs, the most important first."""
+    if spec.customers.lengths:  # nobody buys, and pages are all alike
+        return [sessions(cells), table5(cells)]
+    guarded = any(not policy.is_pure_queueing for policy in spec.policy)
+    return [headline(cells), *([sessions(cells)] if guarded else []), table4(cells), table5(cells)]
+
+
+def _beside(cells: Sequence[Cell]) -> str:
+    """`published | measured ` where the paper has figures for any of the cells."""
+    if not any(cell.published for cell in cells):
+        return ""
+    engines = {s["load_generator"].get("engine") for cell in cells for s in cell.summaries}
+    return f"published | {'simulated' if 'simulated' in engines else 'measured'} "
+
+
+def _or_none(found: Estimate | None) -> str:
+    return found.text(1) if found else "none"
+
+
+def _percent(found: Estimate | None) -> str:
+    if found is None:
+        return "none"
+    half = None if found.half_width is None else 100 * found.half_width
+    return Estimate(100 * found.mean, half).text(1)
 
 
 def write_tables(folder: ResultFolder, cells: Sequence[Cell]) -> list[Table]:
     """tables.md and tables.json of a result folder; returns the tables."""
-    spec, capacity = folder.spec(), folder.facts("capacity")
-    tables = [headline(cells), table4(cells), table5(cells)]
+    spec = folder.spec()
+    tables = tables_of(spec, cells)
     made, planned = len(folder.whole_runs()), len(folder.plan())
+    how = "simulated" if spec.engine == "simulated" else f"time scale {spec.time_scale:g}"
+    work = "a FIFO server" if spec.has_fifo_server else f"page profile {spec.page_profile}"
     intro = [
         f"# {spec.title}",
         "",
-        f"{made} of {planned} runs, {spec.load.sessions} sessions each, {spec.repetitions} "
-        f"repetition(s), time scale {spec.time_scale:g}, page profile {spec.page_profile}. "
-        f"Measured capacity {capacity['median_rps']:.2f} requests per paper second "
-        f"({capacity['measured_at']}).",
+        f"{made} of {planned} runs, {spec.load.words()} each, {spec.repetitions} repetition(s), "
+        f"{how}, {work}. {from_json(folder.facts('capacity')).words()}.",
         "",
         *(f"- {line}" for line in honesty(cells)),
-        f"- {WHY_IT_DIFFERS}",
         "",
     ]
     text = "\n".join(intro) + "\n" + "\n".join(table.markdown() for table in tables)

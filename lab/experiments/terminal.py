@@ -44,7 +44,7 @@ def show(table: Table) -> None:
 
 
 def _drawn(table: Table, *, stacked: bool) -> RichTable:
-    title = table.title.replace("published | measured", "published above measured")
+    title = table.title.replace(" | ", " above ")
     drawn = RichTable(
         title=title if stacked else table.title,
         title_justify="left",

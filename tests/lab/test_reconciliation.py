@@ -7,7 +7,8 @@ from lab.experiments.reconciliation import reconcile
 from loadgen.sessions import PAGES
 from tests.lab.attempt_tables import RUSH
 
-FATES = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
+FATES = ("arrived", "dispatched", "dropped", "rejected", "abandoned_waiting", "answered",
+         "orphaned", "failed", "cancelled")  # fmt: skip
 
 
 def counts(start, arrived, orphaned):

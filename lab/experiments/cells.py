@@ -1,0 +1,98 @@
+"""The runs of an experiment by policy and ρ, read from its folder.
+
+Owns: what repetitions have in common, and whether the paper has figures for it.
+Must not know: how runs are made, what is shown of them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.outcomes import Outcomes, after_warm_up, outcomes_of, response_times_s
+from lab.experiments.results import ResultFolder
+from lab.experiments.spec import Spec
+from lab.experiments.spec_sections import Customers, Load, PolicyChoice, SharedCpusServer
+from lab.experiments.titles import title_of
+from loadgen.sessions import FIRST_PAGE
+
+FIG7_LIMIT_S = 5.0
+"""LIFO-Pri's text on Fig. 7: the share of Br-1 answered within 5 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """All repetitions of one policy at one ρ."""
+
+    policy: str
+    """The key of the choice."""
+    rho: float
+    runs: tuple[Outcomes, ...]
+    summaries: tuple[Mapping[str, Any], ...]
+    quick_share: tuple[float, ...]
+    """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
+    published: str | None
+    """The policy whose published figures these can stand beside; None where there are none."""
+    load: str
+    """The offered load for people; of a schedule its mean."""
+
+    @property
+    def title(self) -> str:
+        """The policy for people."""
+        return title_of(self.policy)
+
+    @property
+    def place(self) -> str:
+        """Policy and load for people."""
+        return f"{self.title} at ρ = {self.load}"
+
+    def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
+        """Mean and interval of a figure over the repetitions."""
+        return estimate([figure(run) for run in self.runs])
+
+    def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
+        """The same over the repetitions that have it; None when none has."""
+        known = [value for run in self.runs if (value := figure(run)) is not None]
+        return estimate(known) if known else None
+
+
+def read_cells(folder: ResultFolder) -> list[Cell]:
+    """The complete runs of an experiment, by ρ and policy in the order of the spec."""
+    spec = folder.spec()
+    found: dict[tuple[float, str], list[tuple[Outcomes, Mapping[str, Any], float]]] = {}
+    for planned, run in folder.whole_runs():
+        attempts = after_warm_up(run.attempts(), spec.warm_up_s)
+        outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
+        times_s = response_times_s(attempts, FIRST_PAGE)
+        quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
+        row = (outcomes, run.summary(), quick)
+        found.setdefault((planned.rho, planned.policy), []).append(row)
+    cells = []
+    for rho in spec.load.rho:
+        for policy in spec.policy:
+            rows = found.get((rho, policy.key), [])
+            if rows:
+                columns = zip(*rows, strict=True)
+                published = policy.name if is_as_published(spec, policy) else None
+                cells.append(Cell(policy.key, rho, *columns, published, load_words(spec.load, rho)))
+    return cells
+
+
+def load_words(load: Load, rho: float) -> str:
+    """`1.4`, or `1.37 (schedule)`."""
+    return f"{load.offered(rho):.3g} (schedule)" if load.schedule else f"{rho:g}"
+
+
+def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
+    """Whether this is what LIFO-Pri's Tables 4 and 5 are about: its customers, server, policies."""
+    return (
+        policy.is_pure_queueing
+        and not policy.parameters
+        and spec.customers == Customers()
+        and spec.load.schedule is None
+        and spec.page_profile == "paper"
+        and spec.abandonment == "ignore"
+        and spec.server in (None, SharedCpusServer())
+    )

@@ -1,0 +1,26 @@
+"""What policies are called where people read: the papers' spelling.
+
+Owns: the names. Must not know: what a policy does.
+"""
+
+TITLES = {
+    "sq": "SQ",
+    "8q-af": "8Q-AF",
+    "8q-lifo-pri": "8Q-LIFO-Pri",
+    "always-fifo": "Always-FIFO",
+    "always-lifo": "Always-LIFO",
+    "lifo-at-overload": "LIFO-at-overload",
+    "sbac": "SBAC",
+    "sbac-responsive": "SBAC responsive",
+    "sbac-stable": "SBAC stable",
+    "sbac-hybrid": "SBAC hybrid",
+    "sbac-predictive": "SBAC predictive",
+}
+
+
+def title_of(key: str) -> str:
+    """A policy, a combination `queueing+admission`, or a label as it is."""
+    parts = key.split("+")
+    if any(part not in TITLES for part in parts):
+        return key
+    return " + ".join(TITLES[part] for part in parts)
