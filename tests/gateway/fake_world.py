@@ -14,6 +14,7 @@ from gateway.door import Door
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import load
+from gateway.policies.combination import Combination
 from gateway.policies.registry import create
 from gateway.sessions import Sessions
 from gateway.upstream import Pool, ShopAddress, ShopConnection
@@ -158,17 +159,21 @@ class FakePool(Pool):
 class World:
     """One gateway. `answer` is what the shop replies to every request, None for nothing yet."""
 
-    def __init__(self, *, answer=None, policy="sq", parameters=None, workers=30, **limits):
+    def __init__(
+        self, *, answer=None, policy="sq", parameters=None, admission=None, workers=30, **limits
+    ):
+        """`admission` is an admission policy's object, in front of the queueing policy."""
         self.loop = FakeLoop()
         self.deadlines = Deadlines(self.loop)
         self.answer = answer
         self.pool = FakePool(self)
         self.fates = []
         self.clock = PaperClock(10, self.loop.time)
+        queueing = create(policy, parameters or {})
         self.lane = PolicyLane(
             self.loop,
             self.clock,
-            create(policy, parameters or {}),
+            queueing if admission is None else Combination(admission, queueing),
             workers=workers,
             serve=self.pool.serve,
             observe=self._observe,
@@ -181,7 +186,7 @@ class World:
             self.clock,
             shop_cookie="sessionid",
             timeout_s=1800,
-            is_guarded=False,
+            is_guarded=admission is not None,
             wall_s=self.wall_s,
         )
         self.door = Door(

@@ -41,6 +41,39 @@ def test_the_registry():
     assert "sq" in [policy["name"] for policy in policies]
 
 
+def test_the_registry_of_admission_policies():
+    ((status, admissions),) = calls(("GET", "/admissions"))
+    assert status == 200
+    assert {"none", "sbac-responsive"} <= {admission["name"] for admission in admissions}
+
+
+def test_admission_is_chosen_beside_the_policy():
+    admission = {"name": "sbac", "parameters": {"ac_weight": 0.3}}
+    (status, put), (_, snapshot), (_, without), (_, after) = calls(
+        ("PUT", "/policy", {"name": "8q-lifo-pri", "admission": admission}),
+        ("GET", "/snapshot"),
+        ("PUT", "/policy", {"name": "sq"}),
+        ("GET", "/snapshot"),
+    )
+    assert status == 200
+    for policy in (put, snapshot["policy"]):
+        assert policy["name"] == "8q-lifo-pri"
+        assert policy["admission"]["name"] == "sbac"
+        assert policy["admission"]["parameters"]["ac_weight"] == 0.3
+        assert policy["admission"]["parameters"]["retry_after_s"] == 300
+        assert policy["snapshot"]["admission"]["admits"] is True
+    none = {"name": "none", "parameters": {}}
+    assert without["admission"] == after["policy"]["admission"] == none
+    assert "admission" not in after["policy"]["snapshot"]
+
+
+def test_admission_at_the_start():
+    ((_, snapshot),) = calls(
+        ("GET", "/snapshot"), admission="sbac", admission_parameters={"ac_threshold": 0.8}
+    )
+    assert snapshot["policy"]["admission"]["parameters"]["ac_threshold"] == 0.8
+
+
 def test_a_policy_is_switched_with_its_parameters():
     switched, (_, snapshot) = calls(
         ("PUT", "/policy", {"name": "sq", "parameters": {"capacity": 7}}), ("GET", "/snapshot")
@@ -59,6 +92,20 @@ def test_a_policy_is_switched_with_its_parameters():
         ({"name": "sq", "parameters": {"capacity": "x"}}, "parameters.capacity"),
         ({"name": "sq", "parameters": 1}, "parameters"),
         ({"name": "sq", "extra": 1}, "extra"),
+        ({"name": "sq", "admission": {"name": "sq"}}, "admission.name"),
+        ({"name": "sq", "admission": {}}, "admission.name"),
+        ({"name": "sq", "admission": "sbac"}, "admission"),
+        ({"name": "sq", "admission": None}, "admission"),
+        ({"name": "sq", "admission": {"name": "sbac", "k": 1}}, "admission.k"),
+        ({"name": "sq", "admission": {"name": "sbac", "parameters": 1}}, "admission.parameters"),
+        (
+            {"name": "always-lifo", "admission": {"name": "sbac", "parameters": {"k": 1}}},
+            "admission.parameters.k",
+        ),
+        (
+            {"name": "sq", "admission": {"name": "sbac", "parameters": {"ac_weight": 2}}},
+            "admission.parameters.ac_weight",
+        ),
         ([], "body"),
     ],
 )
@@ -66,10 +113,11 @@ def test_a_policy_that_cannot_be_changes_nothing(call, field):
     (status, answer), (_, snapshot) = calls(("PUT", "/policy", call), ("GET", "/snapshot"))
     assert status == 400
     assert answer["field"] == field
-    assert answer["error"]
+    assert answer["error"].startswith(f"{field}: ")
     assert answer["allowed"]
-    assert snapshot["policy"]["name"] == "always-lifo" or snapshot["policy"]["name"] == "sq"
+    assert snapshot["policy"]["name"] == "sq"
     assert snapshot["policy"]["parameters"] == {"capacity": 100}
+    assert snapshot["policy"]["admission"] == {"name": "none", "parameters": {}}
 
 
 def test_paper_time_is_set():
@@ -161,6 +209,25 @@ def test_metrics_are_prometheus():
         "doorbuster_gateway_workers 30.0",
     ):
         assert line in text
+
+
+def test_metrics_of_admission():
+    async def scene():
+        async with bed(admission="sbac-responsive") as b:
+            await b.get()
+            return await b.admin("GET", "/metrics")
+
+    _, text = run(scene())
+    for name, value in (
+        ("admitted_sessions_total", 1),
+        ("rejected_sessions_total", 0),
+        ("predicted_utilisation_ratio", 0.95),
+        ("weight_ratio", 1),
+        ("open_bool", 1),
+    ):
+        labels = 'policy="sq+sbac-responsive"'
+        assert f"doorbuster_gateway_admission_{name}{{{labels}}} {float(value)}" in text
+    assert "admission_quota" not in text  # this policy has none
 
 
 def test_nonsense_gets_an_answer_too():

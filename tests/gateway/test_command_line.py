@@ -75,8 +75,13 @@ def test_every_setting_is_an_option():
     ("options", "complaint"),
     [
         (["--workers", "none"], "--workers: Input should be a valid integer"),
-        (["--policy", "best"], "policy: 'best' is unknown; allowed: sq, "),
+        (["--policy", "best"], "Error: policy: 'best' is unknown; allowed: sq, "),
         (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such one"),
+        (["--admission", "best"], "Error: admission: 'best' is unknown; allowed: none, "),
+        (
+            ["--admission", "sbac", "--admission-parameters", '{"ac_weight": 2}'],
+            "Error: admission_parameters.ac_weight: 2 is out of range; allowed: a number from 0",
+        ),
         (["--pages-file", "/nowhere"], "/nowhere: cannot be read"),
     ],
 )

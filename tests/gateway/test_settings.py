@@ -21,6 +21,16 @@ def test_the_command_line_goes_before_the_environment():
     assert (got.port, got.workers) == (9100, 7)
 
 
+def test_a_key_is_not_shown():
+    key = "a secret of more than 32 characters"
+    got = read({"DOORBUSTER_GATEWAY_COOKIE_KEY": key}, {})
+    assert got.cookie_key.get_secret_value() == key
+    assert key not in repr(got)
+    with pytest.raises(SettingsError) as caught:
+        read({"DOORBUSTER_GATEWAY_COOKIE_KEY": "short secret"}, {})
+    assert "short secret" not in str(caught.value)
+
+
 def test_parameters_are_json():
     got = read({"DOORBUSTER_GATEWAY_POLICY_PARAMETERS": '{"capacity": 5}'}, {})
     assert got.policy_parameters == {"capacity": 5}
@@ -36,6 +46,9 @@ def test_parameters_are_json():
         ({}, {"policy_parameters": "{"}, "--policy-parameters: must be a JSON object"),
         ({"DOORBUSTER_GATEWAY_PORT": "8082"}, {}, "port and shop_port are both 8082"),
         ({}, {"admin_port": "8080"}, "port and admin_port are both 8080"),
+        ({"DOORBUSTER_GATEWAY_COOKIE_KEY": "x"}, {}, "DOORBUSTER_GATEWAY_COOKIE_KEY: Value should"),
+        ({}, {"session_timeout_s": "0"}, "--session-timeout-s: Input should be greater than 0"),
+        ({}, {"admission_parameters": "["}, "--admission-parameters: must be a JSON object"),
         ({}, {"session_cookie": "a b"}, "--session-cookie: String should match"),
     ],
 )

@@ -1,0 +1,150 @@
+"""The cookie's form and signature."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway import session_cookie
+from gateway.session_cookie import Known, Signer
+
+KEY = b"a key that only these tests know"
+SESSION = session_cookie.session_id(bytes(range(16)))
+EXPIRY_S = 2_000_000_000
+GENUINE = Signer(KEY).value(SESSION, EXPIRY_S)
+
+
+def test_a_cookie_is_read_back_by_whoever_has_the_key():
+    assert Signer(KEY).read(GENUINE, EXPIRY_S - 1) == Known(SESSION, EXPIRY_S)
+
+
+def test_it_ends_at_its_expiry():
+    assert Signer(KEY).read(GENUINE, EXPIRY_S - 0.001) is not None
+    assert Signer(KEY).read(GENUINE, EXPIRY_S) is None
+
+
+def test_a_cookie_that_was_read_while_genuine_expires_all_the_same():
+    signer = Signer(KEY)
+    assert signer.read(GENUINE, 0) is not None
+    assert signer.read(GENUINE, EXPIRY_S + 1) is None
+
+
+def later(cookie):
+    return cookie.replace(b"%d" % EXPIRY_S, b"%d" % (EXPIRY_S + 1))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        b"",
+        b"1",
+        b"1...",
+        b"s1",
+        GENUINE[:-1],
+        GENUINE[:-20],
+        GENUINE + b"A",
+        GENUINE + b"=",
+        GENUINE + b"\n",
+        GENUINE.replace(b"1.", b"2.", 1),
+        later(GENUINE),
+        GENUINE.replace(SESSION.encode(), session_cookie.session_id(bytes(16)).encode()),
+        GENUINE.replace(b".", b"..", 1),
+        GENUINE.rpartition(b".")[0],
+        GENUINE.rpartition(b".")[0] + b"." + b"A" * 43,
+        GENUINE.replace(b".%d." % EXPIRY_S, b".0%d." % EXPIRY_S),
+        GENUINE.replace(b".%d." % EXPIRY_S, b".-1."),
+        GENUINE + b"A" * 30_000,
+        b"1." + b"A" * 22 + b"." + b"9" * 30_000 + b"." + b"A" * 43,
+        b"\xff" * 86,
+    ],
+)
+def test_what_is_not_genuine_says_nothing(forged):
+    assert Signer(KEY).read(forged, 0) is None
+
+
+def test_another_key_is_no_key():
+    assert Signer(KEY + b"x").read(GENUINE, 0) is None
+
+
+def test_the_last_letter_has_one_spelling():
+    """43 letters hold two bits more than a signature: they are not free."""
+    alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    spellings = [GENUINE[:-1] + bytes([letter]) for letter in alphabet]
+    assert [c for c in spellings if Signer(KEY).read(c, 0)] == [GENUINE]
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_can_be_read(value):
+    assert Signer(KEY).read(value, 0) is None
+
+
+@given(st.data())
+def test_one_changed_byte_is_enough(data):
+    at = data.draw(st.integers(0, len(GENUINE) - 1))
+    byte = data.draw(st.integers(0, 255).filter(lambda b: b != GENUINE[at]))
+    assert Signer(KEY).read(GENUINE[:at] + bytes([byte]) + GENUINE[at + 1 :], 0) is None
+
+
+def test_what_is_remembered_is_bounded():
+    signer = Signer(KEY)
+    for n in range(10_000):
+        signer.read(b"%d" % n, 0)
+    assert signer._remembered.cache_info().currsize <= 8192
+
+
+def test_an_id_that_follows_from_a_secret_does_not_show_it():
+    session = Signer(KEY).session_of(b"django's own")
+    assert session == Signer(KEY).session_of(b"django's own")
+    assert session != Signer(KEY + b"x").session_of(b"django's own")
+    assert Signer(KEY).read(Signer(KEY).value(session, 1), 0) == Known(session, 1)
+
+
+def fields(*values):
+    return [(b"cookie", b"Cookie", value) for value in values]
+
+
+@pytest.mark.parametrize(
+    ("cookies", "value"),
+    [
+        (fields(b"doorbuster_session=v"), b"v"),
+        (fields(b"a=b; doorbuster_session=v; c=d"), b"v"),
+        (fields(b'a=b;\tdoorbuster_session="v"'), b"v"),
+        (fields(b"a=b", b"doorbuster_session=v"), b"v"),
+        (fields(b"doorbuster_session=first; doorbuster_session=second"), b"first"),
+        (fields(b"doorbuster_session="), b""),
+        (fields(b"xdoorbuster_session=v"), None),
+        (fields(b"a=doorbuster_session=v"), None),
+        (fields(b"Doorbuster_Session=v"), None),
+        (fields(b"doorbuster_session"), None),
+        ([(b"x-cookie", b"X-Cookie", b"doorbuster_session=v")], None),
+        ([], None),
+    ],
+)
+def test_the_cookie_is_found_among_others(cookies, value):
+    assert session_cookie.shown(cookies) == value
+
+
+@pytest.mark.parametrize(
+    ("cookies", "left"),
+    [
+        (b"a=b; c=d", b"a=b; c=d"),
+        (b"a=b;c=d", b"a=b;c=d"),  # not ours to tidy up
+        (b"doorbuster_session=v", b""),
+        (b"doorbuster_session=v;", b""),
+        (b"a=b; doorbuster_session=v; c=d", b"a=b; c=d"),
+        (b"doorbuster_session=v; a=b; doorbuster_session=w", b"a=b"),
+        (b"a=b;\tdoorbuster_session = v", b"a=b"),
+        (b"doorbuster_session", b""),
+        (b"xdoorbuster_session=v", b"xdoorbuster_session=v"),
+        (b"a=doorbuster_session", b"a=doorbuster_session"),
+    ],
+)  # fmt: skip
+def test_the_cookie_is_left_out(cookies, left):
+    assert session_cookie.without(cookies) == left
+
+
+@given(st.lists(st.sampled_from([
+    b"doorbuster_session", b"=", b";", b" ", b"\t", b'"', b"v", b"a=b", b",", b"x",
+])).map(b"".join))  # fmt: skip
+def test_whatever_is_left_shows_no_cookie_of_ours(cookies):
+    left = session_cookie.without(cookies)
+    assert session_cookie.shown([(b"cookie", b"Cookie", left)]) is None
