@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from django.db import IntegrityError, transaction
 
-from shop import activity
+from shop import activity, sentry
 from shop.cart import Quantities
 from shop.models import Book, Customer, Order, OrderLine
 
@@ -40,7 +40,8 @@ def place_order(
     first has committed, and then finds its order. Books are locked in the order of their ids, so
     two orders of the same books cannot wait for each other.
 
-    Raises OutOfStock or NothingToOrder, and then has changed nothing.
+    A customer who has left by the commit point has ordered nothing; after it nothing stops the
+    request any more. Raises OutOfStock or NothingToOrder, and then has changed nothing.
     """
     placed = find_order(customer, key)
     if placed is not None:
@@ -53,6 +54,7 @@ def place_order(
             order.total_cents = _take_stock(order, wanted)
             order.save(update_fields=["total_cents"])
             transaction.on_commit(activity.order_committed)
+            sentry.commit_point()
             return order
     except IntegrityError:
         placed = find_order(customer, key)

@@ -46,8 +46,10 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.staticfiles",
     "shop.apps.ShopConfig",
+    "shop.sentry",
 ]
 MIDDLEWARE = [
+    "shop.sentry.SentryMiddleware",
     "shop.middleware.PageWorkMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -92,6 +94,10 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "shop.views.errors.form_expired"
+
+# What abandonment does is an experiment's choice; the controller changes it: docs/sentry.md.
+SENTRY_MODE = "watch"
+SENTRY_DATABASE_CHECK_S = 1
 
 AUTH_USER_MODEL = "shop.Customer"
 LOGIN_URL = "sign-in"

@@ -7,6 +7,9 @@ page again, or leads to the first step that is missing.
 Every step may be sent again. A customer who gave up waiting for Tr-2 may have been logged in all
 the same, which ends the anonymous session; so the login form carries the books, signed, and a
 second Tr-2 begins a session with them.
+
+So every step may also be cancelled when its customer leaves, Tr-4 until its order is committed
+(`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
 """
 
 import uuid
@@ -20,7 +23,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from shop import cart
+from shop import cart, sentry
 from shop.checkout import NothingToOrder, OutOfStock, find_order, place_order
 from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Order
@@ -35,6 +38,7 @@ CONFLICT = 409
 _step = require_http_methods(["GET", "HEAD", "POST"])
 
 
+@sentry.cancellable
 @never_cache
 @_step
 def login_step(request: HttpRequest) -> HttpResponse:
@@ -50,6 +54,7 @@ def login_step(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters("password")
+@sentry.cancellable
 @never_cache
 @_step
 def shipping_step(request: HttpRequest) -> HttpResponse:
@@ -73,6 +78,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
     return _shipping_page(request, AddressForm(initial=address))
 
 
+@sentry.cancellable
 @never_cache
 @_step
 def payment_step(request: HttpRequest) -> HttpResponse:
@@ -94,6 +100,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters("card_number", "card_code", "card_expiry")
+@sentry.cancellable
 @never_cache
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:

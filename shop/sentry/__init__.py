@@ -1,0 +1,36 @@
+"""The Connection Sentry: when the customer leaves, the work stops.
+
+A Django middleware for Gunicorn's `gthread` and `sync` workers, one line in MIDDLEWARE (first):
+
+    MIDDLEWARE = ["shop.sentry.SentryMiddleware", ...]
+
+The user-level counterpart of `socket_watch` (Connection Sentry, section 3): one epoll thread per
+process watches the sockets of the requests in progress. When a client leaves, its request's running
+query is cancelled, the page ends at its next query or `check()`, and the connection is closed.
+Settings, limits, and what is safe to cancel: docs/sentry.md.
+
+Owns: the package's public names. Must not know: anything of the shop (relative imports only, so the
+folder can be copied into another project).
+"""
+
+from .configuration import MODES, SettingRefused, mode, set_mode
+from .meter import snapshot
+from .middleware import SentryMiddleware
+from .permission import cancellable, protected
+from .watch import ClientGone, Watch, check, commit_point, current
+
+__all__ = [
+    "MODES",
+    "ClientGone",
+    "SentryMiddleware",
+    "SettingRefused",
+    "Watch",
+    "cancellable",
+    "check",
+    "commit_point",
+    "current",
+    "mode",
+    "protected",
+    "set_mode",
+    "snapshot",
+]

@@ -1,0 +1,17 @@
+"""The package as a Django application: only needed for its system checks."""
+
+from django.apps import AppConfig
+from django.core import checks
+
+from .checks import check
+
+
+class SentryConfig(AppConfig):
+    """`"shop.sentry"` in INSTALLED_APPS."""
+
+    name = __name__.rpartition(".")[0]
+    label = "sentry"
+
+    def ready(self) -> None:
+        """Register the checks."""
+        checks.register(check)

@@ -1,0 +1,132 @@
+"""The SENTRY_* settings: what there is, what it may be, and the mode, which may change at run time.
+
+Owns: the table of settings (docs/sentry.md shows it, a test compares). Must not know: requests.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+OFF, WATCH, CANCEL = "off", "watch", "cancel"
+MODES = (OFF, WATCH, CANCEL)
+
+
+class Setting(NamedTuple):
+    """One setting; `allowed` is what a refusal says, `fits` what it means."""
+
+    name: str
+    default: Any
+    meaning: str
+    allowed: str
+    fits: Callable[[Any], bool]
+
+
+class SettingRefused(ImproperlyConfigured):
+    """A SENTRY_* setting that cannot be; says which and what it may be."""
+
+    def __init__(self, setting: Setting, value: object) -> None:
+        super().__init__(f"{setting.name}: must be {setting.allowed}, not {value!r}")
+        self.allowed = setting.allowed
+
+
+def _seconds(least: float, most: float) -> Callable[[Any], bool]:
+    def fits(value: Any) -> bool:
+        return (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and least <= value <= most
+        )
+
+    return fits
+
+
+def _are_methods(value: Any) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset)) and all(
+        isinstance(method, str) and method.isalpha() and method.isupper() for method in value
+    )
+
+
+SETTINGS = (
+    Setting(
+        "SENTRY_MODE",
+        CANCEL,
+        "`cancel` stops the work of a client that left, `watch` only counts what that would save, "
+        "`off` does nothing",
+        "'off', 'watch' or 'cancel'",
+        lambda value: value in MODES,
+    ),
+    Setting(
+        "SENTRY_METHODS",
+        ("GET", "HEAD", "OPTIONS"),
+        "methods whose requests may be cancelled; views differ by `@cancellable` and `@protected`",
+        "a list of HTTP methods in capitals",
+        _are_methods,
+    ),
+    Setting(
+        "SENTRY_CANCEL_TIMEOUT_S",
+        1.0,
+        "how long the database has to confirm the cancelling of a query; then the connection is "
+        "thrown away",
+        "a number from 0.01 to 60",
+        _seconds(0.01, 60.0),
+    ),
+    Setting(
+        "SENTRY_DATABASE_CHECK_S",
+        0,
+        "`client_connection_check_interval` of the PostgreSQL sessions: a query whose Django "
+        "process died ends after this long; 0 leaves the server's own setting",
+        "a number from 0 to 3600",
+        _seconds(0.0, 3600.0),
+    ),
+)
+_BY_NAME = {setting.name: setting for setting in SETTINGS}
+
+
+class Configuration(NamedTuple):
+    """The settings of a project, all of them valid."""
+
+    methods: frozenset[str]
+    cancel_timeout_s: float
+    database_check_s: float
+
+
+def read() -> Configuration:
+    """The project's settings. Raises SettingRefused, which is an ImproperlyConfigured."""
+    values = {setting.name: value_of(setting) for setting in SETTINGS}
+    return Configuration(
+        frozenset(values["SENTRY_METHODS"]),
+        float(values["SENTRY_CANCEL_TIMEOUT_S"]),
+        float(values["SENTRY_DATABASE_CHECK_S"]),
+    )
+
+
+def value_of(setting: Setting) -> Any:
+    """What the project says, or the default. Raises SettingRefused."""
+    value = getattr(settings, setting.name, setting.default)
+    if not setting.fits(value):
+        raise SettingRefused(setting, value)
+    return value
+
+
+_mode: str | None = None  # set at run time; until then the project's setting
+
+
+def mode() -> str:
+    """`off`, `watch` or `cancel`: from the next request on."""
+    return value_of(_BY_NAME["SENTRY_MODE"]) if _mode is None else _mode
+
+
+def set_mode(wanted: str) -> None:
+    """Change the mode of this process, from the next request on. Raises SettingRefused."""
+    global _mode
+    check_mode(wanted)
+    _mode = wanted
+
+
+def check_mode(wanted: object) -> None:
+    """Raises SettingRefused unless this is a mode."""
+    setting = _BY_NAME["SENTRY_MODE"]
+    if not (isinstance(wanted, str) and setting.fits(wanted)):
+        raise SettingRefused(setting, wanted)

@@ -1,0 +1,96 @@
+"""The wasted-work meter: what was spent on clients who had left, and what cancelling achieved.
+
+Owns: the process's counts. Must not know: sockets, queries, pages.
+
+Only requests whose client left are counted here, so a lock costs the others nothing. Times are
+live seconds: CPU of the request's own thread, and time spent waiting for query results.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+Outcome = Literal["effective", "too_late", "failed"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """Cumulative since the process started.
+
+    `wasted_…`: spent after the client had left by requests that might have been cancelled: what
+    cancelling can save. `kept_…`: the same by requests that had to be finished (protected, or past
+    their commit point). `unanswered_…`: spent before the client left on requests that were then
+    never answered. `finished` are the requests that ran to their end all the same, `interrupted`
+    those that did not. `cancels_attempted` = effective + too late + failed, once they are over.
+    """
+
+    disconnects: int = 0
+    interrupted: int = 0
+    finished: int = 0
+    cancels_attempted: int = 0
+    cancels_effective: int = 0
+    cancels_too_late: int = 0
+    cancels_failed: int = 0
+    wasted_cpu_s: float = 0.0
+    wasted_database_s: float = 0.0
+    kept_cpu_s: float = 0.0
+    kept_database_s: float = 0.0
+    unanswered_cpu_s: float = 0.0
+    unanswered_database_s: float = 0.0
+
+
+_counts = Counts()
+_lock = threading.Lock()
+
+
+def client_left() -> None:
+    """A client has left while its request was in progress."""
+    with _lock:
+        _counts.disconnects += 1
+
+
+def cancel_attempted() -> None:
+    """A running query is about to be cancelled."""
+    with _lock:
+        _counts.cancels_attempted += 1
+
+
+def cancel_over(outcome: Outcome) -> None:
+    """What became of a cancel.
+
+    `effective`: it ended the query; `too_late`: the query ended by itself; `failed`: the database
+    did not confirm it in time.
+    """
+    name = f"cancels_{outcome}"
+    with _lock:
+        setattr(_counts, name, getattr(_counts, name) + 1)
+
+
+def request_over(
+    *,
+    interrupted: bool,
+    kept: bool,
+    before: tuple[float, float],
+    after: tuple[float, float],
+) -> None:
+    """A request whose client had left is over; pairs are CPU and database seconds."""
+    with _lock:
+        if interrupted:
+            _counts.interrupted += 1
+        else:
+            _counts.finished += 1
+        _counts.unanswered_cpu_s += before[0]
+        _counts.unanswered_database_s += before[1]
+        if kept:
+            _counts.kept_cpu_s += after[0]
+            _counts.kept_database_s += after[1]
+        else:
+            _counts.wasted_cpu_s += after[0]
+            _counts.wasted_database_s += after[1]
+
+
+def snapshot() -> Mapping[str, int | float]:
+    """All counts, by their names."""
+    with _lock:
+        return asdict(_counts)

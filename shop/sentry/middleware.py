@@ -1,0 +1,136 @@
+"""The middleware: a request is watched from before its view until its response is made.
+
+Owns: when watching begins and ends, and what becomes of a request whose client has left.
+Must not know: epoll, PostgreSQL.
+"""
+
+import errno
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+
+from . import configuration, permission, queries, servers
+from .sockets import SocketWatcher
+from .watch import ClientGone, Watch, current, set_current
+
+_CLIENT_CLOSED_REQUEST = 499  # nginx's; for access logs, nobody else sees it
+
+watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
+
+
+class SentryMiddleware:
+    """First in MIDDLEWARE."""
+
+    sync_capable = True
+    async_capable = False
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        """Raises ImproperlyConfigured if a setting cannot be."""
+        self.get_response = get_response
+        self._methods = configuration.read().methods
+        queries.install()
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        watch = _begin(request)
+        if watch is None:
+            return self.get_response(request)
+        try:
+            response = self.get_response(request)
+        except ClientGone:
+            _finish(watch)
+            return _answer_to_nobody()
+        except BaseException:
+            _finish(watch)
+            raise
+        if _is_made_while_sent(response):
+            _watch_until_closed(response, watch)
+        else:
+            _finish(watch)
+        return response
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
+        """Now it is known whether the request may be stopped. Raises ClientGone."""
+        watch = current()
+        if watch is not None:
+            said = permission.said_of(view)
+            watch.view_is_known(request.method in self._methods if said is None else said)
+
+
+def _begin(request: HttpRequest) -> Watch | None:
+    """Watch this request, unless the mode or the server says otherwise."""
+    left_over = current()
+    if left_over is not None:  # a streamed response that was never closed
+        _finish(left_over)
+    mode = configuration.mode()
+    if mode == configuration.OFF:
+        return None
+    socket = servers.socket_of(request.META)
+    if socket is None:
+        return None
+    queries.install_in_thread()
+    watch = Watch(socket.fileno(), cancels=mode == configuration.CANCEL)
+    try:
+        watcher.add(watch)
+    except (OSError, ValueError):  # closed already; whoever writes to it will find out
+        return None
+    set_current(watch)
+    return watch
+
+
+def _finish(watch: Watch) -> None:
+    """The request is over, and no cancel of it is under way any more."""
+    set_current(None)
+    watcher.remove(watch)
+    watch.finish()
+
+
+def _is_made_while_sent(response: HttpResponseBase) -> bool:
+    """A stream that the application makes; a file is sent by the server and needs no watching."""
+    return (
+        response.streaming
+        and not response.is_async
+        and getattr(response, "file_to_stream", None) is None
+    )
+
+
+def _hang_up() -> NoReturn:
+    """Ends the response so that Gunicorn closes the connection without a word in the log."""
+    raise BrokenPipeError(errno.EPIPE, "the client has left")
+
+
+def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
+    """Go on watching while the content is made; nothing is raised any more while it is closed."""
+    close = response.close
+
+    def finish_and_close() -> None:
+        if not watch.finished:
+            _finish(watch)
+        close()
+
+    response.close = finish_and_close
+    response.streaming_content = _while_there(response.streaming_content, watch)
+
+
+def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
+    """The parts of a streamed response, as long as there is somebody to send them to."""
+    try:
+        for part in content:
+            watch.check()
+            yield part
+            watch.check()
+    except ClientGone:
+        _hang_up()
+
+
+def _nothing() -> Iterator[bytes]:
+    _hang_up()
+    yield b""
+
+
+def _answer_to_nobody() -> StreamingHttpResponse:
+    response = StreamingHttpResponse(
+        _nothing(), status=_CLIENT_CLOSED_REQUEST, reason="Client Closed Request"
+    )
+    response._has_been_logged = True  # else Django warns of each 4xx
+    return response

@@ -1,0 +1,78 @@
+"""Which servers' connections can be watched, and saying so once about the others.
+
+Owns: recognising Gunicorn's `gthread` and `sync` workers. Must not know: requests, queries.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from . import sockets
+
+_logger = logging.getLogger(__name__)
+
+MEND = "serve with Gunicorn's gthread or sync worker; until then clients that leave go unnoticed"
+# Modules that a process has loaded only if it is that server (or is made of its greenlets).
+_OTHERS = {
+    "gevent.monkey": "gevent",
+    "eventlet.patcher": "eventlet",
+    "gunicorn.workers.gasgi": "Gunicorn's asgi worker",
+    "gunicorn.workers.gtornado": "Gunicorn's tornado worker",
+    "uvicorn.server": "Uvicorn",
+    "hypercorn.run": "Hypercorn",
+    "daphne.server": "Daphne",
+    "granian.server": "Granian",
+    "waitress.server": "Waitress",
+    "uwsgi": "uWSGI",
+    "mod_wsgi": "mod_wsgi",
+}
+_WORKERS = ("sync", "gthread")
+_said: set[str] = set()
+
+
+def socket_of(environ: Mapping[str, Any]) -> Any:
+    """The connection of this request; None, and a word in the log, if it cannot be watched."""
+    socket = environ.get("gunicorn.socket")
+    if type(socket).__module__ in ("socket", "ssl") and sockets.AVAILABLE:
+        if not str(environ.get("SERVER_PROTOCOL")).startswith("HTTP/2"):
+            return socket
+        _say_once("HTTP/2: a connection is not a request")
+    elif socket is None:
+        server = environ.get("SERVER_SOFTWARE") or "this server"
+        _say_once(f"{server} does not give its sockets to the application (gunicorn.socket)")
+    else:
+        _say_once(refusal() or f"its sockets are {type(socket).__module__}'s")
+    return None
+
+
+def _say_once(why: str) -> None:
+    if why not in _said:
+        _said.add(why)
+        _logger.warning("The Connection Sentry cannot watch: %s; %s.", why, MEND)
+
+
+def refusal() -> str | None:
+    """Why this process, as far as it can be told, cannot be watched; None if it may well be."""
+    if not sockets.AVAILABLE:
+        return f"{sys.platform} has no epoll (Linux has)"
+    if len(sys.argv) > 1 and sys.argv[1] == "runserver":
+        return "Django's development server does not give its sockets to the application"
+    for module, server in _OTHERS.items():
+        if module in sys.modules:
+            return f"this process runs {server}"
+    worker = _worker_class(os.environ.get("GUNICORN_CMD_ARGS", ""))
+    if worker is not None and worker not in _WORKERS:
+        return f"GUNICORN_CMD_ARGS asks for the worker class {worker}"
+    return None
+
+
+def _worker_class(arguments: str) -> str | None:
+    """The worker class in a Gunicorn command line."""
+    words = arguments.replace("=", " ").split()
+    for option, value in pairwise(words):
+        if option in ("-k", "--worker-class"):
+            return value
+    return None

@@ -1,0 +1,118 @@
+"""The epoll thread: which sockets are watched, and noticing that a peer has hung up.
+
+Owns: one epoll and its thread per process. Must not know: Django, queries, what a request is beyond
+its `fd` and `lock`.
+
+A file descriptor is registered during a request only. The kernel's event carries nothing but its
+number, which may belong to the next connection by the time the event is read; so an event is only a
+reason to look, under the lock of whichever request has that number now, at the socket itself.
+"""
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+_logger = logging.getLogger(__name__)
+
+AVAILABLE = hasattr(select, "epoll")
+_HUNG_UP = select.POLLRDHUP | select.POLLHUP | select.POLLERR if AVAILABLE else 0
+# Once: a number whose request is over cannot be unregistered, and must not be reported for ever.
+_EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0  # HUP and ERR come anyway
+
+
+class Watched(Protocol):
+    """What the thread needs of a request."""
+
+    fd: int
+    lock: threading.Lock
+    finished: bool
+
+    def client_left(self) -> Any:
+        """The peer has hung up (called with `lock` held); answers what is to be cancelled."""
+
+
+def has_hung_up(fd: int) -> bool:
+    """Whether the peer has closed, half-closed or reset this connection; does not wait."""
+    poll = select.poll()
+    poll.register(fd, _HUNG_UP)
+    return bool(poll.poll(0))
+
+
+class SocketWatcher:
+    """Tells the requests in progress when their peers hang up.
+
+    `on_cancel(watched, cancel)` is called in the epoll thread, without the lock, with what
+    `client_left` answered unless that was None; it must not block.
+    """
+
+    def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
+        self._on_cancel = on_cancel
+        self._starting = threading.Lock()
+        self._forget()
+        os.register_at_fork(after_in_child=self._forget)
+
+    def _forget(self) -> None:
+        """Nothing runs yet; a forked child has neither the thread nor a right to this epoll."""
+        self._watched: dict[int, Watched] = {}
+        self._epoll: Any = None
+        self._starting = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def add(self, watched: Watched) -> None:
+        """Watch this request's socket until `remove`. Raises OSError or ValueError if it cannot."""
+        epoll = self._epoll or self._start()
+        self._watched[watched.fd] = watched
+        try:
+            try:
+                epoll.register(watched.fd, _EVENTS)
+            except FileExistsError:
+                # Left behind by a connection whose descriptor a forked child still holds.
+                epoll.modify(watched.fd, _EVENTS)
+        except BaseException:
+            del self._watched[watched.fd]
+            raise
+
+    def remove(self, watched: Watched) -> None:
+        """Stop watching; the socket must still be open."""
+        try:
+            self._epoll.unregister(watched.fd)
+        except (OSError, ValueError):
+            _logger.warning("a connection was closed while its request was in progress")
+        self._watched.pop(watched.fd, None)
+
+    def _start(self) -> Any:
+        """On the first request, so in the process that serves and not in the one that forks it."""
+        with self._starting:
+            if self._epoll is None:
+                self._epoll = select.epoll()
+                threading.Thread(
+                    target=self._run, args=(self._epoll,), name="sentry", daemon=True
+                ).start()
+            return self._epoll
+
+    def _run(self, epoll: Any) -> None:
+        while True:
+            for fd, _ in epoll.poll():
+                try:
+                    self._event(epoll, fd)
+                except Exception:
+                    _logger.exception("a disconnect could not be handled")
+
+    def _event(self, epoll: Any, fd: int) -> None:
+        watched = self._watched.get(fd)
+        if watched is None:
+            return
+        with watched.lock:
+            if watched.finished:
+                return
+            if not has_hung_up(fd):  # the event was of an earlier connection of this number
+                epoll.modify(fd, _EVENTS)
+                return
+            cancel = watched.client_left()
+        if cancel is not None:
+            self._on_cancel(watched, cancel)

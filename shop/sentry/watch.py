@@ -1,0 +1,287 @@
+"""One request in progress whose client is watched: a small state machine under a lock.
+
+Owns: when a request may be interrupted, and that a cancel never outlives the query it is meant for.
+Must not know: epoll, Django, how a query is cancelled.
+
+Four threads meet here: the request's own; the sentry's, which says that the client has left; a side
+thread that cancels the running query; and nobody else, because all of them take `lock`. It is held
+for a few instructions, with one exception on purpose: *while a cancel is under way*. The request's
+thread needs it to leave a query, so no later statement, not even the rollback, can begin before the
+cancel of the one before is over, and one that the database did not confirm costs the connection.
+"""
+
+import logging
+import threading
+import time
+from typing import Final, Protocol
+
+from . import meter
+from .sockets import has_hung_up
+
+_logger = logging.getLogger(__name__)
+
+# The first cancel may arrive before the query does; it is repeated, ever more slowly.
+_FIRST_PAUSE_S: Final = 0.01
+
+
+class ClientGone(BaseException):
+    """The client of this request has left: stop working on it.
+
+    Like asyncio.CancelledError not an Exception, so that a page's `except Exception` does not
+    take it for a failure. SentryMiddleware catches it.
+    """
+
+
+class Send(Protocol):
+    """psycopg's `Connection.cancel_safe`."""
+
+    def __call__(self, *, timeout: float) -> None: ...
+
+
+class Cancel:
+    """The cancelling of one query."""
+
+    __slots__ = ("left", "unconfirmed")
+
+    def __init__(self) -> None:
+        self.left = threading.Event()
+        self.unconfirmed = False
+
+
+class Watch:
+    """A request in progress. Made by the request's own thread, which is the one that is metered.
+
+    `cancels` says that the mode is to cancel. Until its view is known a request is not stopped.
+    """
+
+    __slots__ = (
+        "_before",
+        "_cancel",
+        "_cancels",
+        "_clock",
+        "_committed",
+        "_database_s",
+        "_kept",
+        "_may_cancel",
+        "_numbers",
+        "_query_started_s",
+        "_raised",
+        "_running",
+        "_send",
+        "_started_cpu_s",
+        "fd",
+        "finished",
+        "gone",
+        "interrupt",
+        "lock",
+    )
+
+    def __init__(self, fd: int, *, cancels: bool) -> None:
+        self.fd = fd
+        self.lock = threading.Lock()
+        self.gone = False
+        self.interrupt = False  # gone, and it may be stopped
+        self.finished = False
+        self._cancels = cancels
+        self._may_cancel = False
+        self._committed = False
+        self._kept = False
+        self._raised = False
+        self._running = False  # a query is under way
+        self._send: Send | None = None  # how to cancel it, if that can be done
+        self._numbers = 0
+        self._cancel: Cancel | None = None
+        self._database_s = 0.0
+        self._query_started_s = 0.0
+        self._before = (0.0, 0.0)
+        self._clock = _thread_clock()
+        self._started_cpu_s = time.clock_gettime(self._clock)
+
+    # -- the client
+
+    def client_left(self) -> Cancel | None:
+        """Note that the client has left, under `lock`; answers what has to be cancelled."""
+        if self.gone or self.finished:
+            return None
+        self.gone = True
+        self._kept = self._committed
+        database_s = self._database_s
+        if self._running:
+            database_s += time.perf_counter() - self._query_started_s
+        cpu_s = time.clock_gettime(self._clock) - self._started_cpu_s
+        self._before = (cpu_s, database_s)
+        meter.client_left()
+        self._decide()
+        if not self.interrupt or self._send is None:
+            return None
+        meter.cancel_attempted()
+        self._cancel = Cancel()
+        return self._cancel
+
+    def _decide(self) -> None:
+        self.interrupt = self.gone and self._cancels and self._may_cancel and not self._committed
+
+    # -- the page
+
+    def view_is_known(self, may_cancel: bool) -> None:
+        """The view is about to be called. Raises ClientGone if there is nobody to call it for.
+
+        Looks at the socket itself: a request that has waited for its thread is not begun in vain.
+        """
+        with self.lock:
+            self._may_cancel = may_cancel
+            if not self.gone and has_hung_up(self.fd):
+                self.client_left()
+            self._decide()
+        self.check()
+
+    def check(self) -> None:
+        """Raises ClientGone if the request is to stop here."""
+        if self.interrupt:
+            self._raised = True
+            raise ClientGone
+
+    def commit_point(self) -> None:
+        """Raises ClientGone if the client has left; otherwise nothing stops this request any more.
+
+        In mode `watch` it never raises.
+        """
+        with self.lock:
+            if not self.gone and has_hung_up(self.fd):
+                self.client_left()
+            if not self.interrupt:
+                self._committed = True
+                return
+        self.check()
+
+    # -- its queries
+
+    def begin_query(self, send: Send | None) -> int:
+        """A query is about to be sent; answers its number, 0 if it is part of one under way.
+
+        `send(timeout=s)` cancels it from another thread and raises unless the database has
+        confirmed in time. Raises ClientGone, but once: what a page does to clean up behind itself
+        may query again.
+        """
+        with self.lock:
+            if self._running:
+                return 0
+            if not self.interrupt or self._raised:
+                self._numbers += 1
+                self._running = True
+                self._send = send
+                self._query_started_s = time.perf_counter()
+                return self._numbers
+        self._raised = True
+        raise ClientGone
+
+    def end_query(self, number: int, was_cancelled: bool) -> bool:
+        """The query is over; waits for its cancel. Answers whether its connection must be closed.
+
+        `was_cancelled`: it failed as a cancelled query does.
+        """
+        if not number:
+            return False
+        with self.lock:
+            self._running, self._send = False, None
+            self._database_s += time.perf_counter() - self._query_started_s
+            cancel, self._cancel = self._cancel, None
+        if cancel is None:
+            return False
+        cancel.left.set()
+        if was_cancelled:
+            meter.cancel_over("effective")
+        else:
+            meter.cancel_over("failed" if cancel.unconfirmed else "too_late")
+        return cancel.unconfirmed
+
+    def raise_once(self) -> None:
+        """As `check`, unless the page has been told already."""
+        if self.interrupt and not self._raised:
+            self.check()
+
+    def cancel(self, cancel: Cancel, timeout_s: float) -> None:
+        """Cancel that query, repeatedly until it has ended or `timeout_s` have passed.
+
+        Runs in a side thread; holds `lock` while the database is asked.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            with self.lock:
+                if self._cancel is not cancel or self._send is None:
+                    return
+                try:
+                    self._send(timeout=max(deadline_s - time.monotonic(), _FIRST_PAUSE_S))
+                except Exception as error:
+                    cancel.unconfirmed = True
+                    _logger.warning("a query could not be cancelled: %s", error)
+            if cancel.left.wait(pause_s) or time.monotonic() + pause_s > deadline_s:
+                return
+            pause_s *= 2
+
+    # -- its end
+
+    def finish(self) -> None:
+        """The request is over; waits for a cancel that is under way."""
+        with self.lock:
+            if self.finished:
+                return
+            self.finished = True
+        if not self.gone:
+            return
+        cpu_s = time.clock_gettime(self._clock) - self._started_cpu_s
+        before = self._before
+        meter.request_over(
+            interrupted=self._raised,
+            kept=self._kept or not self._may_cancel,
+            before=before,
+            after=(max(0.0, cpu_s - before[0]), max(0.0, self._database_s - before[1])),
+        )
+
+
+class _Local(threading.local):
+    watch: Watch | None = None
+    clock: int | None = None
+
+
+_local = _Local()
+
+
+def _thread_clock() -> int:
+    """The CPU clock of the calling thread, which other threads can read too."""
+    if _local.clock is None:
+        _local.clock = time.pthread_getcpuclockid(threading.get_ident())
+    return _local.clock
+
+
+def current() -> Watch | None:
+    """The watched request that this thread works on; None if there is none."""
+    return _local.watch
+
+
+def set_current(watch: Watch | None) -> None:
+    """Say what this thread works on."""
+    _local.watch = watch
+
+
+def check() -> None:
+    """Raises ClientGone if the client of this thread's request has left and it may be stopped.
+
+    For work without queries, once per slice of it; costs about 0.1 µs. Does nothing outside a
+    request, and in a request that is not watched.
+    """
+    watch = _local.watch
+    if watch is not None and watch.interrupt:
+        watch.check()
+
+
+def commit_point() -> None:
+    """The last moment at which this request may be stopped: call it as a transaction's last step.
+
+    Raises ClientGone if the client has left by now (the socket itself is asked), which rolls the
+    transaction back. If it does not raise, the request is finished whatever happens.
+    """
+    watch = _local.watch
+    if watch is not None:
+        watch.commit_point()

@@ -1,0 +1,79 @@
+"""Real Gunicorns with the bare project, one a kind for all tests, and who looks at the database."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from runtime.settings import Settings
+from tests.shop.sentry import project as bare
+
+
+@pytest.fixture(scope="session")
+def threaded(
+    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[bare.Project]:
+    """gthread with 30 threads, as the shop has."""
+    folder = tmp_path_factory.mktemp("threaded")
+    bare.make(folder, appliance_database, SENTRY_DATABASE_CHECK_S=1)
+    with bare.served(
+        folder, appliance_database, "--worker-class", "gthread", "--threads", "30"
+    ) as project:
+        yield project
+
+
+@pytest.fixture(scope="session")
+def sync(
+    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[bare.Project]:
+    """One sync worker."""
+    folder = tmp_path_factory.mktemp("sync")
+    bare.make(folder, appliance_database)
+    with bare.served(folder, appliance_database, "--worker-class", "sync") as project:
+        yield project
+
+
+class Database:
+    """What the database itself says."""
+
+    def __init__(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+        self._connection = connection
+
+    def running(self, tag: str) -> int:
+        """Queries under way with this tag in them."""
+        found = self._connection.execute(
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE state = 'active' AND query LIKE %s AND pid <> pg_backend_pid()",
+            (f"%{tag}%",),
+        ).fetchone()
+        assert found is not None
+        return int(str(found[0]))
+
+    def has_begun(self, tag: str, count: int = 1) -> None:
+        """Wait for that many queries with this tag."""
+        bare.until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
+
+    def is_gone(self, tag: str) -> None:
+        """No query with this tag is left within the bound."""
+        bare.until(
+            lambda: self.running(tag) == 0, f"queries {tag!r} gone", within_s=bare.GONE_WITHIN_S
+        )
+
+    def written(self, key: str) -> list[str]:
+        """The committed rows of this key."""
+        rows = self._connection.execute(
+            "SELECT key FROM written WHERE key LIKE %s ORDER BY key", (f"{key}%",)
+        )
+        return [str(row[0]) for row in rows]
+
+
+@pytest.fixture(scope="session")
+def database(appliance_database: Settings) -> Iterator[Database]:
+    """A session of its own, autocommitting; makes the project's one table."""
+    settings = appliance_database
+    with psycopg.connect(
+        host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
+        password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
+    ) as connection:  # fmt: skip
+        connection.execute("CREATE TABLE IF NOT EXISTS written (key text)")
+        yield Database(connection)

@@ -1,0 +1,280 @@
+"""A bare Django project, served by a real Gunicorn; the sentry is one line in its settings.
+
+Owns: the project's files, its process, and clients that leave in every way there is.
+"""
+
+import json
+import os
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+
+from runtime import ports
+from runtime.settings import REPOSITORY, Settings
+from tests.conftest import serving
+
+PATIENCE_S = 20.0
+GONE_WITHIN_S = 2.0  # generous: it takes milliseconds
+
+SETTINGS = """
+SECRET_KEY = "bare"
+ALLOWED_HOSTS = ["*"]
+ROOT_URLCONF = "pages"
+MIDDLEWARE = [
+    "shop.sentry.SentryMiddleware",
+    "django.middleware.common.CommonMiddleware",
+]
+DATABASES = {}
+"""
+
+PAGES = '''
+import json, threading, time
+from django.db import connection, transaction
+from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
+from django.urls import path
+from shop import sentry
+from shop.sentry.middleware import watcher
+
+
+def query(sql, *parameters):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return cursor.fetchone()[0]
+
+
+def sleep(request, tag):
+    """A query of five seconds; `tag` is how pg_stat_activity is asked for it."""
+    try:
+        query(f"SELECT 1 FROM pg_sleep(5) -- {tag}")
+    except Exception:
+        return HttpResponse("taken for a failure")
+    return HttpResponse("slept")
+
+
+def short(request, number):
+    """A query that ends about when the client leaves."""
+    return HttpResponse(str(query("SELECT %s FROM pg_sleep(0.003)", number)))
+
+
+def echo(request, number):
+    return HttpResponse(str(query("SELECT %s", number)))
+
+
+def burn(request, tag):
+    """Work without queries, in slices."""
+    query(f"SELECT pg_advisory_lock_shared(1) -- {tag}")
+    try:
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            sentry.check()
+    finally:
+        query("SELECT pg_advisory_unlock_shared(1)")
+    return HttpResponse("burnt")
+
+
+def stream(request, tag):
+    def parts():
+        yield b"first\\n"
+        query(f"SELECT 1 FROM pg_sleep(5) -- {tag}")
+        yield b"last\\n"
+    return StreamingHttpResponse(parts())
+
+
+def write(request, key):
+    """Not a safe method and nothing is said of it: finished whatever happens."""
+    query("SELECT 1 FROM pg_sleep(0.3)")
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO written VALUES (%s)", (key,))
+    return HttpResponse("written")
+
+
+@sentry.protected
+def guarded(request, key):
+    return write(request, key)
+
+
+@sentry.cancellable
+def transact(request, key):
+    """Waits for lock 2 before its commit point and for lock 3 behind it."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO written VALUES (%s)", (key,))
+        query(f"SELECT pg_advisory_xact_lock_shared(2) -- {key}")
+        sentry.commit_point()
+        query(f"SELECT pg_advisory_xact_lock_shared(3) -- {key}")
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO written VALUES (%s)", (f"{key}, finished",))
+    return HttpResponse("done")
+
+
+def state(request):
+    return JsonResponse({
+        "mode": sentry.mode(), "watching": len(watcher),
+        "threads": sorted(thread.name for thread in threading.enumerate()),
+        **sentry.snapshot(),
+    })
+
+
+def mode(request, wanted):
+    sentry.set_mode(wanted)
+    return HttpResponse(sentry.mode())
+
+
+urlpatterns = [
+    path("sleep/<tag>/", sleep), path("short/<int:number>/", short), path("echo/<int:number>/", echo),
+    path("burn/<tag>/", burn), path("stream/<tag>/", stream), path("write/<key>/", write),
+    path("guarded/<key>/", guarded), path("transact/<key>/", transact), path("state/", state),
+    path("mode/<wanted>/", mode),
+]
+'''
+
+WSGI = """
+import os
+os.environ["DJANGO_SETTINGS_MODULE"] = "configuration"
+from django.core.wsgi import get_wsgi_application
+application = get_wsgi_application()
+"""
+
+
+def database(settings: Settings) -> dict[str, Any]:
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "HOST": settings.postgres_host,
+        "PORT": settings.postgres_port,
+        "USER": settings.postgres_user,
+        "PASSWORD": settings.postgres_password,
+        "NAME": settings.postgres_db,
+        "CONN_MAX_AGE": None,
+    }
+
+
+def until(condition: Callable[[], Any], what: str, within_s: float = PATIENCE_S) -> Any:
+    """The first true answer; for what no event tells of (another process's state)."""
+    deadline_s = time.monotonic() + within_s
+    while not (answer := condition()):
+        assert time.monotonic() < deadline_s, f"not within {within_s:g} s: {what}"
+        time.sleep(0.002)
+    return answer
+
+
+class Client:
+    """A connection that can be left in every way there is."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, path: str, method: str = "GET", behind: bytes = b"") -> Self:
+        head = f"{method} {path} HTTP/1.1\r\nHost: shop\r\nContent-Length: 0\r\n\r\n"
+        self.socket.sendall(head.encode() + behind)
+        return self
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def half_close(self) -> None:
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def reset(self) -> None:
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
+    def everything(self) -> bytes:
+        """What the server sends until it closes."""
+        return b"".join(iter(lambda: self.socket.recv(65536), b""))
+
+
+class Project:
+    """The running project."""
+
+    def __init__(self, port: int, log: Path, settings: Settings) -> None:
+        self.port = port
+        self.log = log
+        self._settings = settings
+
+    def client(self) -> Client:
+        return Client(self.port)
+
+    def request(self, path: str, method: str = "GET") -> tuple[int, str]:
+        import http.client
+
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def state(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads(self.request("/state/")[1])
+        return state
+
+    def has_counted(self, before: dict[str, Any], **more: int) -> dict[str, Any]:
+        """Wait until these counts have grown by as much, and no further; answers the state."""
+
+        def grown() -> dict[str, Any] | None:
+            state = self.state()
+            grown = {name: state[name] - before[name] for name in more}
+            assert all(grown[name] <= more[name] for name in more), grown
+            return state if grown == more else None
+
+        state: dict[str, Any] = until(grown, f"counts grown by {more}")
+        return state
+
+    def connection(self) -> psycopg.Connection[Any]:
+        s = self._settings
+        return psycopg.connect(
+            host=s.postgres_host, port=s.postgres_port, user=s.postgres_user,
+            password=s.postgres_password, dbname=s.postgres_db, autocommit=True,
+        )  # fmt: skip
+
+
+def make(folder: Path, settings: Settings, **more: object) -> None:
+    """The project's files; `more` are further settings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [SETTINGS, f"DATABASES['default'] = {database(settings)!r}"]
+    lines += [f"{name} = {value!r}" for name, value in more.items()]
+    (folder / "configuration.py").write_text("\n".join(lines))
+    (folder / "pages.py").write_text(PAGES)
+    (folder / "wsgi.py").write_text(WSGI)
+
+
+@contextmanager
+def served(folder: Path, settings: Settings, *arguments: str) -> Iterator[Project]:
+    """The project under Gunicorn with these arguments."""
+    (port,) = ports.free(1)
+    project = Project(port, folder / "log", settings)
+
+    def refusal() -> str | None:
+        try:
+            status, _ = project.request("/state/")
+        except OSError as error:
+            return str(error)
+        return None if status == 200 else f"answered {status}"
+
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), str(REPOSITORY)])
+    try:
+        command = [
+            sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}",
+            "--no-control-socket", *arguments, "wsgi",
+        ]  # fmt: skip
+        with serving(command, refusal, project.log):
+            yield project
+    finally:
+        os.environ.pop("PYTHONPATH")
+        if before is not None:
+            os.environ["PYTHONPATH"] = before
