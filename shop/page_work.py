@@ -222,7 +222,8 @@ class PageWork:
                 own_wait_s = self._idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
                 promised_wait_s = own_wait_s
             else:
-                promised_wait_s = 0.0  # its own waiting comes on top of what was drawn
+                # Its own waiting, with the queue for the interpreter, comes on top of the draw.
+                promised_wait_s = 0.0
             count.drawn_s += drawn.busy_s + drawn.waiting_s
             wanted = Share(drawn.busy_s - over.busy_s, drawn.waiting_s - over.waiting_s)
             waited_s = promised_wait_s + self._spend(
