@@ -2,6 +2,7 @@
 
 import math
 import socket
+import threading
 import time
 
 import pytest
@@ -118,6 +119,41 @@ def test_cookies_are_kept_and_sent_back() -> None:
         browser.close()
         assert "cookie" not in shop.seen[0].headers
         assert shop.seen[1].headers["cookie"] == "csrftoken=secret-1"
+
+
+def test_every_set_cookie_of_a_response_is_kept() -> None:
+    """The shop's and the gateway's own come as fields of the same answer."""
+    answers = [
+        b"Set-Cookie: sessionid=s1; HttpOnly; Path=/\r\nset-cookie: csrftoken=c1; Path=/\r\n"
+        b"Set-Cookie: doorbuster_session=1.a.2.b; Max-Age=203; Path=/; HttpOnly\r\n",
+        b"Set-Cookie: doorbuster_session=1.a.3.c; Max-Age=203; Path=/; HttpOnly\r\n",
+        b"Set-Cookie: csrftoken=; Max-Age=0\r\nSet-Cookie: sessionid=s2; Path=/\r\n",
+        b"",
+    ]
+    sent: list[str] = []
+
+    def serve(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection, connection.makefile("rb") as stream:
+            for fields in answers:
+                head = b"".join(iter(stream.readline, b"\r\n")).decode()
+                sent.append(next((x for x in head.splitlines() if x.startswith("Cookie: ")), ""))
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + fields + b"\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=serve, args=(server,), daemon=True)
+        thread.start()
+        browser = Browser(ShopAddress.from_url(f"http://127.0.0.1:{server.getsockname()[1]}"))
+        for _ in answers:
+            assert browser.fetch("GET", "/", None, 1, 5).outcome is AttemptOutcome.COMPLETED
+        browser.close()
+        thread.join()
+    assert sent == [
+        "",
+        "Cookie: sessionid=s1; csrftoken=c1; doorbuster_session=1.a.2.b",
+        "Cookie: sessionid=s1; csrftoken=c1; doorbuster_session=1.a.3.c",
+        "Cookie: sessionid=s2; doorbuster_session=1.a.3.c",
+    ]
 
 
 def test_a_form_is_posted_with_its_length_and_type() -> None:
