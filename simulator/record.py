@@ -20,6 +20,14 @@ from simulator.servers import Server
 SAMPLED_FATES = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
 """Fates whose totals are in every sample, as in a live run's samples.parquet."""
 
+UNANSWERED = (
+    AttemptOutcome.TIMED_OUT,
+    AttemptOutcome.DROPPED,
+    AttemptOutcome.REJECTED,
+    AttemptOutcome.FAILED,
+)
+"""What happens to a simulated attempt that is not answered: connections are never refused."""
+
 _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
@@ -38,16 +46,16 @@ class Record:
         self.orphaned = [0] * len(PAGES)
         self.failed = [0] * len(PAGES)  # no server of the simulator fails
         self.cancelled = [0] * len(PAGES)
-        self.attempts: dict[AttemptOutcome, int] = {
-            outcome: 0 for outcome in AttemptOutcome if outcome is not AttemptOutcome.NOT_GENERATED
-        }
+        self.unanswered: Counter[AttemptOutcome] = Counter()
+        """Attempts that ended otherwise than completed, as their customers see it."""
+        self.spent_s = array("d")
+        """Session → server time spent on its requests."""
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")
         self._completed = array("i")
         self._kind = array("b")
         self._fate = array("b")
-        self._spent_s = array("d")
         self._samples: dict[str, list[Any]] = {}
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
@@ -60,17 +68,13 @@ class Record:
         self._completed.append(0)
         self._kind.append(kind)
         self._fate.append(SessionFate.UNFINISHED)
-        self._spent_s.append(0.0)
+        self.spent_s.append(0.0)
 
     def session_ended(self, index: int, now_s: float, completed: int, fate: SessionFate) -> None:
         """A session is over; requests of it may still be under way."""
         self._ended_s[index] = now_s
         self._completed[index] = completed
         self._fate[index] = fate
-
-    def spent(self, index: int, spent_s: float) -> None:
-        """The server has spent so much on a request of the session."""
-        self._spent_s[index] += spent_s
 
     def load_sample(self, now_s: float, in_service: int) -> LoadSample:
         """What the server says of the time since the sample before."""
@@ -113,10 +117,13 @@ class Record:
             kind=np.array(self._kind, dtype=np.int8),
             fate=np.array(self._fate, dtype=np.int8),
         )
-        spent_s = np.array(self._spent_s, dtype=np.float64)
+        spent_s = np.array(self.spent_s, dtype=np.float64)
         return Simulated(
             sessions=sessions,
-            attempts={outcome.value: n for outcome, n in self.attempts.items()},
+            attempts={
+                AttemptOutcome.COMPLETED.value: sum(self.answered),
+                **{outcome.value: self.unanswered[outcome] for outcome in UNANSWERED},
+            },
             counts={
                 page.value: {fate: getattr(self, fate)[place] for fate in FATES}
                 for place, page in enumerate(PAGES)

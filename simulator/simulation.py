@@ -35,6 +35,8 @@ from simulator.single_server import SingleServer
 
 __all__ = ["BrokenPolicyError", "SessionFate", "Simulated", "simulate"]
 
+INF = math.inf
+
 Progress = Callable[[float, int], None]
 PROGRESS_EVERY = 20_000
 """Requests between two calls of `on_progress`."""
@@ -69,30 +71,17 @@ class _Session:
     that its session does not await is an orphan.
     """
 
-    __slots__ = (
-        "attempt",
-        "awaits",
-        "busy_s",
-        "due_s",
-        "index",
-        "known_as",
-        "patience_s",
-        "sent_s",
-        "step",
-        "walk",
-    )
+    __slots__ = ("attempt", "awaits", "index", "is_new", "name", "sent_s", "step", "walk")
 
-    def __init__(self, index: int, walk: tuple[str, ...], due_s: float) -> None:
+    def __init__(self, index: int, walk: tuple[str, ...], name: str | None) -> None:
         self.index = index
         self.walk = walk
         self.step = 0
         self.attempt = 1
         self.awaits = 0
-        self.due_s = due_s
-        self.sent_s = due_s
-        self.patience_s = math.inf
-        self.known_as: str | None = None
-        self.busy_s = 0.0
+        self.sent_s = 0.0
+        self.name = name
+        self.is_new = True
 
 
 # A request in the system: its session, the place of its page, where its draws are.
@@ -122,7 +111,7 @@ class _Simulation:
         self._sessions = 0
         self._sessions_ended = 0
         self._requests = 0
-        self._report_at = PROGRESS_EVERY if on_progress else math.inf
+        self._report_at = PROGRESS_EVERY if on_progress else INF
         self._waiting: dict[int, _Asked] = {}
         self._in_service: dict[int, _Asked] = {}
         self._cancelled: set[int] = set()
@@ -144,28 +133,30 @@ class _Simulation:
     # ---- the events, in order ------------------------------------------------------------------
 
     def run(self) -> Simulated:
-        scenario, server, policy, record = (
-            self._scenario,
-            self._server,
-            self._policy,
-            self._record,
-        )
+        server, policy, record = self._server, self._policy, self._record
         due, patience_ends = self._due, self._patience_ends
-        stop_s = math.inf if scenario.stop_s is None else scenario.stop_s
-        interval_s = scenario.utilisation_interval_s
-        arrival_s = next(self._arrivals, math.inf)
+        next_timer_s = policy.next_timer_s
+        stop_s = INF if self._scenario.stop_s is None else self._scenario.stop_s
+        interval_s = self._scenario.utilisation_interval_s
+        arrival_s = next(self._arrivals, INF)
         sample_s = interval_s
         samples = idle_samples = 0
         events = 0
         end_s = 0.0
         while True:
             server_s = server.next_s
-            patience_s = patience_ends[0][0] if patience_ends else math.inf
-            send_s = due[0][0] if due else math.inf
-            timer_s = policy.next_timer_s()
-            if timer_s is None:
-                timer_s = math.inf
-            now_s = min(server_s, patience_s, timer_s, sample_s, send_s, arrival_s)
+            patience_s = patience_ends[0][0] if patience_ends else INF
+            send_s = due[0][0] if due else INF
+            timer_s = next_timer_s()
+            now_s = server_s if server_s <= patience_s else patience_s
+            if timer_s is not None and timer_s < now_s:
+                now_s = timer_s
+            if sample_s < now_s:
+                now_s = sample_s
+            if send_s < now_s:
+                now_s = send_s
+            if arrival_s < now_s:
+                now_s = arrival_s
             if now_s > stop_s:
                 end_s = stop_s
                 break
@@ -183,7 +174,7 @@ class _Simulation:
             elif now_s == timer_s:
                 self._after_event(now_s, policy.timer_due(now_s))
             elif now_s == sample_s:
-                if server_s == arrival_s == send_s == timer_s == math.inf:
+                if server_s == arrival_s == send_s == INF and timer_s is None:
                     if not self._waiting:
                         break
                     idle_samples += 1
@@ -193,48 +184,57 @@ class _Simulation:
                         )
                 samples += 1
                 sample_s = (samples + 1) * interval_s
-                load = record.load_sample(now_s, len(self._in_service))
-                self._after_event(now_s, policy.load_sample(now_s, load))
-                record.sample(now_s, load, self._waiting.values(), len(self._in_service))
+                self._sample(now_s)
                 continue
             elif now_s == send_s:
                 self._send(now_s, heappop(due)[2])
             else:
                 session = self._arrive(now_s)
-                arrival_s = next(self._arrivals, math.inf)
+                arrival_s = next(self._arrivals, INF)
                 self._send(now_s, session)
             events += 1
             end_s = now_s
-        if end_s > samples * interval_s:
+        if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
             record.sample(end_s, load, self._waiting.values(), len(self._in_service))
         return record.result(end_s=end_s, requests=self._requests, events=events)
 
+    def _sample(self, now_s: float) -> None:
+        in_service = len(self._in_service)
+        load = self._record.load_sample(now_s, in_service)
+        self._after_event(now_s, self._policy.load_sample(now_s, load))
+        self._record.sample(now_s, load, self._waiting.values(), len(self._in_service))
+
     def _arrive(self, now_s: float) -> _Session:
         index = self._sessions
-        self._sessions += 1
+        self._sessions = index + 1
         walk = self._customers.walk(index)
         self._record.session_arrived(now_s, len(walk), self._customers.kind(index))
-        return _Session(index, walk, now_s)
+        return _Session(index, walk, str(index) if self._is_known_once_admitted else None)
 
     def _send(self, now_s: float, session: _Session) -> None:
         """The customer asks for the page of the session's step."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
         place = _PLACE[session.walk[step]]
-        patience_s = self._customers.patience_s(index, step, attempt)
         session.awaits = id
-        session.due_s = session.sent_s = now_s
-        session.patience_s = patience_s
-        if patience_s < math.inf:
+        session.sent_s = now_s
+        patience_s = self._customers.patience_s(index, step, attempt)
+        if patience_s < INF:
             self._note_patience((now_s + patience_s, id, session))
         self._record.arrived[place] += 1
         self._waiting[id] = (session, place, address(index, step, attempt))
-        known_as = session.known_as
-        request = Request(id, PAGES[place], now_s, known_as, known_as is None, attempt)
-        self._after_event(now_s, self._policy.arrival(now_s, request))
-        if known_as is None and self._is_known_once_admitted and session.awaits == id:
-            session.known_as = str(index)
+        # What Request(...) does, in half the time.
+        request = tuple.__new__(
+            Request, (id, PAGES[place], now_s, session.name, session.is_new, attempt)
+        )
+        verdicts = self._policy.arrival(now_s, request)
+        if verdicts:
+            self._obey(now_s, verdicts)
+        if self._server.free and self._waiting:
+            self._offer_workers(now_s)
+        if session.is_new and self._is_known_once_admitted and session.awaits:
+            session.is_new = False
         if id >= self._report_at and self._on_progress is not None:
             self._report_at += PROGRESS_EVERY
             self._on_progress(now_s, self._sessions_ended)
@@ -243,37 +243,44 @@ class _Simulation:
         """The server is done with a request."""
         session, place, _ = self._in_service.pop(id)
         record = self._record
-        record.spent(session.index, self._server.spent_s)
-        is_orphan = session.awaits != id
+        record.spent_s[session.index] += self._server.spent_s
+        is_awaited = session.awaits == id
         if id in self._cancelled:
             self._cancelled.remove(id)
             outcome = Outcome.CANCELLED
             record.cancelled[place] += 1
-        elif is_orphan:
-            outcome = Outcome.ORPHANED
-            record.orphaned[place] += 1
-        else:
+        elif is_awaited:
             outcome = Outcome.ANSWERED
             record.answered[place] += 1
-        self._after_event(now_s, self._policy.completion(now_s, id, outcome))
+        else:
+            outcome = Outcome.ORPHANED
+            record.orphaned[place] += 1
+        verdicts = self._policy.completion(now_s, id, outcome)
+        if verdicts:
+            self._obey(now_s, verdicts)
+        if self._waiting and self._server.free:
+            self._offer_workers(now_s)
         if outcome is Outcome.ANSWERED:
             self._answered(now_s, session)
-        elif not is_orphan:  # the policy cancelled it
-            self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED, 503)
+        elif is_awaited:  # the policy cancelled it
+            self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _answered(self, now_s: float, session: _Session) -> None:
         """The customer has got a page in time."""
-        index = session.index
-        self._attempt_ended(now_s, session, AttemptOutcome.COMPLETED, 200)
-        step = session.step = session.step + 1
+        session.awaits = 0
+        if self._log is not None:
+            self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
+        if session.is_new:
+            session.is_new = False
+            session.name = str(session.index)
         session.attempt = 1
-        if session.known_as is None:
-            session.known_as = str(index)
+        session.step = step = session.step + 1
         if step == len(session.walk):
             self._session_ended(now_s, session, SessionFate.COMPLETED)
         else:
-            due_s = now_s + self._customers.think_time_s(index, step)
-            heappush(self._due, (due_s, index, session))
+            index = session.index
+            think_s = self._customers.think_time_s(index, step)
+            heappush(self._due, (now_s + think_s, index, session))
 
     def _patience_ended(self, now_s: float, id: int, session: _Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
@@ -281,7 +288,7 @@ class _Simulation:
         asked = self._waiting.get(id)
         if asked is not None:
             self._record.abandoned_waiting[asked[1]] += 1
-        self._attempt_ended(now_s, session, AttemptOutcome.TIMED_OUT, 0)
+        self._attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
         self._obey(now_s, self._policy.abandonment(now_s, id))
         if abandonment != "ignore" and id in self._waiting:
             self._policy.withdraw(now_s, id)
@@ -296,16 +303,19 @@ class _Simulation:
             self._give_up(now_s, session, SessionFate.TIMED_OUT)
 
     def _fail(
-        self,
-        now_s: float,
-        session: _Session,
-        outcome: AttemptOutcome,
-        fate: SessionFate,
-        status: int,
+        self, now_s: float, session: _Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
         """The customer is told that there will be no answer, and does not try again."""
-        self._attempt_ended(now_s, session, outcome, status)
+        self._attempt_failed(now_s, session, outcome, 503)
         self._give_up(now_s, session, fate)
+
+    def _attempt_failed(
+        self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int
+    ) -> None:
+        session.awaits = 0
+        self._record.unanswered[outcome] += 1
+        if self._log is not None:
+            self._write(now_s, session, outcome, status)
 
     def _give_up(self, now_s: float, session: _Session, fate: SessionFate) -> None:
         if self._log is not None:
@@ -317,27 +327,24 @@ class _Simulation:
         self._sessions_ended += 1
         self._record.session_ended(session.index, now_s, session.step, fate)
 
-    def _attempt_ended(
-        self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int
-    ) -> None:
-        """Whatever happens to the request from now on, the customer does not await it any more."""
-        session.awaits = 0
-        self._record.attempts[outcome] += 1
-        if self._log is not None:
-            self._log.append(
-                Attempt(
-                    session.index,
-                    session.step,
-                    session.walk[session.step],
-                    session.attempt,
-                    session.due_s,
-                    session.sent_s,
-                    now_s,
-                    session.patience_s,
-                    outcome.value,
-                    status,
-                )
+    def _write(self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int) -> None:
+        """The attempt's row in the log; a simulated customer sends when he meant to."""
+        assert self._log is not None
+        index, step, attempt = session.index, session.step, session.attempt
+        self._log.append(
+            Attempt(
+                index,
+                step,
+                session.walk[step],
+                attempt,
+                session.sent_s,
+                session.sent_s,
+                now_s,
+                self._customers.patience_s(index, step, attempt),
+                outcome.value,
+                status,
             )
+        )
 
     # ---- driving the policy --------------------------------------------------------------------
 
@@ -354,11 +361,11 @@ class _Simulation:
         for verdict in verdicts:
             id = verdict.id
             if type(verdict) is Dispatch:
+                asked = self._take_waiting(id)
                 if not self._server.free:
                     raise BrokenPolicyError(
                         f"{self._policy.name}: dispatched {id} without a free worker"
                     )
-                asked = self._take_waiting(id)
                 self._in_service[id] = asked
                 self._record.dispatched[asked[1]] += 1
                 self._server.start(now_s, id, asked[1], asked[2])
@@ -366,13 +373,13 @@ class _Simulation:
                 session, place, _ = self._take_waiting(id)
                 self._record.dropped[place] += 1
                 if session.awaits == id:
-                    self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED, 503)
+                    self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
             elif type(verdict) is Reject:
                 session, place, _ = self._take_waiting(id)
                 self._record.rejected[place] += 1
                 self._server.reject(now_s)
                 if session.awaits == id:
-                    self._fail(now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED, 503)
+                    self._fail(now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED)
             elif type(verdict) is Cancel:
                 if id not in self._in_service:
                     raise BrokenPolicyError(f"{self._policy.name}: {id} is not in service")
@@ -398,7 +405,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 def _arrivals(scenario: Scenario) -> Iterator[float]:
     """The times at which sessions arrive, as many of them as the scenario says."""
-    until_s = math.inf if scenario.arrivals_until_s is None else scenario.arrivals_until_s
+    until_s = INF if scenario.arrivals_until_s is None else scenario.arrivals_until_s
     times = scenario.customers.arrivals(until_s)
     if scenario.sessions is None:
         return times
