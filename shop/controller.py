@@ -21,7 +21,7 @@ from typing import NamedTuple
 import httptools
 from django.db import connections
 
-from shop import activity, controller_metrics, page_work, seeding
+from shop import activity, controller_metrics, page_work, seeding, sentry
 from shop.page_types import PAGE_TYPES
 
 HOST = "127.0.0.1"
@@ -54,7 +54,6 @@ def _refused(status: int, error: str, **more: str) -> Answer:
 
 
 def _status(body: bytes) -> Answer:
-    settings = page_work.work.settings
     pages = activity.pages(page.name for page in PAGE_TYPES)
     return _json(
         {
@@ -78,7 +77,8 @@ def _status(body: bytes) -> Answer:
                 }
                 for name, count in pages.items()
             },
-            "settings": _settings_json(settings),
+            "sentry": {"watching": sentry.watching(), **sentry.snapshot()},
+            "settings": _settings_json(),
         }
     )
 
@@ -90,11 +90,13 @@ def _workers() -> int:
     return workers
 
 
-def _settings_json(settings: page_work.PageWorkSettings) -> dict[str, object]:
+def _settings_json() -> dict[str, object]:
+    settings = page_work.work.settings
     return {
         "profile": settings.profile,
         "time_scale": settings.time_scale,
         "seed": settings.seed,
+        "sentry": sentry.mode(),
     }
 
 
@@ -105,12 +107,23 @@ def _put_settings(body: bytes) -> Answer:
         wanted = None
     if not isinstance(wanted, dict):
         return _refused(400, "body: must be a JSON object", field="body", allowed="a JSON object")
+    known = _settings_json()
+    for field in sorted(set(wanted) - set(known)):
+        allowed = f"absent; known are {', '.join(known)}"
+        return _refused(400, f"{field}: must be {allowed}", field=field, allowed=allowed)
+    mode = wanted.pop("sentry", known["sentry"])
     try:
+        sentry.check_mode(mode)
         settings = page_work.work.settings.changed(wanted)
+    except sentry.SettingRefused as refused:
+        text = f"sentry: must be {refused.allowed}"
+        return _refused(400, text, field="sentry", allowed=refused.allowed)
     except page_work.SettingRefused as refused:
         return _refused(400, str(refused), field=refused.field, allowed=refused.allowed)
-    page_work.work.configure(settings)
-    return _json(_settings_json(settings))
+    sentry.set_mode(mode)
+    if wanted:  # else the draws would start anew
+        page_work.work.configure(settings)
+    return _json(_settings_json())
 
 
 def _reset(body: bytes) -> Answer:

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shop import activity, page_work
+from shop import activity, page_work, sentry
 from shop.models import Order, OrderLine
 from shop.page_types import PAGE_TYPES
 
@@ -57,6 +57,7 @@ class _Shop(Collector):
             page_work.work.settings.time_scale,
         )
         yield from _per_page()
+        yield from _wasted_work()
 
 
 def _per_page() -> Iterator[Metric]:
@@ -74,6 +75,44 @@ def _per_page() -> Iterator[Metric]:
         cpu.add_metric([name], count.cpu_s)
         execution.add_metric([name], count.execution_s)
     yield from (served, cpu, execution)
+
+
+def _wasted_work() -> Iterator[Metric]:
+    counts = sentry.snapshot()
+    name = "doorbuster_shop_sentry"
+    yield GaugeMetricFamily(
+        f"{name}_watched_requests", "Requests whose sockets are watched.", sentry.watching()
+    )
+    yield CounterMetricFamily(
+        f"{name}_disconnects",
+        "Customers who left while their request was in progress.",
+        counts["disconnects"],
+    )
+    yield CounterMetricFamily(
+        f"{name}_cancels_attempted",
+        "Running queries that were to be cancelled.",
+        counts["cancels_attempted"],
+    )
+    families = (
+        ("requests", "What became of requests whose customer left.", ("interrupted", "finished")),
+        ("cancels", "What became of cancelled queries.", ("effective", "too_late", "failed")),
+    )
+    for what, help, outcomes in families:
+        family = CounterMetricFamily(f"{name}_{what}", help, labels=["outcome"])
+        for outcome in outcomes:
+            key = outcome if what == "requests" else f"cancels_{outcome}"
+            family.add_metric([outcome], counts[key])
+        yield family
+    for resource in ("cpu", "database"):
+        family = CounterMetricFamily(
+            f"{name}_{resource}_seconds",
+            "Spent after the customer had left (wasted; kept if it had to be finished), or before "
+            "on what was never answered (unanswered).",
+            labels=["work"],
+        )
+        for work in ("wasted", "kept", "unanswered"):
+            family.add_metric([work], counts[f"{work}_{resource}_s"])
+        yield family
 
 
 _registry = CollectorRegistry()

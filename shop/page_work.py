@@ -26,6 +26,9 @@ What the page itself cost counts towards what was drawn:
 
 A page that cost more than its draw, or less because a wait is rounded to the database's whole
 milliseconds, carries the difference to the next request of its type, so that the means hold.
+
+A page whose customer has left ends within the next slice, if the sentry is set to cancel; it is not
+counted as served, and what it was to make up for is left to the next one.
 """
 
 import random
@@ -38,6 +41,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from django.db import connection
 
+from shop import sentry
 from shop.activity import PageCount
 from shop.page_types import PAGE_TYPES, PageType
 
@@ -107,6 +111,9 @@ class Share(NamedTuple):
     waiting_s: float
 
 
+NOTHING = Share(0.0, 0.0)
+
+
 class Budget:
     """Draws what each request shall cost, and carries over what it did cost. Thread-safe."""
 
@@ -115,7 +122,7 @@ class Budget:
         self._time_scale = settings.time_scale
         self._rng = random.Random(settings.seed)
         self._lock = threading.Lock()
-        self._overdrawn = {page.name: Share(0.0, 0.0) for page in PAGE_TYPES}
+        self._overdrawn = {page.name: NOTHING for page in PAGE_TYPES}
 
     def draw(self, page: PageType) -> Share:
         """What the next request of this type shall cost: a fresh draw."""
@@ -131,7 +138,7 @@ class Budget:
         """What requests of this type spent beyond their draws; the caller has to make it up."""
         with self._lock:
             over = self._overdrawn[page.name]
-            self._overdrawn[page.name] = Share(0.0, 0.0)
+            self._overdrawn[page.name] = NOTHING
         return over
 
     def settle(self, page: PageType, wanted: Share, spent: Share) -> None:
@@ -214,8 +221,6 @@ class PageWork:
         settings, budget = self._current
         own_cpu_s = stopwatch.cpu_s
         own_wait_s = stopwatch.wall_s - own_cpu_s
-        count.own_cpu_s += own_cpu_s
-        count.queries += stopwatch.queries
         if settings.profile != "real":
             drawn, over = budget.draw(page), budget.take_over(page)
             if drawn.waiting_s:
@@ -224,15 +229,21 @@ class PageWork:
             else:
                 # Its own waiting, with the queue for the interpreter, comes on top of the draw.
                 promised_wait_s = 0.0
-            count.drawn_s += drawn.busy_s + drawn.waiting_s
             wanted = Share(drawn.busy_s - over.busy_s, drawn.waiting_s - over.waiting_s)
-            waited_s = promised_wait_s + self._spend(
-                stopwatch,
-                busy_until_s=wanted.busy_s - CPU_OUTSIDE_S,
-                waiting_s=wanted.waiting_s - promised_wait_s,
-                alone=alone,
-            )
+            try:
+                waited_s = promised_wait_s + self._spend(
+                    stopwatch,
+                    busy_until_s=wanted.busy_s - CPU_OUTSIDE_S,
+                    waiting_s=wanted.waiting_s - promised_wait_s,
+                    alone=alone,
+                )
+            except sentry.ClientGone:
+                budget.settle(page, NOTHING, over)
+                raise
             budget.settle(page, wanted, Share(stopwatch.cpu_s + CPU_OUTSIDE_S, waited_s))
+            count.drawn_s += drawn.busy_s + drawn.waiting_s
+        count.own_cpu_s += own_cpu_s
+        count.queries += stopwatch.queries
         count.own_wait_s += own_wait_s
         count.served += 1
         count.cpu_s += stopwatch.cpu_s + CPU_OUTSIDE_S
@@ -258,8 +269,12 @@ class PageWork:
 
 
 def burn(stopwatch: Stopwatch, until_cpu_s: float) -> None:
-    """Use CPU in Python, which shares the interpreter as the making of a page does."""
+    """Use CPU in Python, which shares the interpreter as the making of a page does.
+
+    Raises ClientGone when there is nobody left to do it for.
+    """
     while stopwatch.cpu_s < until_cpu_s:
+        sentry.check()
         for _ in _SPIN:
             pass
 

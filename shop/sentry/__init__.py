@@ -13,9 +13,9 @@ Owns: the package's public names. Must not know: anything of the shop (relative 
 folder can be copied into another project).
 """
 
-from .configuration import MODES, SettingRefused, mode, set_mode
+from .configuration import MODES, SettingRefused, check_mode, mode, set_mode
 from .meter import snapshot
-from .middleware import SentryMiddleware
+from .middleware import SentryMiddleware, watching
 from .permission import cancellable, protected
 from .watch import ClientGone, Watch, check, commit_point, current
 
@@ -27,10 +27,12 @@ __all__ = [
     "Watch",
     "cancellable",
     "check",
+    "check_mode",
     "commit_point",
     "current",
     "mode",
     "protected",
     "set_mode",
     "snapshot",
+    "watching",
 ]

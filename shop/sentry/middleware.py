@@ -19,6 +19,11 @@ _CLIENT_CLOSED_REQUEST = 499  # nginx's; for access logs, nobody else sees it
 watcher = SocketWatcher(on_cancel=queries.side_threads.cancel)
 
 
+def watching() -> int:
+    """Requests in progress in this process whose sockets are watched."""
+    return len(watcher)
+
+
 class SentryMiddleware:
     """First in MIDDLEWARE."""
 

@@ -51,7 +51,7 @@ def test_status_has_what_the_architecture_says(call):
         "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
     ]  # fmt: skip
     assert {"served", "cpu_s", "execution_s"} <= set(answer["pages"]["Br-1"])
-    assert set(answer["settings"]) == {"profile", "time_scale", "seed"}
+    assert set(answer["settings"]) == {"profile", "time_scale", "seed", "sentry"}
 
 
 def test_cpu_and_time_never_go_back(call):
@@ -63,7 +63,7 @@ def test_cpu_and_time_never_go_back(call):
 def test_settings_are_taken_and_reported(call):
     assert call("PUT", "/settings", {"profile": "real", "time_scale": 20, "seed": 3}) == (
         200,
-        {"profile": "real", "time_scale": 20.0, "seed": 3},
+        {"profile": "real", "time_scale": 20.0, "seed": 3, "sentry": "watch"},
     )
     assert call("PUT", "/settings", {"seed": 4})[1]["time_scale"] == 20
     assert call("PUT", "/settings", {"profile": "cpu"})[1]["profile"] == "cpu"

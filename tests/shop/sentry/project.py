@@ -40,7 +40,6 @@ from django.db import connection, transaction
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from shop import sentry
-from shop.sentry.middleware import watcher
 
 
 def query(sql, *parameters):
@@ -116,7 +115,7 @@ def transact(request, key):
 
 def state(request):
     return JsonResponse({
-        "mode": sentry.mode(), "watching": len(watcher),
+        "mode": sentry.mode(), "watching": sentry.watching(),
         "threads": sorted(thread.name for thread in threading.enumerate()),
         **sentry.snapshot(),
     })
@@ -128,7 +127,8 @@ def mode(request, wanted):
 
 
 urlpatterns = [
-    path("sleep/<tag>/", sleep), path("short/<int:number>/", short), path("echo/<int:number>/", echo),
+    path("sleep/<tag>/", sleep), path("short/<int:number>/", short),
+    path("echo/<int:number>/", echo),
     path("burn/<tag>/", burn), path("stream/<tag>/", stream), path("write/<key>/", write),
     path("guarded/<key>/", guarded), path("transact/<key>/", transact), path("state/", state),
     path("mode/<wanted>/", mode),
