@@ -114,7 +114,7 @@ def response_head(
                 continue
             if low == b"date":
                 has_date = True
-            elif session_cookie.is_named(value):  # a Set-Cookie
+            elif session_cookie.is_set_by(value):  # a Set-Cookie
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
     if set_cookie is not None:

@@ -23,6 +23,7 @@ SESSION_BYTES: Final = 16
 
 _MARK: Final = NAME + b"="
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
+_PAIR: Final = re.compile(rb"(?:^|;)[ \t]*" + re.escape(NAME) + rb"[ \t]*(?:=[^;]*)?(?=;|\Z)")
 _LONGEST_BYTES: Final = 96
 # A customer shows the same cookie again and again: what was checked lately is not checked again.
 _REMEMBERED: Final = 8192
@@ -97,13 +98,12 @@ def without(cookies: bytes) -> bytes:
     """A Cookie field's value without this cookie, every one of them; empty if nothing is left."""
     if NAME not in cookies:
         return cookies
-    pairs = (pair.strip(b" \t") for pair in cookies.split(b";"))
-    return b"; ".join(pair for pair in pairs if pair and not is_named(pair))
+    return _PAIR.sub(b"", cookies).lstrip(b"; \t")
 
 
-def is_named(cookie: bytes) -> bool:
-    """Whether a `name=value` pair, or the value of a Set-Cookie field, is of this name."""
-    return cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == NAME
+def is_set_by(set_cookie: bytes) -> bool:
+    """Whether this value of a Set-Cookie field would set the cookie."""
+    return set_cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == NAME
 
 
 def _base64url(data: bytes) -> bytes:

@@ -1,0 +1,95 @@
+"""What the session cookie costs the gateway's one thread, in nanoseconds per request.
+
+`python -m bench.session_cookie`. Each line is the least of several rounds: what else the machine
+does can only add to it.
+
+Owns: the cases, the table. Must not know: how a session is recognised.
+"""
+
+import secrets
+import timeit
+from collections.abc import Callable
+from itertools import cycle
+
+from rich.console import Console
+from rich.table import Table
+
+from gateway import forwarding, rejection
+from gateway.clock import PaperClock
+from gateway.limits import BodyLimits, HeadLimits
+from gateway.request_reader import RequestHead, RequestReader
+from gateway.sessions import Sessions
+
+CALLS = 20_000
+ROUNDS = 25
+SHOPS = b"csrftoken=2wGqYRtZ0bX1; sessionid=8hzn3k2m5q7r9t1v4w6y"
+
+
+def request(cookies: bytes = b"") -> RequestHead:
+    """The head of a customer's request."""
+    reader = RequestReader(HeadLimits(), BodyLimits())
+    field = b"Cookie: %b\r\n" % cookies if cookies else b""
+    reader.receive(
+        b"GET / HTTP/1.1\r\nHost: shop\r\nUser-Agent: Mozilla/5.0\r\nAccept: text/html\r\n"
+        b"Accept-Language: en\r\n" + field + b"\r\n"
+    )
+    head = reader.pull()
+    assert isinstance(head, RequestHead)
+    return head
+
+
+def sessions(*, is_guarded: bool) -> Sessions:
+    return Sessions(
+        secrets.token_bytes(32),
+        PaperClock(10),
+        shop_cookie="sessionid",
+        timeout_s=1800,
+        is_guarded=is_guarded,
+    )
+
+
+def passed_on(head: RequestHead) -> Callable[[], bytes]:
+    return lambda: forwarding.request_head(
+        head, peer=b"127.0.0.1", own_host=b"shop", request_id=b"r-1", buffered_length_bytes=0
+    )
+
+
+def cases() -> list[tuple[str, Callable[[], object]]]:
+    """(what is measured, the call)"""
+    without, known = sessions(is_guarded=False), sessions(is_guarded=True)
+    stranger, shops = request(), request(SHOPS)
+    new = known.of(stranger)
+    cookie = known.set_cookie(new)
+    assert cookie is not None
+    bearer = request(SHOPS + b"; " + cookie.partition(b";")[0])
+    session = known.of(bearer)
+    assert not session.is_new
+    # More than are remembered, in turn, so that none is remembered when its turn comes again.
+    forgeries = [request(cookie.partition(b";")[0][:-5] + b"%05d" % n) for n in range(10_000)]
+    forged = cycle(forgeries)
+    return [
+        ("no admission control: the session of a request", lambda: without.of(shops)),
+        ("the session of a request, cookie seen before", lambda: known.of(bearer)),
+        (
+            "the session of a request, cookie not seen before (forged)",
+            lambda: known.of(next(forged)),
+        ),
+        ("the session of a request, no cookie", lambda: known.of(stranger)),
+        ("an answer that needs no new cookie", lambda: known.set_cookie(session)),
+        ("an answer with a new cookie", lambda: known.set_cookie(new)),
+        ("head to the shop, the shop's cookies", passed_on(shops)),
+        ("head to the shop, ours taken out", passed_on(bearer)),
+        ("rejection page", lambda: rejection.page("no new sessions for now", 30, 1.8e9)),
+    ]
+
+
+def main() -> None:
+    table = Table("what", "ns")
+    for what, call in cases():
+        least_s = min(timeit.repeat(call, number=CALLS, repeat=ROUNDS))
+        table.add_row(what, f"{least_s / CALLS * 1e9:,.0f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
