@@ -36,11 +36,13 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full capacity calibrate bench-gateway
+.PHONY: compare compare-full simulate capacity calibrate bench-gateway
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
 	@$(bin)/doorbuster compare --full $(ARGS)
+simulate: environment ## the same in the simulator, at the papers' size (ARGS=sbac: session-based admission)
+	@$(bin)/doorbuster simulate $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(bin)/doorbuster capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2

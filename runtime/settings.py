@@ -48,6 +48,7 @@ class Settings:
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
+    celery_broker: str
     # Variables of `.env` that belong to one part alone; handed on untouched.
     extra: tuple[tuple[str, str], ...] = ()
 
@@ -115,6 +116,7 @@ def load_leniently(
     other_cpus = read(
         "DOORBUSTER_OTHER_CPUS", lambda text: cpus.parse(text, usable), cpus.for_others(shop_cpus)
     )
+    redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
     settings = Settings(
         state_dir=state_dir,
         results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
@@ -129,13 +131,16 @@ def load_leniently(
         postgres_password=read("DOORBUSTER_POSTGRES_PASSWORD", str, secrets.postgres_password),
         postgres_db=read("DOORBUSTER_POSTGRES_DB", str, "doorbuster"),
         postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
-        redis_port=read("DOORBUSTER_REDIS_PORT", _port, 8085),
+        redis_port=redis_port,
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
         shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
+        celery_broker=read(
+            "DOORBUSTER_CELERY_BROKER", _broker, f"redis://127.0.0.1:{redis_port}/1"
+        ),
         extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
     )
     errors += _ports_used_twice(settings)
@@ -173,6 +178,7 @@ _FIELDS = {
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",
+        "CELERY_BROKER",
     )
 }
 
@@ -193,6 +199,12 @@ def _workers(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
         raise ValueError("not a number of workers; allowed is a whole number from 1 to 100")
     return int(text)
+
+
+def _broker(text: str) -> str:
+    if not text.startswith(("redis://", "rediss://")):
+        raise ValueError("not a broker; allowed is redis://host:port/database")
+    return text
 
 
 def _ports_used_twice(settings: Settings) -> list[str]:

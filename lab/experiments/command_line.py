@@ -1,26 +1,28 @@
 """The command `doorbuster`: what make targets and the console call, and nothing else does.
 
-Owns: commands, options, exit statuses. Must not know: how a run is made.
+Owns: commands and exit statuses: 0 done, 1 a run failed, 2 what was asked for cannot be meant,
+130 interrupted. Must not know: how a run is made.
 """
 
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gateway.policies.registry import POLICIES
-from lab.experiments import capacity as capacities
-from lab.experiments import comparison, policy_sheets
-from lab.experiments.appliance import Appliance, is_loopback
-from lab.experiments.errors import ExperimentError
-from lab.experiments.live_run import make_run
-from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
-from lab.experiments.results import ResultFolder, newest, unfinished
-from lab.experiments.spec import PolicyChoice, Spec, changed, load_spec
+from lab.experiments import policy_sheets
+from lab.experiments.errors import ExperimentError, SpecError
+from lab.experiments.experiment_options import (
+    PAGE_PROFILE,
+    SEED,
+    TIME_SCALE,
+    overridable,
+    with_options,
+)
+from lab.experiments.results import ResultFolder, newest
+from lab.experiments.spec import Spec, load_spec
 from runtime import settings
 
 
@@ -36,7 +38,10 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except (ExperimentError, settings.SettingsError) as fault:
             click.echo(f"Error: {fault}", err=True)
-            sys.exit(1)
+            sys.exit(2 if isinstance(fault, SpecError) else 1)
+        except click.UsageError as fault:
+            click.echo(f"Error: {fault.format_message()}", err=True)
+            sys.exit(2)
         except KeyboardInterrupt:
             click.echo("\nInterrupted.", err=True)
             sys.exit(130)
@@ -47,65 +52,45 @@ def main() -> None:
     """Overload-control experiments: run them, compare policies, draw the results."""
 
 
-def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list[float] | None:
-    if text is None:
-        return None
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise click.BadParameter(f"{text!r}: allowed: numbers, e.g. 0.85,1.4,2") from None
-
-
-def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    if unknown := [name for name in names if name not in POLICIES]:
-        raise click.BadParameter(f"{unknown[0]!r} is unknown; allowed: {', '.join(POLICIES)}")
-    return names
-
-
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--policies", callback=_names, help="Policies, e.g. sq,8q-af,8q-lifo-pri."),
-    click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
-    click.option("--sessions", type=int, help="Sessions started in each run."),
-    click.option("--repetitions", type=int, help="Runs of every policy and ρ, each its own seed."),
-    click.option("--seed", type=int, help="Seed of the first repetition."),
-    click.option("--time-scale", type=float, help="Paper seconds per real second."),
-    click.option("--page-profile", type=click.Choice(["paper", "real"]), help="Page work."),
+FRESH = click.option(
+    "--fresh", is_flag=True, help="Begin anew, even where the same experiment was interrupted."
 )
 
 
-def _overridable(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_OPTIONS):
+def spread(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that say where simulations are made: processes, celery."""
+    for option in (
+        click.option(
+            "--celery",
+            metavar="[BROKER]",
+            is_flag=False,
+            flag_value="",
+            help="On the workers that `doorbuster worker` started, here or elsewhere; BROKER: "
+            "redis://…, by default DOORBUSTER_CELERY_BROKER.",
+        ),
+        click.option(
+            "--processes", type=click.IntRange(1), help="On so many cores; all by default."
+        ),
+    ):
         command = option(command)
     return command
 
 
-def _with_options(spec: Spec, given: dict[str, Any]) -> Spec:
-    """`spec` with the command line's options over it."""
-    names = given.get("policies")
-    known = {policy.name: policy for policy in spec.policy}
-    policies = names and [
-        known.get(name, PolicyChoice(name=name)).model_dump(mode="json") for name in names
-    ]
-    return changed(
-        spec,
-        policy=policies,
-        load__rho=given.get("rho"),
-        load__sessions=given.get("sessions"),
-        repetitions=given.get("repetitions"),
-        seed=given.get("seed"),
-        time_scale=given.get("time_scale"),
-        page_profile=given.get("page_profile"),
-    )
+def broker_of(celery: str | None) -> str | None:
+    """The broker that `--celery` names, the settings' where it names none; None without it."""
+    if celery is None:
+        return None
+    broker = celery or settings.load().celery_broker
+    if not broker.startswith(("redis://", "rediss://")):
+        raise SpecError(f"--celery: {broker!r} is no broker; allowed: redis://host:port/database")
+    return broker
 
 
 @main.command()
 @click.option("--full", is_flag=True, help="The acceptance run: three loads, three repetitions.")
 @click.option("--spec", "spec_name", help="A spec file, or the name of one that comes along.")
-@click.option("--fresh", is_flag=True, help="Begin anew, even where a comparison was interrupted.")
-@_overridable
+@FRESH
+@overridable
 def compare(full: bool, spec_name: str | None, fresh: bool, **given: Any) -> None:
     """Compare policies against the same rush of impatient customers.
 
@@ -116,33 +101,70 @@ def compare(full: bool, spec_name: str | None, fresh: bool, **given: Any) -> Non
     if full and spec_name:
         raise click.UsageError("--full and --spec name two specs; give one of them")
     spec = load_spec(spec_name or ("lifo-pri-full" if full else "lifo-pri"))
-    _compare(_with_options(spec, given), fresh=fresh)
+    _experiment(with_options(spec, given), fresh=fresh)
 
 
 @main.command()
 @click.argument("spec_name", metavar="SPEC")
-@click.option("--fresh", is_flag=True, help="Begin anew, even where it was interrupted.")
-@_overridable
-def run(spec_name: str, fresh: bool, **given: Any) -> None:
+@FRESH
+@spread
+@overridable
+def run(
+    spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
+) -> None:
     """Run the experiment of a spec file (or of one that comes along, by name)."""
-    _compare(_with_options(load_spec(spec_name), given), fresh=fresh)
+    spec = with_options(load_spec(spec_name), given)
+    if spec.engine == "live" and (processes is not None or celery is not None):
+        option = "--processes" if celery is None else "--celery"
+        raise SpecError(
+            f"{option}: live runs are made here, one at a time; allowed: simulated ones"
+        )
+    _experiment(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
 
 
 @main.command()
-@click.option("--time-scale", type=float, help="Paper seconds per real second.")
-@click.option("--page-profile", type=click.Choice(["paper", "real"]), help="Page work.")
-@click.option("--seed", type=int, help="Seed of the first of the three measurements.")
+@click.argument("spec_name", metavar="[SPEC]", default="lifo-pri-simulated")
+@FRESH
+@spread
+@overridable
+def simulate(
+    spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
+) -> None:
+    """Run an experiment in the simulator, whatever engine its spec names.
+
+    The same policies and customers, a modelled server, virtual time: seconds instead of hours.
+    Without SPEC: LIFO-Pri, Tables 4 and 5.
+    """
+    spec = with_options(load_spec(spec_name), {**given, "engine": "simulated"})
+    _experiment(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
+
+
+@main.command()
+@click.option("--broker", help="redis://…; by default DOORBUSTER_CELERY_BROKER.")
+@click.option("--processes", type=click.IntRange(1), help="Tasks at a time; as many as CPUs.")
+def worker(broker: str | None, processes: int | None) -> None:
+    """Make simulated runs for others: for `--celery`, on this machine or another."""
+    from lab.experiments.farm import serve
+
+    serve(broker_of(broker or "") or "", processes)
+
+
+@main.command()
+@TIME_SCALE
+@PAGE_PROFILE
+@SEED
 def capacity(**given: Any) -> None:
     """Measure how many requests the shop can serve: closed loop, median of three."""
+    from lab.experiments.appliance import Appliance
+    from lab.experiments.live_comparison import measure_capacity
+    from lab.experiments.machine import live_run_lock
     from lab.experiments.terminal import console
 
-    spec = _with_options(Spec(), given)
-    lab = settings.load()
-    appliance = Appliance(lab)
+    spec = with_options(Spec(), given)
+    appliance = Appliance(settings.load())
     with live_run_lock():
         appliance.check()
-        measured = _measure_capacity(spec, appliance)
-        path = capacities.keep(measured, lab)
+        measured, path = measure_capacity(spec, appliance)
     each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
     console.print(f"Capacity {measured.median_rps:.3f} requests per paper second (of {each})")
     console.print(f"Kept in {path}")
@@ -164,87 +186,27 @@ def policies(markdown: bool) -> None:
     click.echo(write(policy_sheets.sheets()), nl=False)
 
 
-def _compare(spec: Spec, *, fresh: bool) -> None:
-    from lab.experiments.terminal import RunProgress, console, duration
+def _experiment(
+    spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
+) -> None:
+    """Carry it out on the engine it names, and report."""
+    if spec.engine == "simulated":
+        from lab.experiments.simulated_comparison import compare_simulated
 
-    lab = settings.load()
-    appliance = Appliance(lab)
-    if not is_loopback(appliance.url):
-        raise ExperimentError(
-            f"{appliance.url}: load goes to loopback only; "
-            "set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and `make up` again."
-        )
-    with live_run_lock():
-        appliance.check()
-        folder = None if fresh else unfinished(lab.results_dir, spec)
-        if folder:
-            done = len(folder.whole_runs())
-            console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
-            if folder.facts("machine") != describe_machine(lab):
-                raise ExperimentError(
-                    f"{folder.path} was begun on another machine or other settings; "
-                    "begin anew with --fresh."
-                )
-        else:
-            folder = _begin(spec, appliance)
-        measured = capacities.from_json(folder.facts("capacity"))
-        todo = comparison.missing(folder)
-        expected = [
-            comparison.expected_real_s(spec, [planned], measured.median_rps) for planned in todo
-        ]
-        console.print(
-            f"{len(todo)} runs of {spec.load.sessions} sessions at time scale "
-            f"{spec.time_scale:g}, {duration(sum(expected))}. Interrupted, the same command "
-            f"resumes.\nResults: {folder.path}"
-        )
-        with RunProgress(sum(expected)) as progress:
-            for planned, real_s in zip(todo, expected, strict=True):
-                title = f"{planned.policy} at ρ = {planned.rho:g}, seed {planned.seed}"
-                title = f"[{planned.number}/{len(folder.plan())}] {title}"
-                step = progress.run(title, real_s)
-                made = make_run(
-                    appliance, spec, planned, measured.median_rps, folder.run(planned), step
-                )
-                progress.say(
-                    f"{title}: {100 * made['completed_ratio']:.1f} % completed, "
-                    f"{made['confirms']} confirms"
-                    + ("" if made["reconciles"] else "; COUNTS DO NOT RECONCILE")
-                )
+        folder = compare_simulated(spec, fresh=fresh, processes=processes, broker=broker)
+    else:
+        from lab.experiments.live_comparison import compare_live
+
+        folder = compare_live(spec, fresh=fresh)
     _report(folder)
-
-
-def _begin(spec: Spec, appliance: Appliance) -> ResultFolder:
-    from lab.experiments.terminal import console
-
-    measured = _measure_capacity(spec, appliance)
-    capacities.keep(measured, appliance.lab)
-    console.print(f"Capacity: {measured.median_rps:.2f} requests per paper second")
-    facts = {
-        "machine": describe_machine(appliance.lab),
-        "versions": describe_versions(),
-        "capacity": asdict(measured),
-    }
-    return ResultFolder.create(appliance.lab.results_dir, spec, facts, comparison.plan(spec))
-
-
-def _measure_capacity(spec: Spec, appliance: Appliance) -> capacities.Capacity:
-    from lab.experiments.terminal import console, duration
-
-    real_s = capacities.expected_real_s(spec.time_scale)
-    console.print(f"Measuring the shop's capacity, {duration(real_s)}")
-    return capacities.measure(
-        appliance,
-        page_profile=spec.page_profile,
-        time_scale=spec.time_scale,
-        seed=spec.seed,
-        on_progress=console.print,
-    )
 
 
 def _report(folder: ResultFolder) -> None:
     # matplotlib takes a second to import: only who draws pays for it.
+    from lab.experiments.cells import read_cells
     from lab.experiments.figures import draw_figures
-    from lab.experiments.tables import honesty, read_cells, write_tables
+    from lab.experiments.honesty import honesty
+    from lab.experiments.tables import write_tables
     from lab.experiments.terminal import console, show
 
     cells = read_cells(folder)

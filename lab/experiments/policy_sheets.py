@@ -5,20 +5,21 @@ Owns: how a sheet is written out. Must not know: what a policy does.
 
 from collections.abc import Iterable, Mapping
 
-from gateway.policies.registry import POLICIES
+from gateway.policies.registry import ADMISSIONS, POLICIES
 from gateway.policies.sheet import Parameter, Sheet
 
 INTRODUCTION = """\
 # Policies
 
 Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
+First the queueing policies, then the admission policies, any of which may stand before any of them.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 
 def sheets() -> list[Sheet]:
-    """All sheets in the order of the registry."""
-    return [sheet for sheet, _ in POLICIES.values()]
+    """All sheets in the order of the registry: queueing policies, then admission policies."""
+    return [sheet for sheet, _ in (*POLICIES.values(), *ADMISSIONS.values())]
 
 
 def as_text(known: Iterable[Sheet]) -> str:
@@ -44,8 +45,9 @@ def as_markdown(known: Iterable[Sheet]) -> str:
         parts.append(f"- Rule: {sheet.rule}")
         parts.append(f"- Source: {sheet.source}")
         parts.append(f"- Deviations: {sheet.deviations}\n")
-        parts.append("| parameter | default | unit | allowed | meaning | default from |")
-        parts.append("| --- | --- | --- | --- | --- | --- |")
+        if sheet.parameters:
+            parts.append("| parameter | default | unit | allowed | meaning | default from |")
+            parts.append("| --- | --- | --- | --- | --- | --- |")
         parts += [
             f"| `{parameter.name}` | {_default(parameter)} | {parameter.unit} | "
             f"{parameter.allowed} | {parameter.meaning} | {parameter.source} |"

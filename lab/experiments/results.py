@@ -26,9 +26,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lab.experiments.errors import ExperimentError
+from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.spec import Spec, read_spec
-from loadgen.attempts import read_attempts
+from loadgen.attempts import AttemptsFileError, read_attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,10 @@ class PlannedRun:
     def folder(self) -> str:
         """The name of its folder."""
         return f"{self.number:03}-{self.policy}-rho{self.rho:g}-seed{self.seed}"
+
+    def title(self, of: int) -> str:
+        """For people: `[3/9] sq at ρ = 1.4, seed 1`."""
+        return f"[{self.number}/{of}] {self.policy} at ρ = {self.rho:g}, seed {self.seed}"
 
 
 class RunFolder:
@@ -94,8 +98,11 @@ class RunFolder:
         return read_json(self.summary_file)
 
     def attempts(self) -> pa.Table:
-        """The attempts, checked against the schema."""
-        return read_attempts(self.attempts_file)
+        """The attempts, checked against the schema; raises ExperimentError when damaged."""
+        try:
+            return read_attempts(self.attempts_file)
+        except AttemptsFileError as fault:
+            raise ExperimentError(str(fault)) from None
 
     def samples(self) -> pa.Table:
         """Gateway and shop, a row per utilisation interval."""
@@ -138,9 +145,12 @@ class ResultFolder:
 
     @classmethod
     def open(cls, path: Path) -> "ResultFolder":
-        """A folder that is there; raises ExperimentError when it is none."""
+        """A folder that is there; raises SpecError when it is none."""
         if not (path / "plan.json").is_file():
-            raise ExperimentError(f"{path} is no result folder (it has no plan.json).")
+            raise SpecError(
+                f"FOLDER: {path} is no result folder (it has no plan.json); allowed: one that "
+                "`doorbuster run`, `compare` or `simulate` made"
+            )
         return cls(path)
 
     def spec(self) -> Spec:

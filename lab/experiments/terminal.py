@@ -3,8 +3,8 @@
 Owns: how they look. Must not know: what is in them.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
 
 from rich import box
 from rich.console import Console
@@ -13,6 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lab.experiments.results import ResultFolder
+from lab.experiments.spec import Spec
 from lab.experiments.tables import Table
 
 console = Console(highlight=False)
@@ -66,10 +68,31 @@ def _drawn(table: Table, *, stacked: bool) -> RichTable:
     return drawn
 
 
-class RunProgress:
-    """One bar over all runs of a comparison: runs done, sessions of this run, time left."""
+def announce(spec: Spec, folder: ResultFolder, runs: int, how: str) -> None:
+    """What is about to be made, and where it will be."""
+    console.print(
+        f"{runs} runs of {spec.load.words()}, {how}. Interrupted, the same command resumes.\n"
+        f"Results: {folder.path}"
+    )
 
-    def __init__(self, total_real_s: float) -> None:
+
+def verdict(summary: Mapping[str, Any]) -> str:
+    """One run in a line."""
+    fates = summary["sessions"]
+    admitted = fates["arrived"] - fates["rejected"]
+    sold = f", {summary['confirms']} confirms" if summary["confirms"] else ""
+    let_in = f" of {admitted} admitted" if fates["rejected"] else ""
+    return (
+        f"{100 * summary['completed_ratio']:.1f} % of requests completed, "
+        f"{fates['completed']}{let_in} sessions{sold}"
+        + ("" if summary["reconciles"] else "; COUNTS DO NOT RECONCILE")
+    )
+
+
+class _Bar:
+    """One bar in a terminal; a log gets only the lines said above it."""
+
+    def __init__(self, total: float) -> None:
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -78,18 +101,53 @@ class RunProgress:
             TextColumn("left"),
             TimeRemainingColumn(elapsed_when_finished=False),
             console=console,
-            disable=not console.is_terminal,  # a log gets a line per run instead
+            disable=not console.is_terminal,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=max(total_real_s, 1.0))
-        self._done_real_s = 0.0
+        self._task = self._progress.add_task("", total=max(total, 1.0))
 
-    def __enter__(self) -> "RunProgress":
+    def __enter__(self) -> Self:
         self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._progress.console.print(Text(text))
+
+
+class GridProgress(_Bar):
+    """One bar over runs that are made at the same time, in sessions."""
+
+    def __init__(self, sessions: Sequence[float]) -> None:
+        super().__init__(sum(sessions))
+        self._expected = sessions
+        self._ended = [0.0] * len(sessions)
+        self._done = 0
+
+    def ended(self, index: int, sessions: float) -> None:
+        """So many sessions of that run have ended."""
+        self._ended[index] = min(sessions, self._expected[index])
+        self._progress.update(
+            self._task,
+            completed=sum(self._ended),
+            description=f"{self._done} of {len(self._ended)} runs done",
+        )
+
+    def done(self, index: int) -> None:
+        """That run is whole."""
+        self._done += 1
+        self.ended(index, self._expected[index])
+
+
+class RunProgress(_Bar):
+    """One bar over runs that are made one after the other, in real seconds."""
+
+    def __init__(self, total_real_s: float) -> None:
+        super().__init__(total_real_s)
+        self._done_real_s = 0.0
 
     def run(self, title: str, real_s: float) -> Callable[[Mapping[str, Any]], None]:
         """Begin a run expected to take `real_s`; returns what takes its progress lines."""
@@ -108,7 +166,3 @@ class RunProgress:
             )
 
         return step
-
-    def say(self, text: str) -> None:
-        """A line above the bar."""
-        self._progress.console.print(Text(text))

@@ -1,0 +1,128 @@
+"""The options of the command line that change a spec.
+
+Owns: their names and what each does to a spec. Must not know: commands.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from gateway.policies.registry import POLICIES
+from lab.experiments.errors import SpecError
+from lab.experiments.spec import Spec, changed
+from lab.experiments.spec_sections import PolicyChoice
+
+
+def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: allowed: numbers, e.g. 0.85,1.4,2") from None
+
+
+def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+PAGE_PROFILE = click.option(
+    "--page-profile", type=click.Choice(["paper", "cpu", "real"]), help="Page work."
+)
+SEED = click.option("--seed", type=int, help="Seed of the first repetition.")
+TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per real second.")
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--policies", callback=_names, help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec."
+    ),
+    click.option(
+        "--admission", callback=_names, help="Before each of them, e.g. none,sbac-responsive."
+    ),
+    click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
+    click.option("--sessions", type=int, help="Sessions started in each run."),
+    click.option("--duration-s", type=float, help="Instead: they arrive for so many paper s."),
+    click.option("--repetitions", type=int, help="Runs of every policy and ρ, each its own seed."),
+    SEED,
+    TIME_SCALE,
+    PAGE_PROFILE,
+)
+
+
+def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that `with_options` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
+    """`spec` with the command line's options over it; raises SpecError."""
+    if given.get("sessions") is not None and given.get("duration_s") is not None:
+        raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
+    policies = None
+    if given.get("policies") or given.get("admission"):
+        choices = _chosen(spec, given.get("policies"))
+        if given.get("admission"):
+            choices = list(_behind(spec, choices, given["admission"]))
+        policies = [choice.model_dump(mode="json", exclude_none=True) for choice in choices]
+    return changed(
+        spec,
+        engine=given.get("engine"),
+        policy=policies,
+        load__rho=given.get("rho"),
+        load__sessions=given.get("sessions"),
+        load__duration_s=given.get("duration_s"),
+        repetitions=given.get("repetitions"),
+        seed=given.get("seed"),
+        time_scale=given.get("time_scale"),
+        page_profile=given.get("page_profile"),
+    )
+
+
+def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
+    """The spec's own choices of these names, with their parameters; others with their defaults."""
+    if names is None:
+        return list(spec.policy)
+    chosen: list[PolicyChoice] = []
+    for name in names:
+        known = [choice for choice in spec.policy if choice.key == name]
+        known = known or [choice for choice in spec.policy if choice.name == name]
+        if not known and name not in POLICIES:
+            allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
+            raise SpecError(f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}")
+        chosen += known or [PolicyChoice(name=name, admission=spec.admission)]
+    return chosen
+
+
+def _behind(
+    spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
+) -> Iterator[PolicyChoice]:
+    """Each queueing policy behind each of these; with the spec's own parameters where it has both.
+
+    An admission policy that nobody knows is refused by whoever checks the spec.
+    """
+    for name, parameters in _distinct((choice.name, choice.parameters) for choice in choices):
+        for admission in admissions:
+            own = [
+                choice
+                for choice in spec.policy
+                if (choice.name, choice.parameters, choice.admission)
+                == (name, parameters, admission)
+            ]
+            yield (
+                own[0]
+                if own
+                else PolicyChoice.model_construct(
+                    name=name, parameters=parameters, admission=admission
+                )
+            )
+
+
+def _distinct(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for pair in pairs:
+        if pair not in found:
+            found.append(pair)
+    return found

@@ -1,0 +1,80 @@
+"""A comparison in the simulator: its runs spread over cores or Celery workers.
+
+Owns: what is said meanwhile, resuming, keeping runs as they come.
+Must not know: options, how a run is made or drawn.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from lab.experiments import capacity as capacities
+from lab.experiments import comparison
+from lab.experiments.errors import ExperimentError
+from lab.experiments.grid import run_grid
+from lab.experiments.machine import describe_machine, describe_versions
+from lab.experiments.results import ResultFolder, unfinished
+from lab.experiments.simulated_run import make_packed_run, server_of
+from lab.experiments.spec import Spec
+from lab.experiments.terminal import GridProgress, announce, console, verdict
+from runtime import settings
+
+
+def compare_simulated(
+    spec: Spec, *, fresh: bool, processes: int | None, broker: str | None
+) -> ResultFolder:
+    """Make what is missing of the comparison; raises ExperimentError.
+
+    On `processes` cores (all by default) or, with a `broker`, on the Celery workers that listen
+    there. A run is kept when it is whole; one that is cut by Ctrl-C is made again another time.
+    """
+    lab = settings.load()
+    folder = None if fresh else unfinished(lab.results_dir, spec)
+    if folder:
+        done = len(folder.whole_runs())
+        console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
+        if folder.facts("versions") != describe_versions():
+            raise ExperimentError(
+                f"{folder.path} was begun with another version of Doorbuster or its libraries; "
+                "begin anew with --fresh."
+            )
+    else:
+        folder = _begin(spec, lab)
+    capacity = capacities.from_json(folder.facts("capacity"))
+    todo = comparison.missing(folder)
+    tasks = [
+        {"spec": spec.plain(), "run": asdict(planned), "capacity_rps": capacity.median_rps}
+        for planned in todo
+    ]
+    expected = [comparison.expected_sessions(spec, run, capacity.median_rps) for run in todo]
+    announce(spec, folder, len(todo), "simulated")
+    with GridProgress(expected) as progress:
+
+        def keep(index: int, result: Mapping[str, Any]) -> None:
+            run = folder.run(todo[index])
+            size_bytes = run.unpack(result["files"])
+            progress.done(index)
+            told = verdict(run.summary())
+            sent = f" ({size_bytes / 1e6:.1f} MB came back)" if broker else ""
+            progress.say(f"{todo[index].title(len(folder.plan()))}: {told}{sent}")
+
+        run_grid(
+            tasks,
+            make_packed_run,
+            processes=processes,
+            celery_broker=broker,
+            on_done=keep,
+            on_progress=progress.ended,
+        )
+    return folder
+
+
+def _begin(spec: Spec, lab: settings.Settings) -> ResultFolder:
+    capacity = capacities.computed(spec, server_of(spec))
+    console.print(f"{capacity.words()}.")
+    facts = {
+        "machine": describe_machine(lab),
+        "versions": describe_versions(),
+        "capacity": asdict(capacity),
+    }
+    return ResultFolder.create(lab.results_dir, spec, facts, comparison.plan(spec))
