@@ -7,10 +7,10 @@ Must not know: how it is carried out.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from gateway.policies.interface import Policy
-from loadgen.sessions import MEAN_EXECUTION_S, Customers
+from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers
 
 Abandonment = Literal["ignore", "drop-queued", "cancel"]
 SessionKnown = Literal["admission", "answer"]
@@ -25,6 +25,12 @@ class ScenarioError(ValueError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.field = field
+
+
+def _require_one_of(field: str, value: str, literal: Any) -> None:
+    known: tuple[str, ...] = get_args(literal)
+    if value not in known:
+        raise ScenarioError(field, f"{value!r} is unknown; give {' or '.join(known)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,10 @@ class SharedCpus:
             raise ScenarioError("busy_ratio", f"{self.busy_ratio}: give more than 0, at most 1")
         if not 0 <= self.spread_ratio <= 1:
             raise ScenarioError("spread_ratio", f"{self.spread_ratio}: give 0 to 1")
+        for page in PAGES:
+            if not self.mean_execution_s.get(page, 0.0) > 0:
+                raise ScenarioError("mean_execution_s", f"give {page} a number above 0")
+        _require_one_of("execution_times", self.execution_times, ExecutionTimes)
 
 
 class FileClass(NamedTuple):
@@ -70,6 +80,8 @@ SPECWEB96 = (
     FileClass(0.01, 100_000, 900_000),
 )
 """SBAC, section 4."""
+
+SHARES_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +103,13 @@ class FifoServer:
     def __post_init__(self) -> None:
         if not (self.capacity_rps > 0 and math.isfinite(self.capacity_rps)):
             raise ScenarioError("capacity_rps", f"{self.capacity_rps}: give a number above 0")
-        if self.rejection_cost < 0:
+        _require_one_of("service_times", self.service_times, ServiceTimes)
+        _require_one_of("rejection", self.rejection, RejectionPlace)
+        if abs(math.fsum(each.share for each in self.file_classes) - 1) > SHARES_TOLERANCE:
+            raise ScenarioError("file_classes", "the shares do not add up to 1")
+        if any(not 0 < each.smallest_bytes <= each.largest_bytes for each in self.file_classes):
+            raise ScenarioError("file_classes", "give sizes above 0, the smallest first")
+        if not self.rejection_cost >= 0:
             raise ScenarioError("rejection_cost", f"{self.rejection_cost}: give 0 or more")
 
 
@@ -99,14 +117,15 @@ class FifoServer:
 class Scenario:
     """One simulation, from an empty system.
 
-    Sessions arrive until `sessions` of them have, or until `arrivals_until_s` (at least one of the
-    two is given, unless the customers' schedule ends by itself). It runs until the last request
-    has ended, or is cut at `stop_s`: what is under way then counts as neither completed nor lost.
+    Sessions arrive until `sessions` of them have, or until `arrivals_until_s`, or as long as the
+    customers' schedule goes. It runs until the last request has ended, or is cut at `stop_s`: what
+    is under way then counts as neither completed nor lost. One of the four ends is required.
 
     `abandonment`: what a customer's leaving does; `ignore` executes orphan requests in full,
     `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
     `session_known_from`: whether a session counts as under way once it was admitted (SBAC's
-    simulation) or once it has got an answer, and with it the gateway's cookie.
+    simulation; its requests carry its name from the first) or once it has got an answer, and with
+    it the gateway's cookie.
     """
 
     customers: Customers
@@ -121,9 +140,14 @@ class Scenario:
     session_known_from: SessionKnown = "answer"
 
     def __post_init__(self) -> None:
-        if self.utilisation_interval_s <= 0:
+        if not self.utilisation_interval_s > 0:
             raise ScenarioError("utilisation_interval_s", "give a number above 0")
-        for name in ("sessions", "arrivals_until_s", "stop_s"):
+        ends = ("sessions", "arrivals_until_s", "stop_s")
+        for name in ends:
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not value > 0:
                 raise ScenarioError(name, f"{value}: give a number above 0")
+        if self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
+            raise ScenarioError("sessions", f"it would never end; give one of {', '.join(ends)}")
+        _require_one_of("abandonment", self.abandonment, Abandonment)
+        _require_one_of("session_known_from", self.session_known_from, SessionKnown)

@@ -1,0 +1,603 @@
+"""The simulation: repeatable, honest in its counts, driven as the gateway drives a policy."""
+
+import gc
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gateway import dispatcher
+from gateway.policies import registry
+from gateway.policies.base import IgnoringPolicy
+from gateway.policies.interface import (
+    NOTHING,
+    Cancel,
+    Dispatch,
+    LoadSample,
+    Outcome,
+    Reject,
+    Request,
+    Verdicts,
+)
+from lab.experiments import sampling
+from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.load_schedule import Schedule, Segment
+from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
+from simulator import result
+from simulator.result import SessionFate
+from simulator.scenario import FifoServer, Scenario, SharedCpus
+from simulator.simulation import BrokenPolicyError, simulate
+from tests.simulator.scenes import PATIENT, SINGLE_REQUESTS, lifo_pri, same, sbac, single_requests
+
+FIXED = SharedCpus(
+    workers=1, mean_execution_s=dict.fromkeys(PAGES, 1.0), busy_ratio=1.0, spread_ratio=0.0
+)
+"""One request at a time, one second each."""
+
+
+class ArrivingAt(Customers):
+    """Customers who arrive at given times."""
+
+    __slots__ = ("times",)
+
+    def __init__(self, *times: float, **model: object) -> None:
+        super().__init__(SessionModel(**{"chain": SINGLE_REQUESTS, **model}), 1, 1.0)
+        self.times = times
+
+    def arrivals(self, until_s=math.inf):
+        return (time_s for time_s in self.times if time_s < until_s)
+
+
+class Diary(IgnoringPolicy):
+    """A FIFO queue without limit that writes down what it is told; a base for odd policies."""
+
+    name = "diary"
+
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+        self.requests: list[Request] = []
+        self.queue: list[int] = []
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self.told.append((time_s, "arrival", request.id))
+        self.requests.append(request)
+        self.queue.append(request.id)
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        self.told.append((time_s, "workers_free", free))
+        return [Dispatch(self.queue.pop(0)) for _ in range(min(free, len(self.queue)))]
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self.told.append((time_s, outcome.value, id))
+        return NOTHING
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        self.told.append((time_s, "abandonment", id))
+        return NOTHING
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        self.told.append((time_s, "withdraw", id))
+        self.queue.remove(id)
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        raise AssertionError("nobody switches policies in a simulation")
+
+    def waiting(self) -> Sequence[Request]:
+        return ()
+
+    def snapshot(self) -> dict[str, object]:
+        return {"discipline": "FIFO"}
+
+
+def run(policy, customers, server=FIXED, **scenario):
+    return simulate(Scenario(customers, policy, server, 1, **{"sessions": 100, **scenario}))
+
+
+# ---- the same again ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scene", [lifo_pri, sbac])
+def test_the_same_scenario_gives_the_same_result(scene):
+    assert same(simulate(scene(3)), simulate(scene(3)))
+    assert not same(simulate(scene(3)), simulate(scene(4)))
+
+
+@pytest.mark.parametrize("scene", [lifo_pri, sbac])
+def test_a_log_changes_nothing(scene):
+    assert same(simulate(scene(), log=AttemptLog()), simulate(scene()))
+
+
+def test_two_policies_meet_the_same_customers():
+    patience, results = {}, {}
+    for policy in ("sq", "8q-lifo-pri"):
+        log = AttemptLog()
+        results[policy] = simulate(lifo_pri(policy=policy), log=log)
+        patience[policy] = {
+            (row["session"], row["step"], row["page"], row["attempt"]): row["patience_s"]
+            for row in log.table().to_pylist()
+            if row["attempt"]
+        }
+    one, other = results.values()
+    assert np.array_equal(one.sessions.arrived_s, other.sessions.arrived_s)
+    assert np.array_equal(one.sessions.length, other.sessions.length)
+    both = patience["sq"].keys() & patience["8q-lifo-pri"].keys()
+    assert len(both) > 500
+    assert all(patience["sq"][attempt] == patience["8q-lifo-pri"][attempt] for attempt in both)
+    assert patience["sq"].keys() != patience["8q-lifo-pri"].keys()
+
+
+def test_an_attempt_needs_the_same_work_whoever_is_served_first():
+    """FIFO and LIFO execute the same single requests: equal busy time, to rounding."""
+    fifo, lifo = (
+        simulate(
+            single_requests(
+                5,
+                0.9,
+                FifoServer(capacity_rps=1.0),
+                policy=registry.create(name, {"capacity": 9999}),
+            )
+        )
+        for name in ("always-fifo", "always-lifo")
+    )
+    assert not np.array_equal(fifo.sessions.ended_s, lifo.sessions.ended_s)
+    assert fifo.busy_s == pytest.approx(lifo.busy_s, rel=1e-12)
+
+
+# ---- counts ------------------------------------------------------------------------------------
+
+
+def scenarios():
+    """Small scenarios of every kind."""
+    models = st.builds(
+        SessionModel,
+        timeout_s=st.sampled_from([0.0, 0.5, 2.0, math.inf]),
+        think_timeout_mean_s=st.sampled_from([0.0, 1.0]),
+        retry_probability=st.sampled_from([0.0, 0.4, 1.0]),
+        max_retries=st.integers(0, 3),
+        think_time_mean_s=st.sampled_from([0.0, 1.0]),
+        lengths=st.sampled_from([None, SessionLengths("geometric", 4.0)]),
+    )
+    servers = st.one_of(
+        st.builds(
+            SharedCpus,
+            workers=st.integers(1, 4),
+            cpus=st.integers(1, 3),
+            busy_ratio=st.sampled_from([0.5, 1.0]),
+            slices=st.integers(1, 3),
+        ),
+        st.builds(
+            FifoServer,
+            capacity_rps=st.just(4.0),
+            rejection=st.sampled_from(["ahead", "free"]),
+            rejection_cost=st.sampled_from([0.0, 1.0, 2.5]),
+        ),
+    )
+    policies = st.sampled_from(
+        [
+            ("sq", {"capacity": 3}, "none"),
+            ("always-lifo", {"capacity": 2}, "sbac-responsive"),
+            ("8q-lifo-pri", {"browsing_capacity": 2, "transaction_capacity": 1}, "none"),
+        ]
+    )
+    return st.builds(
+        lambda model, server, policy, seed, rho, **more: Scenario(
+            customers=Customers(model, seed, model.session_rate(rho, 4.0)),
+            policy=registry.create(*policy),
+            server=server,
+            seed=seed,
+            sessions=60,
+            **more,
+        ),
+        models,
+        servers,
+        policies,
+        st.integers(0, 1000),
+        st.sampled_from([0.5, 1.5, 4.0]),
+        stop_s=st.sampled_from([None, 10.0]),
+        abandonment=st.sampled_from(["ignore", "drop-queued", "cancel"]),
+        session_known_from=st.sampled_from(["admission", "answer"]),
+    )
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios())
+def test_every_attempt_and_every_session_has_one_fate(scenario):
+    log = AttemptLog()
+    simulated = simulate(scenario, log=log)
+    counts = Counter()
+    for page in PAGES:
+        counts.update(simulated.counts[page])
+    attempts, sessions = simulated.attempts, simulated.sessions
+    is_cut = scenario.stop_s is not None and simulated.end_s == scenario.stop_s
+
+    # Requests, as the driver sees them.
+    assert counts["arrived"] == simulated.requests
+    withdrawn = 0 if scenario.abandonment == "ignore" else counts["abandoned_waiting"]
+    settled = counts["dispatched"] + counts["dropped"] + counts["rejected"] + withdrawn
+    ended = counts["answered"] + counts["orphaned"] + counts["cancelled"]
+    assert settled <= counts["arrived"]
+    assert ended <= counts["dispatched"]
+    if not is_cut:
+        assert settled == counts["arrived"]
+        assert ended == counts["dispatched"]
+        assert sum(attempts.values()) == simulated.requests
+    assert counts["failed"] == 0
+    if scenario.abandonment != "cancel":
+        assert counts["cancelled"] == 0
+    assert sum(simulated.served.values()) == counts["answered"] + counts["orphaned"]
+
+    # The same requests, as their customers see them.
+    assert attempts["completed"] == counts["answered"]
+    assert attempts["rejected"] == counts["rejected"]
+    assert attempts["dropped"] == counts["dropped"]
+    rows = Counter(log.columns_since(0)[8])
+    assert {**dict.fromkeys(attempts, 0), **rows}.items() >= attempts.items()
+
+    # Sessions.
+    fates = {fate: sessions.count(fate) for fate in SessionFate}
+    assert sum(fates.values()) == len(sessions)
+    assert (fates[SessionFate.UNFINISHED] > 0) <= is_cut
+    completed = sessions.fate == SessionFate.COMPLETED
+    assert np.array_equal(sessions.completed[completed], sessions.length[completed])
+    assert np.all(sessions.completed[~completed] < sessions.length[~completed])
+    if not is_cut:
+        assert len(sessions) == 60
+        assert sessions.completed.sum() == attempts["completed"]
+        assert (
+            sessions.length.sum()
+            == attempts["completed"]
+            + rows["not_generated"]
+            + len(sessions)
+            - fates[SessionFate.COMPLETED]
+        )
+    over = ~np.isnan(sessions.ended_s)
+    assert np.array_equal(over, sessions.fate != SessionFate.UNFINISHED)
+    assert np.all(sessions.ended_s[over] >= sessions.arrived_s[over])
+
+    # Server time.
+    cpus = scenario.server.cpus if isinstance(scenario.server, SharedCpus) else 1
+    assert simulated.busy_s <= simulated.end_s * cpus * (1 + 1e-9)
+    assert 0 <= simulated.rejection_busy_s <= simulated.busy_s + 1e-9
+    assert simulated.useful_busy_s + simulated.rejection_busy_s <= simulated.busy_s + 1e-9
+
+
+def test_fates_are_those_of_the_gateway():
+    assert result.FATES == dispatcher.FATES
+
+
+def test_samples_have_the_columns_of_a_live_run():
+    columns = [c for c in sampling.SCHEMA.names if c not in sampling.of_admission(None)]
+    assert list(simulate(lifo_pri()).samples) == columns
+    with_admission = simulate(sbac()).samples
+    assert list(with_admission) == [*columns, "admission"]
+    assert {"admits", "predicted_utilisation_ratio"} <= with_admission["admission"][0].keys()
+
+
+def test_samples_add_up_to_the_result():
+    simulated = simulate(lifo_pri(utilisation_interval_s=2.0))
+    samples = simulated.samples
+    assert samples["time_s"][:3] == [2.0, 4.0, 6.0]
+    assert samples["time_s"][-1] == simulated.end_s
+    for fate in ("arrived", "dropped", "answered", "orphaned"):
+        assert samples[f"{fate}_total"][-1] == sum(c[fate] for c in simulated.counts.values())
+    assert samples["confirms_total"][-1] == simulated.counts["Tr-4"]["answered"]
+    lengths = np.diff([0.0, *samples["time_s"]])
+    busy_s = float(np.dot(samples["cpu_utilisation_ratio"], lengths))
+    assert busy_s == pytest.approx(simulated.busy_s)
+    by_page = [samples[f"waiting_{page}"] for page in PAGES]
+    assert np.array_equal(np.sum(by_page, axis=0), samples["waiting"])
+    assert max(samples["waiting"]) > 0
+
+
+# ---- driving the policy ------------------------------------------------------------------------
+
+
+def test_a_policy_is_told_in_order():
+    diary = Diary()
+    run(diary, ArrivingAt(0.0, 0.25, 0.5, timeout_s=1.1, think_timeout_mean_s=0.0, max_retries=0))
+    assert diary.told == [
+        (0.0, "arrival", 1),
+        (0.0, "workers_free", 1),
+        (0.25, "arrival", 2),
+        (0.5, "arrival", 3),
+        (1.0, "answered", 1),
+        (1.0, "workers_free", 1),
+        (1.35, "abandonment", 2),
+        (1.6, "abandonment", 3),
+        (2.0, "orphaned", 2),
+        (2.0, "workers_free", 1),
+        (3.0, "orphaned", 3),
+    ]
+
+
+def test_an_answer_in_the_last_moment_is_in_time():
+    simulated = run(
+        Diary(), ArrivingAt(0.0, timeout_s=1.0, think_timeout_mean_s=0.0, max_retries=0)
+    )
+    assert simulated.attempts["completed"] == 1
+
+
+def test_a_worker_is_offered_to_who_waits_before_the_next_customer_comes():
+    diary = Diary()
+    run(diary, ArrivingAt(0.0, 0.5, 1.0, **PATIENT))
+    assert diary.told[3:6] == [
+        (1.0, "answered", 1),
+        (1.0, "workers_free", 1),
+        (1.0, "arrival", 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("abandonment", "told", "busy_s", "counts"),
+    [
+        ("ignore", ["abandonment", "abandonment", "orphaned", "orphaned"], 2.0, {"orphaned": 2}),
+        (
+            "drop-queued",
+            ["abandonment", "abandonment", "withdraw", "orphaned"],
+            1.0,
+            {"orphaned": 1},
+        ),
+        ("cancel", ["abandonment", "cancelled", "abandonment", "cancelled"], 0.9, {"cancelled": 2}),
+    ],
+)
+def test_what_a_customers_leaving_does(abandonment, told, busy_s, counts):
+    """Two customers, patience 0.6 s, arriving at 0 and 0.3 s; a request takes 1 s."""
+    diary = Diary()
+    customers = ArrivingAt(0.0, 0.3, timeout_s=0.6, think_timeout_mean_s=0.0, max_retries=0)
+    simulated = run(diary, customers, abandonment=abandonment)
+    assert [what for _, what, _ in diary.told if what not in ("arrival", "workers_free")] == told
+    assert simulated.attempts["timed_out"] == 2
+    assert simulated.busy_s == pytest.approx(busy_s)
+    assert {k: v for k, v in simulated.counts["Br-1"].items() if k in counts} == counts
+    assert simulated.counts["Br-1"]["abandoned_waiting"] == (0 if abandonment == "cancel" else 1)
+
+
+def test_a_worker_freed_by_a_cancel_is_offered_before_the_customer_tries_again():
+    diary = Diary()
+    customers = ArrivingAt(
+        0.0, 0.5, timeout_s=0.6, think_timeout_mean_s=0.0, retry_probability=1.0, max_retries=1
+    )
+    run(diary, customers, abandonment="cancel")
+    assert diary.told[3:8] == [
+        (0.6, "abandonment", 1),
+        (0.6, "cancelled", 1),
+        (0.6, "workers_free", 1),
+        (0.6, "arrival", 3),
+        (1.1, "abandonment", 2),
+    ]
+
+
+@pytest.mark.parametrize("server", [FIXED, SharedCpus(), FifoServer(capacity_rps=4.0)])
+def test_a_policy_may_cancel_what_is_in_service(server):
+    class Canceller(Diary):
+        def arrival(self, time_s: float, request: Request) -> Verdicts:
+            super().arrival(time_s, request)
+            return [Cancel(1)] if request.id == 2 else NOTHING
+
+    policy = Canceller()
+    simulated = run(policy, ArrivingAt(0.0, 0.01, **PATIENT), server=server)
+    assert (0.01, "cancelled", 1) in policy.told
+    assert simulated.attempts["failed"] == 1
+    assert list(simulated.sessions.fate) == [SessionFate.FAILED, SessionFate.COMPLETED]
+    assert simulated.served["Br-1"] == 1
+    assert simulated.counts["Br-1"]["cancelled"] == 1
+
+
+def test_a_policys_timer_is_kept():
+    class Patient(Diary):
+        """Serves nobody before its timer, two seconds after the first arrival."""
+
+        due_s: float | None = None
+
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            if self.due_s is None:
+                self.due_s = time_s + 2.0
+            return super().workers_free(time_s, free) if time_s >= self.due_s else NOTHING
+
+        def next_timer_s(self) -> float | None:
+            return None if not self.queue else self.due_s
+
+        def timer_due(self, time_s: float) -> Verdicts:
+            self.told.append((time_s, "timer_due"))
+            return NOTHING
+
+    policy = Patient()
+    simulated = run(policy, ArrivingAt(0.5, **PATIENT))
+    assert (2.5, "timer_due") in policy.told
+    assert simulated.end_s == 3.5
+
+
+def test_load_samples_come_once_per_interval():
+    class Sampled(Diary):
+        def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+            self.told.append((time_s, sample))
+            return NOTHING
+
+    policy = Sampled()
+    run(policy, ArrivingAt(0.5, 3.0, **PATIENT), utilisation_interval_s=2.0)
+    samples = [entry for entry in policy.told if isinstance(entry[1], LoadSample)]
+    assert samples == [(2.0, LoadSample(0.5, 0, 2.0))]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "message"),
+    [
+        ([Dispatch(1), Dispatch(2)], "dispatched 2 without a free worker"),
+        ([Dispatch(77)], "verdict on 77, which does not wait"),
+        ([Reject(77, "", 1.0)], "verdict on 77, which does not wait"),
+        ([Cancel(1)], "1 is not in service"),
+    ],
+)
+def test_forbidden_verdicts_are_the_policys_fault(verdicts, message):
+    class Broken(Diary):
+        def arrival(self, time_s: float, request: Request) -> Verdicts:
+            return verdicts if request.id == 2 else NOTHING
+
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            return NOTHING
+
+    with pytest.raises(BrokenPolicyError, match=f"diary: {message}"):
+        run(Broken(), ArrivingAt(0.0, 0.1, **PATIENT))
+
+
+def test_a_policy_that_serves_nobody_is_found_out():
+    class Idle(Diary):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            return NOTHING
+
+    with pytest.raises(BrokenPolicyError, match="diary: 2 requests wait for ever"):
+        run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
+
+
+@pytest.mark.parametrize(
+    ("known_from", "expected"),
+    [
+        ("admission", [("0", True), ("0", False), ("0", False)]),
+        ("answer", [(None, True), (None, True), ("0", False)]),
+    ],
+)
+def test_from_when_a_session_is_known(known_from, expected):
+    """The first attempt times out, the retry is answered in time, then comes the second page."""
+
+    class Slow(Diary):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            return super().workers_free(time_s, free) if len(self.requests) > 1 else NOTHING
+
+    policy = Slow()
+    customers = ArrivingAt(
+        0.0,
+        chain=Chain({"Br-1": {"Br-2": 1.0}}),
+        timeout_s=3.0,
+        think_timeout_mean_s=0.0,
+        retry_probability=1.0,
+        max_retries=1,
+    )
+    run(policy, customers, session_known_from=known_from)
+    seen = [(request.session, request.session_is_new) for request in policy.requests]
+    assert seen == expected
+    assert [request.attempt for request in policy.requests] == [1, 2, 1]
+
+
+# ---- beginning and end -------------------------------------------------------------------------
+
+
+def test_it_ends_with_the_last_request():
+    simulated = run(Diary(), ArrivingAt(0.0, 0.5, **PATIENT))
+    assert simulated.end_s == 2.0
+    assert simulated.events == 4
+    assert list(simulated.sessions.ended_s) == [1.0, 2.0]
+
+
+def test_a_patience_that_is_over_before_it_ends_prolongs_nothing():
+    customers = ArrivingAt(0.0, timeout_s=1000.0, think_timeout_mean_s=0.0)
+    simulated = run(Diary(), customers)
+    assert simulated.end_s == 1.0
+    assert simulated.samples["time_s"] == [1.0]
+
+
+def test_it_can_be_cut():
+    log = AttemptLog()
+    scenario = Scenario(
+        ArrivingAt(0.0, 0.5, 9.0, **PATIENT), Diary(), FIXED, 1, sessions=100, stop_s=1.5
+    )
+    simulated = simulate(scenario, log=log)
+    assert simulated.end_s == 1.5
+    assert simulated.busy_s == 1.5
+    assert list(simulated.sessions.fate) == [SessionFate.COMPLETED, SessionFate.UNFINISHED]
+    assert math.isnan(simulated.sessions.ended_s[1])
+    assert simulated.attempts["completed"] == len(log) == 1
+    assert simulated.requests == 2
+
+
+def test_arrivals_end_by_number_by_time_or_with_the_schedule():
+    model = SessionModel(chain=SINGLE_REQUESTS, **PATIENT)
+    schedule = Schedule((Segment(10.0, 1.0), Segment(10.0, 0.5)))
+    free, scheduled = Customers(model, 1, 5.0), Customers(model, 1, 5.0, schedule)
+
+    def arrived(customers: Customers, **scenario: object) -> list[float]:
+        scenario = {"sessions": None, **scenario}
+        return list(run(Diary(), customers, SharedCpus(), **scenario).sessions.arrived_s)
+
+    every = arrived(free, sessions=200)
+    assert len(every) == 200
+    assert arrived(free, arrivals_until_s=4.0) == [time_s for time_s in every if time_s < 4.0]
+    assert arrived(free, arrivals_until_s=4.0, sessions=3) == every[:3]
+    assert arrived(scheduled)[-1] < 20.0
+    assert arrived(scheduled)[:10] == pytest.approx(every[:10])
+
+
+def test_progress_is_told_about_every_20000_requests():
+    told = []
+    simulate(
+        sbac(capacity_rps=1000.0), on_progress=lambda time_s, ended: told.append((time_s, ended))
+    )
+    assert len(told) >= 2
+    assert told == sorted(told)
+
+
+def test_garbage_collection_is_as_it_was():
+    class Failing(Diary):
+        def arrival(self, time_s: float, request: Request) -> Verdicts:
+            assert not gc.isenabled()
+            raise RuntimeError
+
+    assert gc.isenabled()
+    with pytest.raises(RuntimeError):
+        run(Failing(), ArrivingAt(0.0))
+    assert gc.isenabled()
+
+
+# ---- the log -----------------------------------------------------------------------------------
+
+
+def test_the_log_is_the_load_generators():
+    """Every attempt sent has a row, every page never asked for has one, retries follow at once."""
+    log = AttemptLog()
+    simulated = simulate(lifo_pri(), log=log)
+    rows = log.table().to_pylist()
+    assert sum(row["outcome"] != AttemptOutcome.NOT_GENERATED for row in rows) == simulated.requests
+    by_session: dict[int, list[dict]] = {}
+    for row in rows:
+        by_session.setdefault(row["session"], []).append(row)
+    customers = lifo_pri().customers
+    for session, mine in by_session.items():
+        walk = customers.walk(session)
+        assert [page for i, page in enumerate(walk)] == [
+            row["page"] for row in mine if row["attempt"] in (0, 1)
+        ]
+        for row, following in pairwise(mine):
+            if following["attempt"] > 0:
+                assert following["started_s"] == row["finished_s"]
+                assert (row["outcome"] == "timed_out") == (following["attempt"] > 1)
+    for row in rows:
+        if row["outcome"] == "timed_out":
+            waited_s = row["finished_s"] - row["started_s"]
+            assert waited_s == pytest.approx(row["patience_s"])
+            assert row["status"] == 0
+        elif row["outcome"] == "completed":
+            assert row["finished_s"] - row["started_s"] <= row["patience_s"]
+            assert row["status"] == 200
+        elif row["outcome"] == "dropped":
+            assert row["finished_s"] == row["started_s"]
+            assert row["status"] == 503
+
+
+def test_thinking_comes_before_every_page_but_the_first():
+    log = AttemptLog()
+    scenario = sbac(load=0.1, length=8.0)
+    simulated = simulate(scenario, log=log)
+    rows = log.table().to_pylist()
+    assert simulated.attempts["completed"] == simulated.requests
+    for row, following in pairwise(rows):
+        if following["session"] == row["session"]:
+            think_s = scenario.customers.think_time_s(row["session"], following["step"])
+            assert following["started_s"] == following["intended_s"]
+            assert following["started_s"] == pytest.approx(row["finished_s"] + think_s)
+        else:
+            assert following["step"] == 0
