@@ -46,6 +46,15 @@ def describe_versions() -> dict[str, str]:
     return {"doorbuster": _commit(), "python": platform.python_version(), **versions}
 
 
+def code_digest() -> str:
+    """Changes with every line that decides what a simulated run gives."""
+    digest = hashlib.sha256()
+    for part in ("gateway/policies", "loadgen", "simulator", "lab/experiments"):
+        for path in sorted((ROOT / part).rglob("*.py")):
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
 def fingerprint(lab: settings.Settings) -> str:
     """Changes when a measured capacity can no longer be trusted on this machine."""
     facts = {**describe_machine(lab), "python": platform.python_version()}

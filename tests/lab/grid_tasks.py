@@ -46,3 +46,8 @@ def sleep(task):
     if first:
         time.sleep(600)
     return "awake"
+
+
+def square_or_sleep(task):
+    """The square, or with a marker a very long sleep."""
+    return sleep(task) if "marker" in task else square(task)

@@ -1,0 +1,194 @@
+"""A grid over real Celery workers and a real Redis."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import psutil
+import pytest
+import redis
+
+from lab.experiments import farm
+from lab.experiments.errors import ExperimentError, SpecError
+from lab.experiments.grid import GridError, run_grid
+from lab.experiments.results import RunFolder
+from runtime import ports, redis_server
+from runtime.settings import REPOSITORY, load
+from tests.conftest import serving
+from tests.lab import grid_tasks
+from tests.lab.test_grid import results_of, wait_until
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory):
+    """A Redis of these tests' own, database 1."""
+    folder = tmp_path_factory.mktemp("redis")
+    (port,) = ports.free(1)
+    store = redis_server.Store(redis_server.find(load().redis_bin), folder, port)
+    redis_server.prepare(store)
+    log = folder / "redis.log"
+    with serving(store.command(), lambda: redis_server.refusal(port), log):
+        yield f"redis://127.0.0.1:{port}/1"
+
+
+@contextmanager
+def worker(broker, *, places=1, code=None):
+    """A worker that is ready; ended with all its processes."""
+    command = [sys.executable, "-m", "tests.lab.farm_worker", broker, str(places)]
+    process = subprocess.Popen(
+        command + ([code] if code else []), cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert "tasks at a time" in process.stdout.readline()
+        farm.use_broker(broker)
+        wait_until(lambda: farm.app.control.ping(timeout=0.3))
+        yield process
+    finally:
+        family = [process, *psutil.Process(process.pid).children(recursive=True)]
+        for one in family:
+            one.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_tasks_are_made_by_workers_and_say_how_far_they_are(broker):
+    with worker(broker, places=2):
+        found = results_of([{"n": n} for n in range(5)], grid_tasks.square, celery_broker=broker)
+        assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
+        assert os.getpid() not in {one["pid"] for one in found}
+        with redis.Redis.from_url(broker) as client:
+            assert not client.keys("celery-task-meta-*")  # results are taken away
+
+
+def test_failures_are_told_as_on_cores(broker):
+    found = {}
+    with worker(broker), pytest.raises(GridError) as refusal:
+        run_grid([0, 1, 3], grid_tasks.refuse, celery_broker=broker, on_done=found.__setitem__)
+    assert found == {0: 0}
+    assert [f.reason for f in refusal.value.failures] == [
+        "1 is odd",
+        "ZeroDivisionError: odd number",
+    ]
+
+
+def test_a_worker_calls_the_labs_functions_only(broker):
+    with worker(broker), pytest.raises(GridError, match="none of the functions"):
+        run_grid([1], "os:system", celery_broker=broker, on_done=pytest.fail)
+
+
+def test_a_process_that_is_killed_has_its_task_made_again(broker, tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": False}
+    with worker(broker):
+        assert results_of([task], grid_tasks.die, celery_broker=broker) == ["alive"]
+
+
+def test_a_task_that_kills_its_process_twice_is_reported(broker, tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": True}
+    with worker(broker), pytest.raises(GridError, match="lost twice"):
+        run_grid([task], grid_tasks.die, celery_broker=broker, on_done=pytest.fail)
+
+
+def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
+    monkeypatch.setattr(farm, "LOST_AFTER_S", 3.0)
+    marker = tmp_path / "began"
+    with worker(broker) as first:
+
+        def kill():
+            wait_until(marker.exists)
+            for one in [psutil.Process(first.pid), *psutil.Process(first.pid).children()]:
+                one.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with worker(broker):
+            task = {"marker": str(marker)}
+            assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
+        killer.join()
+
+
+def test_an_error_of_the_caller_revokes_what_is_under_way(broker, tmp_path):
+    marker = tmp_path / "began"
+
+    def stop(index, result):
+        wait_until(marker.exists)
+        raise ExperimentError("no room left")
+
+    tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
+    with worker(broker, places=2) as process:
+        with pytest.raises(ExperimentError, match="no room left"):
+            run_grid(tasks, grid_tasks.square_or_sleep, celery_broker=broker, on_done=stop)
+        pid = int(marker.read_text())
+        wait_until(lambda: not psutil.pid_exists(pid))
+        assert process.poll() is None
+
+
+def test_a_worker_of_other_code_is_refused(broker):
+    with (
+        worker(broker, code="000000000000"),
+        pytest.raises(ExperimentError, match=r"runs other code: .*this is .*Install the same"),
+    ):
+        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+
+
+def test_nobody_there_names_the_command(broker):
+    with pytest.raises(ExperimentError, match="start some, here or elsewhere: doorbuster worker"):
+        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("address", "fault", "hint"),
+    [
+        (
+            "redis://:secret@127.0.0.1:1/1",
+            ExperimentError,
+            r"No Redis answers at .*127\.0\.0\.1:1/1",
+        ),
+        ("redis://127.0.0.1:port/1", SpecError, "allowed: redis://host:port/database"),
+    ],
+)
+def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
+    with pytest.raises(fault, match=hint) as refusal:
+        run_grid([1], grid_tasks.square, celery_broker=address, on_done=pytest.fail)
+    assert "\n" not in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+
+
+def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
+    environment = {**os.environ, "DOORBUSTER_RESULTS_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "lab.experiments.command_line"]
+    here = (
+        "simulate",
+        "--policies",
+        "sq",
+        "--rho",
+        "1.4",
+        "--sessions",
+        "300",
+        "--repetitions",
+        "1",
+    )
+    with subprocess.Popen([*command, "worker", "--broker", broker], cwd=REPOSITORY,
+                          stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
+        assert "tasks at a time" in process.stdout.readline()
+        farm.use_broker(broker)
+        wait_until(lambda: farm.app.control.ping(timeout=0.3))
+        done = subprocess.run(
+            [*command, *here, "--celery", broker],
+            cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "MB came back" in done.stdout
+    (path,) = tmp_path.glob("*/runs/*")
+    files = {file.name for file in path.iterdir()}
+    assert files == {"attempts.parquet", "samples.parquet", "events.jsonl", "run.json"}
+    # The same as made here, byte for byte but for the time of day.
+    subprocess.run([*command, *here, "--fresh"], cwd=REPOSITORY, env=environment, check=True,
+                   capture_output=True)  # fmt: skip
+    both = [RunFolder(run) for run in sorted(tmp_path.glob("*/runs/*"))]
+    assert both[0].attempts().equals(both[1].attempts())
+    assert both[0].summary() == both[1].summary()
