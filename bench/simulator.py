@@ -1,0 +1,287 @@
+"""Speed of the simulator: an M/M/1 beside SimPy and Ciw, and the two full models.
+
+`make bench-simulator`. One run, one process, one core: rounds are interleaved in random order, so
+that what else the machine does hits all alike, ratios are taken within a round, and CPU time is
+what is measured. All M/M/1s have ρ = 0.8 and start empty.
+
+SimPy is there twice. *Textbook* is the shortest M/M/1 that can be written with it: a Resource, two
+draws of `random`, nothing noted but the response time. *Same model* does what this simulator does:
+the customers of `loadgen`, draws by address, the policy object in front of the server.
+
+Owns: the subjects, the measuring, the table. Must not know: the simulator's inside.
+"""
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import ciw
+import click
+import simpy
+from rich.console import Console
+from rich.table import Table
+
+from gateway.policies import registry
+from gateway.policies.interface import Outcome, Page, Request
+from loadgen.draws import address, exponential, stream_key, uniform
+from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
+from simulator.scenario import FifoServer, Scenario, SharedCpus
+from simulator.simulation import simulate
+
+RHO = 0.8
+YARDSTICK = "M/M/1, SimPy, textbook"
+ENDLESS = 1_000_000
+SINGLE_REQUESTS = SessionModel(
+    chain=Chain({}), timeout_s=math.inf, think_timeout_mean_s=0.0, max_retries=0
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one simulation did."""
+
+    requests: int
+    events: int
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measurement, per second of CPU time."""
+
+    requests_rps: float
+    events_rps: float
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A simulation to be measured; `run` gets a seed."""
+
+    name: str
+    run: Callable[[int], Work]
+
+
+def mm1(seed: int) -> Work:
+    return simulated(
+        Scenario(
+            customers=Customers(SINGLE_REQUESTS, seed, RHO),
+            policy=registry.create("sq", {"capacity": ENDLESS}),
+            server=FifoServer(capacity_rps=1.0, service_times="exponential"),
+            seed=seed,
+            sessions=50_000,
+            utilisation_interval_s=1000.0,
+        )
+    )
+
+
+def lifo_pri(seed: int) -> Work:
+    model = SessionModel()
+    return simulated(
+        Scenario(
+            customers=Customers(model, seed, model.session_rate(1.4, 5.6)),
+            policy=registry.create("8q-lifo-pri", {}),
+            server=SharedCpus(),
+            seed=seed,
+            sessions=8_000,
+        )
+    )
+
+
+def sbac(seed: int) -> Work:
+    model = SessionModel(
+        timeout_s=1.0,
+        think_timeout_mean_s=0.0,
+        retry_probability=1.0,
+        max_retries=1,
+        think_time_mean_s=5.0,
+        lengths=SessionLengths("geometric", 15.0),
+    )
+    return simulated(
+        Scenario(
+            customers=Customers(model, seed, model.session_rate(1.5, 1000.0)),
+            policy=registry.create("sq", {"capacity": 1024}, "sbac-responsive"),
+            server=FifoServer(capacity_rps=1000.0),
+            seed=seed,
+            stop_s=100.0,
+            session_known_from="admission",
+        )
+    )
+
+
+def simulated(scenario: Scenario) -> Work:
+    result = simulate(scenario)
+    return Work(result.requests, result.events)
+
+
+def textbook_simpy(seed: int) -> Work:
+    customers = 40_000
+    env = simpy.Environment()
+    server = simpy.Resource(env, capacity=1)
+    rng = random.Random(seed)
+    responses_s = []
+
+    def customer(service_s: float) -> Generator[simpy.Event, Any, None]:
+        arrived_s = env.now
+        with server.request() as mine:
+            yield mine
+            yield env.timeout(service_s)
+        responses_s.append(env.now - arrived_s)
+
+    def source() -> Generator[simpy.Event, Any, None]:
+        for _ in range(customers):
+            yield env.timeout(rng.expovariate(RHO))
+            env.process(customer(rng.expovariate(1.0)))
+
+    env.process(source())
+    env.run()
+    return Work(customers, simpy_events(env))
+
+
+def same_model_simpy(seed: int) -> Work:
+    sessions = 20_000
+    env = simpy.Environment()
+    customers = Customers(SINGLE_REQUESTS, seed, RHO)
+    policy = registry.create("sq", {"capacity": ENDLESS})
+    key = stream_key(seed, "service times")
+    waiting: dict[int, tuple[simpy.Event, int, int]] = {}
+    records = []
+    ids = 0
+    is_busy = False
+
+    def offer_worker() -> None:
+        if waiting and not is_busy:
+            for verdict in policy.workers_free(env.now, 1):
+                env.process(serve(verdict.id))
+
+    def serve(id: int) -> Generator[simpy.Event, Any, None]:
+        nonlocal is_busy
+        is_busy = True
+        answered, session, step = waiting.pop(id)
+        yield env.timeout(exponential(uniform(key, address(session, step, 1)), 1.0))
+        is_busy = False
+        policy.completion(env.now, id, Outcome.ANSWERED)
+        answered.succeed()
+        offer_worker()
+
+    def customer(session: int) -> Generator[simpy.Event, Any, None]:
+        nonlocal ids
+        arrived_s = env.now
+        walk = customers.walk(session)
+        for step, page in enumerate(walk):
+            think_s = customers.think_time_s(session, step)
+            if think_s:
+                yield env.timeout(think_s)
+            ids += 1
+            answered = env.event()
+            waiting[ids] = (answered, session, step)
+            policy.arrival(env.now, Request(ids, Page(page), env.now))
+            offer_worker()
+            patience_s = customers.patience_s(session, step, 1)
+            if math.isinf(patience_s):
+                yield answered
+            else:
+                yield answered | env.timeout(patience_s)
+        records.append((session, arrived_s, env.now, len(walk)))
+
+    def source() -> Generator[simpy.Event, Any, None]:
+        for session, time_s in zip(range(sessions), customers.arrivals(), strict=False):
+            yield env.timeout(time_s - env.now)
+            env.process(customer(session))
+
+    env.process(source())
+    env.run()
+    return Work(ids, simpy_events(env))
+
+
+def simpy_events(env: simpy.Environment) -> int:
+    """Events scheduled so far: the next number SimPy would give one."""
+    return next(env._eid)
+
+
+def textbook_ciw(seed: int) -> Work:
+    customers = 8_000
+    network = ciw.create_network(
+        arrival_distributions=[ciw.dists.Exponential(rate=RHO)],
+        service_distributions=[ciw.dists.Exponential(rate=1.0)],
+        number_of_servers=[1],
+    )
+    ciw.seed(seed)
+    ciw.Simulation(network).simulate_until_max_customers(customers)
+    return Work(customers, 2 * customers)  # arrivals and ends of service
+
+
+SUBJECTS = (
+    Subject("M/M/1, Doorbuster", mm1),
+    Subject(YARDSTICK, textbook_simpy),
+    Subject("M/M/1, SimPy, same model", same_model_simpy),
+    Subject("M/M/1, Ciw", textbook_ciw),
+    Subject("LIFO-Pri, ρ 1.4, 8q-lifo-pri", lifo_pri),
+    Subject("SBAC, 150 %, sq+sbac-responsive", sbac),
+)
+
+
+def measure(subject: Subject, seed: int) -> Score:
+    """One simulation from making its customers to its result."""
+    began_s = time.process_time()
+    work = subject.run(seed)
+    cpu_s = time.process_time() - began_s
+    return Score(work.requests / cpu_s, work.events / cpu_s)
+
+
+def table(scores: dict[str, list[Score]]) -> Table:
+    """One row per subject: medians, and the ratio to the yardstick within each round."""
+    shown = Table(title=f"simulated per second of CPU time; M/M/1 at ρ = {RHO}")
+    for column in ("", "requests/s", "events/s", "÷ SimPy, textbook", "least–most"):
+        shown.add_column(column, justify="right" if column else "left", no_wrap=True)
+    for name, rounds in scores.items():
+        pairs = zip(rounds, scores[YARDSTICK], strict=True)
+        ratios = [mine.requests_rps / theirs.requests_rps for mine, theirs in pairs]
+        is_same_model = name.startswith("M/M/1")
+        shown.add_row(
+            name,
+            f"{median(s.requests_rps for s in rounds):,.0f}",
+            f"{median(s.events_rps for s in rounds):,.0f}",
+            f"{median(ratios):.2f}" if is_same_model else "",
+            f"{min(ratios):.2f}–{max(ratios):.2f}" if is_same_model else "",
+        )
+    return shown
+
+
+def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
+    """Median over the rounds of the ratio of two subjects' requests/s."""
+    pairs = zip(scores[one], scores[other], strict=True)
+    return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
+
+
+@click.command()
+@click.option("--rounds", default=7, type=click.IntRange(1, 1000), show_default=True)
+@click.option("--seed", default=1, show_default=True, help="of the order and of the simulations")
+def main(rounds: int, seed: int) -> None:
+    """Measure all subjects, interleaved, and print one table."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = 100
+    busy = os.getloadavg()[0]
+    order = random.Random(seed)
+    scores: dict[str, list[Score]] = {subject.name: [] for subject in SUBJECTS}
+    with console.status("measuring") as status:
+        for number in range(rounds + 1):
+            for subject in order.sample(SUBJECTS, len(SUBJECTS)):
+                status.update(f"round {number} of {rounds}: {subject.name}")
+                score = measure(subject, seed + number)
+                if number:  # round 0 warms up
+                    scores[subject.name].append(score)
+    console.print(table(scores))
+    same = ratio(scores, "M/M/1, Doorbuster", "M/M/1, SimPy, same model")
+    console.print(f"Beside SimPy with the same customers, draws and policy: {same:.2f} ×.")
+    if busy > 0.5:
+        console.print(f"The machine was busy (load average {busy:.1f}) before this began.")
+    console.print(f"Medians of {rounds} interleaved rounds, one core, no log.")
+
+
+if __name__ == "__main__":
+    main()
