@@ -8,7 +8,7 @@ import math
 from heapq import heappop, heappush
 
 from gateway.policies.interface import PAGES
-from loadgen.draws import exponential, stream_key, uniform
+from loadgen.draws import exponential
 from simulator.scenario import SharedCpus
 
 
@@ -50,14 +50,13 @@ class ProcessorSharing:
     One heap by that end makes each event O(log n) instead of O(n).
     """
 
-    def __init__(self, described: SharedCpus, seed: int) -> None:
+    def __init__(self, described: SharedCpus) -> None:
         self.cpus = described.cpus
         self.free = described.workers
         self.next_s = math.inf
         self.spent_s = 0.0
         self.rejection_busy_s = 0.0
         self._described = described
-        self._key = stream_key(seed, "execution times")
         self._mean_s = [described.mean_execution_s[page] for page in PAGES]
         # Without waits the slices of a request follow on each other: they are one.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
@@ -70,13 +69,12 @@ class ProcessorSharing:
         self._since_s = 0.0
         self._busy_s = 0.0
 
-    def start(self, now_s: float, id: int, page: int, address: int) -> None:
+    def start(self, now_s: float, id: int, page: int, work: float) -> None:
         described = self._described
-        draw = uniform(self._key, address)
         if described.execution_times == "uniform":
-            execution_s = self._mean_s[page] * (1 + described.spread_ratio * (2 * draw - 1))
+            execution_s = self._mean_s[page] * (1 + described.spread_ratio * (2 * work - 1))
         else:
-            execution_s = exponential(draw, self._mean_s[page])
+            execution_s = exponential(work, self._mean_s[page])
         slice_s = execution_s / self._slices
         busy_s = slice_s * described.busy_ratio
         execution = _Execution(id, self._slices, busy_s, slice_s - busy_s)

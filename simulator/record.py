@@ -6,7 +6,7 @@ Owns: counts, the fates of sessions, samples. Must not know: why anything happen
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -60,15 +60,18 @@ class Record:
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
 
-    def session_arrived(self, now_s: float, length: int, kind: int) -> None:
-        """The next session."""
-        self._arrived_s.append(now_s)
-        self._ended_s.append(math.nan)
-        self._length.append(length)
-        self._completed.append(0)
-        self._kind.append(kind)
-        self._fate.append(SessionFate.UNFINISHED)
-        self.spent_s.append(0.0)
+    def add_sessions(
+        self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
+    ) -> None:
+        """The next sessions in the order of arrival; they may be noted before they come."""
+        n = len(arrivals_s)
+        self._arrived_s.extend(arrivals_s)
+        self._ended_s.extend([math.nan] * n)
+        self._length.extend(lengths)
+        self._completed.extend([0] * n)
+        self._kind.extend(kinds)
+        self._fate.extend([SessionFate.UNFINISHED] * n)
+        self.spent_s.extend([0.0] * n)
 
     def session_ended(self, index: int, now_s: float, completed: int, fate: SessionFate) -> None:
         """A session is over; requests of it may still be under way."""
@@ -85,7 +88,7 @@ class Record:
         return LoadSample(min(1.0, ratio), in_service, interval_s)
 
     def sample(
-        self, now_s: float, load: LoadSample, waiting: Iterable[tuple[Any, int, int]], busy: int
+        self, now_s: float, load: LoadSample, waiting: Iterable[tuple[Any, int, float]], busy: int
     ) -> None:
         """A row of samples; `waiting` are the requests that wait, `busy` how many are served."""
         by_place = Counter(place for _, place, _ in waiting)
@@ -107,19 +110,20 @@ class Record:
         for column, value in row.items():
             self._samples.setdefault(column, []).append(value)
 
-    def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
-        """Everything, once the simulation is over."""
-        sessions = Sessions(
-            arrived_s=np.array(self._arrived_s, dtype=np.float64),
-            ended_s=np.array(self._ended_s, dtype=np.float64),
-            length=np.array(self._length, dtype=np.int32),
-            completed=np.array(self._completed, dtype=np.int32),
-            kind=np.array(self._kind, dtype=np.int8),
-            fate=np.array(self._fate, dtype=np.int8),
+    def result(self, *, sessions: int, end_s: float, requests: int, events: int) -> Simulated:
+        """Everything, once the simulation is over; `sessions` have arrived."""
+        arrived = slice(sessions)
+        came = Sessions(
+            arrived_s=np.array(self._arrived_s, dtype=np.float64)[arrived],
+            ended_s=np.array(self._ended_s, dtype=np.float64)[arrived],
+            length=np.array(self._length, dtype=np.int32)[arrived],
+            completed=np.array(self._completed, dtype=np.int32)[arrived],
+            kind=np.array(self._kind, dtype=np.int8)[arrived],
+            fate=np.array(self._fate, dtype=np.int8)[arrived],
         )
-        spent_s = np.array(self.spent_s, dtype=np.float64)
+        spent_s = np.array(self.spent_s, dtype=np.float64)[arrived]
         return Simulated(
-            sessions=sessions,
+            sessions=came,
             attempts={
                 AttemptOutcome.COMPLETED.value: sum(self.answered),
                 **{outcome.value: self.unanswered[outcome] for outcome in UNANSWERED},
@@ -133,7 +137,7 @@ class Record:
                 for place, page in enumerate(PAGES)
             },
             busy_s=self._server.busy_until(end_s),
-            useful_busy_s=float(spent_s[sessions.fate == SessionFate.COMPLETED].sum()),
+            useful_busy_s=float(spent_s[came.fate == SessionFate.COMPLETED].sum()),
             rejection_busy_s=self._server.rejection_busy_s,
             end_s=end_s,
             requests=requests,

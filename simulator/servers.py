@@ -22,8 +22,9 @@ class Server(Protocol):
     rejection_busy_s: float
     """Server time of the rejections so far."""
 
-    def start(self, now_s: float, id: int, page: int, address: int) -> None:
-        """Begin a request; `page` is its place in PAGES, `address` says which draw is its own."""
+    def start(self, now_s: float, id: int, page: int, work: float) -> None:
+        """Begin a request; `page` is its place in PAGES, `work` the place in [0, 1) of its
+        service time among all that the page may have."""
         ...
 
     def advance(self, now_s: float) -> int:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappop, heappush
+from itertools import islice
 from typing import Any
 
 from gateway.policies.interface import (
@@ -25,7 +26,8 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
-from loadgen.draws import address
+from loadgen.draws import stream_key
+from simulator.draws_ahead import WorkDraws
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
@@ -43,6 +45,8 @@ PROGRESS_EVERY = 20_000
 
 IDLE_SAMPLES = 1000
 """Load samples after which a policy that serves nobody is held to be broken."""
+
+SESSIONS_AT_ONCE = 256
 
 _PLACE = {str(page): place for place, page in enumerate(PAGES)}
 
@@ -71,11 +75,14 @@ class _Session:
     that its session does not await is an orphan.
     """
 
-    __slots__ = ("attempt", "awaits", "index", "is_new", "name", "sent_s", "step", "walk")
+    __slots__ = ("attempt", "awaits", "index", "is_new", "name", "sent_s", "step", "walk", "work")
 
-    def __init__(self, index: int, walk: tuple[str, ...], name: str | None) -> None:
+    def __init__(
+        self, index: int, walk: tuple[str, ...], work: list[float], name: str | None
+    ) -> None:
         self.index = index
         self.walk = walk
+        self.work = work  # of the first attempt of each step
         self.step = 0
         self.attempt = 1
         self.awaits = 0
@@ -84,8 +91,11 @@ class _Session:
         self.is_new = True
 
 
-# A request in the system: its session, the place of its page, where its draws are.
-_Asked = tuple[_Session, int, int]
+NOBODY = (INF, _Session(-1, (), [], None))
+"""Who comes when all have come."""
+
+# A request in the system: its session, the place of its page in PAGES, how much work it is.
+_Asked = tuple[_Session, int, float]
 
 
 class _Simulation:
@@ -107,7 +117,7 @@ class _Simulation:
         self._log = log
         self._on_progress = on_progress
         self._record = Record(self._policy, self._server)
-        self._arrivals = _arrivals(scenario)
+        self._work = WorkDraws(stream_key(scenario.seed, "work"))
         self._sessions = 0
         self._sessions_ended = 0
         self._requests = 0
@@ -138,7 +148,8 @@ class _Simulation:
         next_timer_s = policy.next_timer_s
         stop_s = INF if self._scenario.stop_s is None else self._scenario.stop_s
         interval_s = self._scenario.utilisation_interval_s
-        arrival_s = next(self._arrivals, INF)
+        coming = self._sessions_to_come()
+        arrival_s, session_coming = next(coming, NOBODY)
         sample_s = interval_s
         samples = idle_samples = 0
         events = 0
@@ -189,15 +200,18 @@ class _Simulation:
             elif now_s == send_s:
                 self._send(now_s, heappop(due)[2])
             else:
-                session = self._arrive(now_s)
-                arrival_s = next(self._arrivals, INF)
+                session = session_coming
+                self._sessions += 1
+                arrival_s, session_coming = next(coming, NOBODY)
                 self._send(now_s, session)
             events += 1
             end_s = now_s
         if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
             record.sample(end_s, load, self._waiting.values(), len(self._in_service))
-        return record.result(end_s=end_s, requests=self._requests, events=events)
+        return record.result(
+            sessions=self._sessions, end_s=end_s, requests=self._requests, events=events
+        )
 
     def _sample(self, now_s: float) -> None:
         in_service = len(self._in_service)
@@ -205,12 +219,21 @@ class _Simulation:
         self._after_event(now_s, self._policy.load_sample(now_s, load))
         self._record.sample(now_s, load, self._waiting.values(), len(self._in_service))
 
-    def _arrive(self, now_s: float) -> _Session:
-        index = self._sessions
-        self._sessions = index + 1
-        walk = self._customers.walk(index)
-        self._record.session_arrived(now_s, len(walk), self._customers.kind(index))
-        return _Session(index, walk, str(index) if self._is_known_once_admitted else None)
+    def _sessions_to_come(self) -> Iterator[tuple[float, _Session]]:
+        """When each session arrives, in order; made some hundred at a time, which is cheaper."""
+        customers = self._customers
+        times_s = _arrivals(self._scenario)
+        first = 0
+        while block_s := list(islice(times_s, SESSIONS_AT_ONCE)):
+            indexes = range(first, first + len(block_s))
+            walks = [customers.walk(index) for index in indexes]
+            lengths = [len(walk) for walk in walks]
+            self._record.add_sessions(block_s, lengths, map(customers.kind, indexes))
+            work = self._work.first_attempts(first, lengths)
+            for time_s, index, walk, works in zip(block_s, indexes, walks, work, strict=True):
+                name = str(index) if self._is_known_once_admitted else None
+                yield time_s, _Session(index, walk, works, name)
+            first += len(block_s)
 
     def _send(self, now_s: float, session: _Session) -> None:
         """The customer asks for the page of the session's step."""
@@ -223,7 +246,8 @@ class _Simulation:
         if patience_s < INF:
             self._note_patience((now_s + patience_s, id, session))
         self._record.arrived[place] += 1
-        self._waiting[id] = (session, place, address(index, step, attempt))
+        work = session.work[step] if attempt == 1 else self._work.retry(index, step, attempt)
+        self._waiting[id] = (session, place, work)
         # What Request(...) does, in half the time.
         request = tuple.__new__(
             Request, (id, PAGES[place], now_s, session.name, session.is_new, attempt)
@@ -267,20 +291,20 @@ class _Simulation:
 
     def _answered(self, now_s: float, session: _Session) -> None:
         """The customer has got a page in time."""
-        session.awaits = 0
         if self._log is not None:
             self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
-        if session.is_new:
-            session.is_new = False
-            session.name = str(session.index)
+        session.awaits = 0
         session.attempt = 1
         session.step = step = session.step + 1
+        index = session.index
         if step == len(session.walk):
             self._session_ended(now_s, session, SessionFate.COMPLETED)
-        else:
-            index = session.index
-            think_s = self._customers.think_time_s(index, step)
-            heappush(self._due, (now_s + think_s, index, session))
+            return
+        if session.is_new:
+            session.is_new = False
+            session.name = str(index)
+        think_s = self._customers.think_time_s(index, step)
+        heappush(self._due, (now_s + think_s, index, session))
 
     def _patience_ended(self, now_s: float, id: int, session: _Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
@@ -399,8 +423,8 @@ class _Simulation:
 
 def _server_at_work(scenario: Scenario) -> Server:
     if isinstance(scenario.server, FifoServer):
-        return SingleServer(scenario.server, scenario.seed)
-    return ProcessorSharing(scenario.server, scenario.seed)
+        return SingleServer(scenario.server)
+    return ProcessorSharing(scenario.server)
 
 
 def _arrivals(scenario: Scenario) -> Iterator[float]:
@@ -409,7 +433,7 @@ def _arrivals(scenario: Scenario) -> Iterator[float]:
     times = scenario.customers.arrivals(until_s)
     if scenario.sessions is None:
         return times
-    return (time_s for time_s, _ in zip(times, range(scenario.sessions), strict=False))
+    return islice(times, scenario.sessions)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import math
 from bisect import bisect_right
 from itertools import accumulate
 
-from loadgen.draws import exponential, stream_key, uniform
+from loadgen.draws import exponential
 from simulator.scenario import FifoServer
 
 SIZES_PER_CLASS = 9
@@ -23,12 +23,11 @@ class SingleServer:
 
     cpus = 1
 
-    def __init__(self, described: FifoServer, seed: int) -> None:
+    def __init__(self, described: FifoServer) -> None:
         self.free = 1
         self.next_s = math.inf
         self.spent_s = 0.0
         self.rejection_busy_s = 0.0
-        self._key = stream_key(seed, "service times")
         self._mean_s = 1 / described.capacity_rps
         self._is_exponential = described.service_times == "exponential"
         self._uppers, self._services_s = file_service_times(described)
@@ -40,12 +39,11 @@ class SingleServer:
         self._backlog_s = 0.0  # rejections that wait for the end of the request in service
         self._busy_s = 0.0
 
-    def start(self, now_s: float, id: int, page: int, address: int) -> None:
-        draw = uniform(self._key, address)
+    def start(self, now_s: float, id: int, page: int, work: float) -> None:
         if self._is_exponential:
-            service_s = exponential(draw, self._mean_s)
+            service_s = exponential(work, self._mean_s)
         else:
-            service_s = self._services_s[bisect_right(self._uppers, draw)]
+            service_s = self._services_s[bisect_right(self._uppers, work)]
         self._id = id
         self._began_s = now_s
         self.free = 0

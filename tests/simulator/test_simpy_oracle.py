@@ -52,7 +52,7 @@ def assert_alike(ours: list[Attempt], theirs: list[Attempt]) -> None:
 def test_fifo_server_with_sq(model, rho, abandonment):
     session_model = SessionModel(**model)
     customers = Customers(session_model, SEED, session_model.session_rate(rho, 20.0))
-    key = stream_key(SEED, "service times")
+    key = stream_key(SEED, "work")
 
     def service_s(session: int, step: int, attempt: int, page: str) -> float:
         return exponential(uniform(key, address(session, step, attempt)), 1 / 20.0)
@@ -80,7 +80,7 @@ def test_shared_cpus_with_sq(cpus, busy_ratio):
     model = SessionModel()
     customers = Customers(model, SEED, model.session_rate(1.4, 5.6 * cpus))
     server = SharedCpus(workers=12, cpus=cpus, busy_ratio=busy_ratio)
-    key = stream_key(SEED, "execution times")
+    key = stream_key(SEED, "work")
 
     def execution_s(session: int, step: int, attempt: int, page: str) -> float:
         draw = uniform(key, address(session, step, attempt))
