@@ -8,7 +8,7 @@ from collections import deque
 from math import floor
 
 # A quota is a sum of fractions; ten times 0.1 is one session.
-_WHOLE = 1 - 1e-9
+_ROUNDING = 1e-9
 
 
 def sessions_rps(
@@ -34,41 +34,58 @@ class QuotaAccount:
     """New sessions that may still be admitted in the ac-interval under way.
 
     Fractions of a session are carried on for ever, and so is a debt (a quota that turned out too
-    large). Whole sessions that an interval leaves over may be used in the `leftover_intervals`
-    intervals that follow, the oldest first; then they are lost.
+    large). Whole sessions that an interval leaves over may be used, the oldest first, while that
+    interval is one of the last few, by those who find its own quota used up; then they are lost.
     """
 
-    def __init__(self, leftover_intervals: int) -> None:
+    def __init__(self) -> None:
         self.quota = 0.0  # of this interval alone; below 0 after a large correction
         self._fresh = 0.0
-        self._leftovers: deque[int] = deque(maxlen=leftover_intervals)
+        self._left_over = 0
+        self._leftovers: deque[tuple[int, int]] = deque()  # (number of the interval, sessions)
+        self._interval = 0
 
     @property
     def left(self) -> float:
         """What may still be admitted, in sessions."""
-        return self._fresh + sum(self._leftovers)
+        return self._fresh + self._left_over
 
     @property
     def is_used_up(self) -> bool:
-        return self.left < _WHOLE
+        return self.left < 1 - _ROUNDING
 
-    def begin(self, quota: float) -> None:
-        """The next interval begins; it may admit `quota` sessions more."""
-        whole = max(0, floor(self._fresh + 1 - _WHOLE))
-        self._leftovers.append(whole)
+    def begin(self, quota: float, leftover_intervals: int) -> None:
+        """The next interval begins, with `quota` sessions and what the last few have left over."""
+        whole = self._whole_fresh
+        if whole:
+            self._leftovers.append((self._interval, whole))
+            self._left_over += whole
+        self._interval += 1
+        while self._leftovers and self._leftovers[0][0] < self._interval - leftover_intervals:
+            self._left_over -= self._leftovers.popleft()[1]
         self.quota = quota
         self._fresh += quota - whole
-        self._pay_debt()
+        if self._fresh < 0:
+            debt = min(floor(-self._fresh) + 1, self._left_over)
+            self._fresh += debt
+            self._take_leftovers(debt)
 
-    def take(self) -> None:
-        """One session is admitted; only while the account is not used up."""
-        for index, leftover in enumerate(self._leftovers):
-            if leftover:
-                self._leftovers[index] -= 1
+    def take(self, sessions: int = 1) -> None:
+        """So many sessions are admitted; more than is left make a debt."""
+        beyond = max(0, sessions - self._whole_fresh)
+        old = min(beyond, self._left_over)
+        self._fresh -= sessions - old
+        self._take_leftovers(old)
+
+    @property
+    def _whole_fresh(self) -> int:
+        return max(0, floor(self._fresh + _ROUNDING))
+
+    def _take_leftovers(self, sessions: int) -> None:
+        self._left_over -= sessions
+        while sessions:
+            number, left = self._leftovers.popleft()
+            if left > sessions:
+                self._leftovers.appendleft((number, left - sessions))
                 return
-        self._fresh -= 1
-
-    def _pay_debt(self) -> None:
-        while self._fresh < 0 and any(self._leftovers):
-            self.take()
-            self._fresh += 1
+            sessions -= left

@@ -6,23 +6,21 @@ Must not know: queueing policies, drivers, how a session is recognised.
 
 from collections.abc import Mapping
 
-from gateway.policies.interface import Outcome, Reject, Request
 from gateway.policies.sbac import (
     COMMON,
     RESPONSIVE_WEIGHT,
     STABLE_WEIGHT,
     TOLERANCE_S,
     AcInterval,
-    UtilisationAdmission,
     ac_weight,
 )
-from gateway.policies.session_census import PROCESSED, SessionCensus
+from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, PolicyError, Sheet
 
 WEIGHT_STEP = 0.1
 
 
-class HybridAdmission(UtilisationAdmission):
+class HybridAdmission(CountingAdmission):
     """Responsive after every aborted request, more stable with every cycle that had none.
 
     Ab(i) = aborted requests + refused connections of ac-interval i. Ab(i) > 0: weight = 1. No Ab
@@ -53,7 +51,6 @@ class HybridAdmission(UtilisationAdmission):
                 f"0 (measured) or at least {ac_interval_s:g}",
             )
         self._given_cycle_s = ac_cycle_s
-        self._census = SessionCensus()
         self._aborted_before = 0
         self._unharmed_s = 0.0
 
@@ -62,47 +59,36 @@ class HybridAdmission(UtilisationAdmission):
         """How long an average session lives; None before that could be measured."""
         if self._given_cycle_s:
             return self._given_cycle_s
-        between_s = self._census.inter_request_s
-        length = self._census.session_length()
+        between_s = self.census.inter_request_s
+        length = self.census.session_length()
         return between_s * length if between_s is not None and length is not None else None
-
-    def arrival(self, time_s: float, request: Request) -> Reject | None:
-        rejection = super().arrival(time_s, request)
-        if rejection is None:
-            self._census.request(time_s, request.session, is_new=request.session_is_new)
-        return rejection
-
-    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        if outcome in PROCESSED:
-            self._census.request_processed()
 
     def snapshot(self) -> Mapping[str, object]:
         return {
             **super().snapshot(),
             "ac_cycle_s": self.ac_cycle_s,
             "unharmed_s": self._unharmed_s,
-            "inter_request_s": self._census.inter_request_s,
-            "session_length": self._census.session_length(),
+            "inter_request_s": self.census.inter_request_s,
+            "session_length": self.census.session_length(),
         }
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
-        self._census.count_ended(time_s)
-        self._adjust_weight(over)
+        self.weight = self._next_weight(over)
         super()._interval_over(time_s, over)
 
-    def _adjust_weight(self, over: AcInterval) -> None:
+    def _next_weight(self, over: AcInterval) -> float:
         aborted = self.aborted - self._aborted_before  # Ab(i)
         self._aborted_before = self.aborted
         if aborted > 0:
-            self.weight = RESPONSIVE_WEIGHT
             self._unharmed_s = 0.0
-            return
+            return RESPONSIVE_WEIGHT
         self._unharmed_s += over.covered_s
         cycle_s = self.ac_cycle_s
-        if cycle_s is not None and self._unharmed_s >= cycle_s - TOLERANCE_S:
-            # In whole tenths, so that nine steps lead from 1 to exactly 0.1.
-            self.weight = max(STABLE_WEIGHT, round(self.weight - WEIGHT_STEP, 9))
-            self._unharmed_s = 0.0
+        if cycle_s is None or self._unharmed_s < cycle_s - TOLERANCE_S:
+            return self.weight
+        self._unharmed_s = 0.0
+        # In whole tenths, so that nine steps lead from 1 to exactly 0.1.
+        return max(STABLE_WEIGHT, round(self.weight - WEIGHT_STEP, 9))
 
 
 SBAC_HYBRID = Sheet(
@@ -116,10 +102,9 @@ SBAC_HYBRID = Sheet(
     "ac_threshold",
     source="SBAC, section 11; section 12 for ac_cycle in practice",
     deviations="Where the weight starts is not in the paper: at 1, the careful end. Without "
-    "ac_cycle_s the cycle is inter-request time × requests per session that has ended (silent for "
-    "5 mean inter-request times), because C_r/C_s is biased low while most sessions are under way; "
-    "no step is made before both are measured. A closed connection counts as an aborted request "
-    "also when the customer tries again. ac-intervals and clients without cookies as in sbac.",
+    "ac_cycle_s the cycle is inter-request time × session length as sbac-predictive measures it; "
+    "no step is made before both are known. A closed connection counts as an aborted request also "
+    "when the customer tries again. ac-intervals and clients without cookies as in sbac.",
     parameters=(
         ac_weight("k at the start", RESPONSIVE_WEIGHT, "the careful end", low=STABLE_WEIGHT),
         Parameter(

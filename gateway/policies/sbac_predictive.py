@@ -4,16 +4,32 @@ Owns: how capacity and load are measured, the quota of each ac-interval, its dat
 Must not know: queueing policies, drivers, how a session is recognised.
 """
 
+from collections import deque
 from collections.abc import Mapping
+from itertools import chain, repeat
+from math import log
 
-from gateway.policies.interface import Outcome, Reject, Request
+from gateway.policies.interface import Reject, Request
 from gateway.policies.quota import QuotaAccount, sessions_rps
-from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval, UtilisationAdmission
-from gateway.policies.session_census import PROCESSED, SessionCensus
+from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval
+from gateway.policies.sbac_counting import CountingAdmission
 from gateway.policies.sheet import Parameter, PolicyError, Sheet
 
 MEASURED_INTERVALS = 100
 """Each ac-interval that measures capacity takes 1 / so much of the weight of those before."""
+
+
+LEFTOVER_LIVES = log(2)
+"""Unused quota lasts for so many average session lives (ac_cycle): for geometric lengths the time
+after which half of the sessions admitted together have ended, and the longest for which no arrivals
+after a lull can put more sessions under way than the server holds. For if (1 + a) y arrive until
+the leftovers of w lives are used or lost, those under way reach (1 + a) (1 − e^(−w / max(a, 1)))
+of what it holds, which is at most 1 for w = ln 2."""
+
+REMEMBERED_INTERVALS = 10_000
+"""Of the beginning, before quotas; of a longer one the newest."""
+
+ROUNDING = 1e-9
 
 
 class CapacityMeter:
@@ -43,13 +59,13 @@ class CapacityMeter:
             self._busy_s = keep * self._busy_s + busy_s
 
 
-class PredictiveAdmission(UtilisationAdmission):
+class PredictiveAdmission(CountingAdmission):
     """Admits, in each ac-interval, as many new sessions as the server can complete.
 
     quota = y × ac_interval_s, y by eq. 7 with the load of the interval before; plus the difference
     between what y with the real load of that interval would have allowed and what was allowed;
-    plus what the last `leftover_intervals` intervals left over. Before capacity and session length
-    are known: ac-responsive.
+    plus what the last intervals left over. Before capacity, session length and, if it is to be
+    measured, session life are known: ac-responsive.
     """
 
     def __init__(
@@ -59,7 +75,7 @@ class PredictiveAdmission(UtilisationAdmission):
         measuring_utilisation: float,
         session_length: float,
         rejection_cost: float,
-        leftover_intervals: int,
+        leftover_s: float,
         ac_threshold: float,
         ac_interval_s: float,
         retry_after_s: float,
@@ -73,20 +89,21 @@ class PredictiveAdmission(UtilisationAdmission):
         )
         _check_estimate(session_length, rejection_cost)
         self.rejection_cost = rejection_cost
-        self.leftover_intervals = leftover_intervals
         self.ac_interval_s = ac_interval_s
         self.load: float | None = None  # of the newest ac-interval
         self._given_capacity_rps = capacity_rps
-        self._estimated_length = session_length
+        self._given_length = session_length
+        self._given_leftover_s = leftover_s
         self._meter = CapacityMeter(measuring_utilisation)
-        self._census = SessionCensus()
-        self._account = QuotaAccount(leftover_intervals)
+        self._account = QuotaAccount()
         self._allowed: float | None = None  # by y alone in this interval; None: ac-responsive
+        self._beginnings: deque[int] = deque(maxlen=REMEMBERED_INTERVALS)
         self._arrivals = 0
-        self._processed_before = 0
+        self._admitted_before = 0
         self._rejected_before = 0
-        if capacity_rps and session_length:
-            self._begin(sessions_rps(capacity_rps, session_length, 1.0, rejection_cost), 0.0)
+        self._processed_before = 0
+        if capacity_rps and session_length and leftover_s:
+            self._start_quotas(capacity_rps / session_length)
 
     @property
     def capacity_rps(self) -> float | None:
@@ -95,8 +112,16 @@ class PredictiveAdmission(UtilisationAdmission):
 
     @property
     def session_length(self) -> float | None:
-        """SesLength: requests per session, measured, with the estimate if one was given."""
-        return self._census.session_length(self._estimated_length)
+        """L: requests per session, measured, with the estimate if one was given."""
+        return self.census.session_length(self._given_length)
+
+    @property
+    def leftover_s(self) -> float | None:
+        """How long unused quota lasts: as given, or half an average session's life."""
+        between_s, length = self.census.inter_request_s, self.session_length
+        if self._given_leftover_s:
+            return self._given_leftover_s
+        return LEFTOVER_LIVES * between_s * length if between_s and length else None
 
     @property
     def admits(self) -> bool:
@@ -106,15 +131,9 @@ class PredictiveAdmission(UtilisationAdmission):
         if request.session_is_new:
             self._arrivals += 1
         rejection = super().arrival(time_s, request)
-        if rejection is None:
-            if request.session_is_new and self._allowed is not None:
-                self._account.take()
-            self._census.request(time_s, request.session, is_new=request.session_is_new)
+        if rejection is None and request.session_is_new and self._allowed is not None:
+            self._account.take()
         return rejection
-
-    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        if outcome in PROCESSED:
-            self._census.request_processed()
 
     def snapshot(self) -> Mapping[str, object]:
         in_force = self._allowed is not None
@@ -125,35 +144,49 @@ class PredictiveAdmission(UtilisationAdmission):
             "capacity_rps": self.capacity_rps,
             "session_length": self.session_length,
             "load": self.load,
+            "leftover_s": self.leftover_s,
         }
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
         super()._interval_over(time_s, over)
-        self._census.count_ended(time_s)
-        self._meter.measure(over, self._processed_in_interval())
         arrivals, self._arrivals = self._arrivals, 0
+        admitted = self.admitted - self._admitted_before
+        rejected = self.rejected - self._rejected_before
+        processed = self.census.processed - self._processed_before
+        self._admitted_before = self.admitted
+        self._rejected_before = self.rejected
+        self._processed_before = self.census.processed
+        self._meter.measure(over, processed + self.rejection_cost * rejected)
+        if self._allowed is None:
+            self._beginnings.append(admitted)
         capacity_rps, length = self.capacity_rps, self.session_length
-        if capacity_rps is None or length is None:
+        if capacity_rps is None or length is None or self.leftover_s is None:
             return
         self.load = arrivals / (over.covered_s * capacity_rps / length)
         y = sessions_rps(capacity_rps, length, self.load, self.rejection_cost)
-        correction = 0.0
-        if self._allowed is not None:
+        if self._allowed is None:
+            self._start_quotas(y)
+        else:
             # A shop that did not report for long leaves no more behind than may be left over.
-            longest_s = (1 + self.leftover_intervals) * self.ac_interval_s
+            longest_s = self.ac_interval_s * (1 + self._leftover_intervals)
             correction = y * min(over.covered_s, longest_s) - self._allowed
-        self._begin(y, correction)
+            self._begin(y, correction)
+
+    @property
+    def _leftover_intervals(self) -> int:
+        return int((self.leftover_s or 0.0) / self.ac_interval_s + ROUNDING)
+
+    def _start_quotas(self, y: float) -> None:
+        """As if the quota had been y all along, and nobody had come before the first interval."""
+        for admitted in chain(repeat(0, self._leftover_intervals), self._beginnings):
+            self._begin(y, 0.0)
+            self._account.take(admitted)
+        self._beginnings.clear()
+        self._begin(y, 0.0)
 
     def _begin(self, y: float, correction: float) -> None:
         self._allowed = y * self.ac_interval_s
-        self._account.begin(self._allowed + correction)
-
-    def _processed_in_interval(self) -> float:
-        processed = self._census.processed - self._processed_before
-        rejected = self.rejected - self._rejected_before
-        self._processed_before = self._census.processed
-        self._rejected_before = self.rejected
-        return processed + self.rejection_cost * rejected
+        self._account.begin(self._allowed + correction, self._leftover_intervals)
 
     def _reason(self) -> str:
         if self._allowed is None:
@@ -177,19 +210,23 @@ SBAC_PREDICTIVE = Sheet(
     rule="y = S_r (L − r Load) / (L (L − r)), S_r = capacity_rps, L = session_length, r = "
     "rejection_cost, Load = new sessions of the last ac-interval / (interval × S_r / L); quota of "
     "an interval = y × ac_interval_s + (y(Load as it was) − y(Load as expected)) of the interval "
-    "before, fractions carried, + what the last leftover_intervals intervals left over; reject "
+    "before, fractions carried, + what the intervals of the last leftover_s left over; reject "
     "each new session beyond the quota with retry_after_s. S_r = processed requests and "
     "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
     "S_r and L are known: as sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions that "
-    "have ended (silent for 5 mean inter-request times; who comes back is no longer ended): the "
-    "plain ratio counts sessions under way as if they were over and is biased low for as long as "
-    "those are many. Both agree in the long run; at least 30 sessions have ended, or the given "
+    "have ended by themselves (silent for 5 mean inter-request times; who comes back is no longer "
+    "ended): the plain ratio counts sessions under way and aborted ones as if they were over, is "
+    "biased low for as long as those are many, and would admit the more sessions the more are "
+    "aborted. Both agree in the long run. At least 30 sessions have ended, or the given "
     "session_length counts for 30. Load ≤ 1: y = S_r / L (nobody need be rejected); Load ≥ L / r: "
     "y = 0; L ≤ r: y = S_r / L (to reject saves nothing). Eq. 7 counts a rejection as one request; "
-    "rejection_cost is 0 where a gateway answers for the server. The paper does not say how the "
-    "server begins, nor how long unused quota lasts. ac-intervals and clients without cookies as "
+    "rejection_cost is 0 where a gateway answers for the server. The paper does not say how long "
+    "unused quota lasts: here ln 2 × inter-request time × L, so that a server that has stood idle "
+    "fills up as fast as it may without ever having more sessions under way than it can serve. Nor "
+    "does it say how the server begins: quotas start as if they had been in force from an empty "
+    "server on. ac-intervals and clients without cookies as "
     "in sbac.",
     parameters=(
         Parameter(
@@ -203,7 +240,7 @@ SBAC_PREDICTIVE = Sheet(
         ),
         Parameter(
             "measuring_utilisation",
-            0.9,
+            0.5,
             "ratio",
             "S_r is measured in ac-intervals of at least this utilisation",
             "ours",
@@ -229,13 +266,14 @@ SBAC_PREDICTIVE = Sheet(
             1000.0,
         ),
         Parameter(
-            "leftover_intervals",
-            5,
-            "ac-intervals",
-            "how long unused quota may be used later on",
-            "SBAC, section 12 (“the last few”)",
-            0,
-            1000,
+            "leftover_s",
+            0.0,
+            "s",
+            "how long unused quota may be used later on, less than ac_interval_s: not at all; "
+            "0: measured, half a session's life",
+            "SBAC, section 12 (“the last few ac-intervals”)",
+            0.0,
+            86_400.0,
         ),
         *COMMON,
     ),
@@ -248,7 +286,7 @@ def sbac_predictive(
     measuring_utilisation: float,
     session_length: float,
     rejection_cost: float,
-    leftover_intervals: int,
+    leftover_s: float,
     ac_threshold: float,
     ac_interval_s: float,
     retry_after_s: float,
@@ -259,7 +297,7 @@ def sbac_predictive(
         measuring_utilisation=measuring_utilisation,
         session_length=session_length,
         rejection_cost=rejection_cost,
-        leftover_intervals=leftover_intervals,
+        leftover_s=leftover_s,
         ac_threshold=ac_threshold,
         ac_interval_s=ac_interval_s,
         retry_after_s=retry_after_s,

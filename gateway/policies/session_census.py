@@ -1,20 +1,19 @@
 """What a server can count of its sessions: how long they are, and how far apart their requests.
 
-Owns: the counters of SBAC, section 12 (C_r, inter-request time), and when a session has ended.
+Owns: the counters of SBAC, section 12 (C_r, C_s, inter-request time), and when a session has ended.
 Must not know: admission rules, queues, drivers.
 
 The running ratio C_r/C_s of the paper is biased low while sessions under way are many compared to
 those that have been: with mean length 50 and think time 5 s it is still at half the truth after
-500 s. So a session is counted in the denominator once it has ended, and C_r is taken as of that
-moment: every request that was processed until the last session ended, over the sessions that had
-ended by then. For geometric lengths that is unbiased from the first session on, and in the long run
-it is C_r/C_s.
+500 s. It is also biased low by aborted sessions, so that an overloaded server would be thought to
+have room for more sessions, and more of them would be aborted. So a session counts in the
+denominator once it has ended by itself, and C_r is taken as of that moment: every request that was
+processed until the last session ended, over the sessions that had ended by then. For geometric
+lengths that is unbiased whatever cuts sessions short; in the long run, if nobody is aborted, it is
+C_r/C_s.
 """
 
-from bisect import bisect_right
-from collections import OrderedDict
-from operator import attrgetter
-from typing import NamedTuple
+from collections import OrderedDict, deque
 
 from gateway.policies.interface import Outcome
 
@@ -25,40 +24,42 @@ SILENCE_GAPS = 5
 ENOUGH_SESSIONS = 30
 """Fewer ended sessions are no measurement of their mean length (18 % standard error)."""
 
-PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
-"""The outcomes of requests that the server has processed, and that C_r counts."""
+REMEMBERED = 100_000
+"""Most sessions, and most requests, that are remembered; the oldest are forgotten first."""
 
-REMEMBERED_SESSIONS = 100_000
-"""Most sessions of each kind that are remembered; the longest silent ones are forgotten first."""
-
-
-class _Seen(NamedTuple):
-    """A session's newest request: when it came, and C_r at that moment."""
-
-    time_s: float
-    processed: int
+_PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 
 
-_time_s = attrgetter("time_s")
+class _Asked:
+    """A request of a session: when it came, C_r then, whether it ended in an abort."""
+
+    __slots__ = ("at_s", "has_name", "is_aborted", "processed")
+
+    def __init__(self, at_s: float, processed: int, *, has_name: bool) -> None:
+        self.at_s = at_s
+        self.processed = processed
+        self.has_name = has_name
+        self.is_aborted = False
 
 
 class SessionCensus:
-    """Counts sessions that were admitted, by what becomes of them.
+    """Counts the sessions that were admitted, by what becomes of them.
 
     Memory is bounded by `remembered`, whatever names customers make up: a session forgotten has
-    ended. Clients whose first request shows no name (the gateway's cookie comes with the answer)
-    are remembered by time, and one of them, of about the usual age, is struck off when a name
-    turns up for the first time.
+    ended. A client may show no name with its first request, because the gateway's cookie comes
+    with the answer. Then L = 1 + q M, with M the mean requests of a session from its first name
+    on, and q the share of the nameless that come back with one.
     """
 
-    def __init__(self, remembered: int = REMEMBERED_SESSIONS) -> None:
-        self.accepted = 0  # C_s
-        self.processed = 0  # C_r
-        self.ended = 0
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self.processed = 0  # requests of whomever
+        self.ended = 0  # sessions with a name
         self._remembered = remembered
-        self._under_way: OrderedDict[str, _Seen] = OrderedDict()  # the longest silent first
-        self._silent: OrderedDict[str, None] = OrderedDict()  # ended, as it seems
-        self._nameless: list[_Seen] = []  # oldest first
+        self._under_way: OrderedDict[str, _Asked] = OrderedDict()  # the longest silent first
+        self._silent: OrderedDict[str, _Asked] = OrderedDict()  # over, as it seems
+        self._in_system: OrderedDict[int, _Asked] = OrderedDict()  # by the request's id
+        self._nameless = _Nameless()
+        self._processed_with_name = 0
         self._processed_until_end = 0
         self._gaps = 0
         self._gaps_s = 0.0
@@ -74,66 +75,107 @@ class SessionCensus:
         With an `estimate` (above 0) there is an answer at once: it counts as much as
         ENOUGH_SESSIONS sessions.
         """
+        measured = None
+        if self.ended > 0:
+            measured = self._nameless.length(self._processed_until_end / self.ended)
         if estimate > 0:
-            requests = ENOUGH_SESSIONS * estimate + self._processed_until_end
-            return requests / (ENOUGH_SESSIONS + self.ended)
-        return self._processed_until_end / self.ended if self.ended >= ENOUGH_SESSIONS else None
+            weight = self.ended / (self.ended + ENOUGH_SESSIONS)
+            return estimate if measured is None else estimate + weight * (measured - estimate)
+        return measured if self.ended >= ENOUGH_SESSIONS else None
 
-    def request(self, time_s: float, session: str | None, *, is_new: bool) -> None:
-        """A request was let in; `is_new` for the first of its session."""
-        seen = _Seen(time_s, self.processed)
-        if session is None:
-            if is_new:
-                self.accepted += 1
-                self._nameless.append(seen)
-                if len(self._nameless) > self._remembered:
-                    self._end(self._nameless.pop(0))
-            return
+    # ---- told of every request that was let in -------------------------------------------------
+
+    def request(self, time_s: float, id: int, session: str | None, *, is_new: bool) -> None:
+        """A request was let in; `is_new` if it is the first of its session."""
+        asked = _Asked(time_s, self._processed_with_name, has_name=session is not None)
+        self._in_system[id] = asked
+        if len(self._in_system) > self._remembered:
+            self._in_system.popitem(last=False)
+        if session is not None:
+            self._named_request(session, asked, is_new=is_new)
+        elif is_new:
+            self._nameless.begun += 1
+
+    def request_ended(self, id: int, outcome: Outcome) -> None:
+        """A request that was let in was served, or not."""
+        asked = self._in_system.pop(id, None)
+        if outcome in _PROCESSED:
+            self.processed += 1
+            self._processed_with_name += asked is not None and asked.has_name
+
+    def request_aborted(self, id: int) -> None:
+        """The customer of a request closed the connection, or was refused by a full queue.
+
+        If nothing more comes of the session, it was cut short.
+        """
+        asked = self._in_system.get(id)
+        if asked is not None and not asked.is_aborted:
+            asked.is_aborted = True
+            self._nameless.begun -= not asked.has_name
+
+    def request_dropped(self, id: int) -> None:
+        """A request was refused by a full queue: aborted, and out of the system."""
+        self.request_aborted(id)
+        self._in_system.pop(id, None)
+
+    def count_ended(self, time_s: float) -> None:
+        """Bring the counts up to date; to be called once per ac-interval."""
+        between_s = self.inter_request_s
+        self._nameless.note(time_s, between_s)
+        if between_s is not None:
+            horizon_s = time_s - SILENCE_GAPS * between_s
+            while self._under_way and next(iter(self._under_way.values())).at_s <= horizon_s:
+                self._end_oldest()
+
+    # ---- the machinery -------------------------------------------------------------------------
+
+    def _named_request(self, session: str, asked: _Asked, *, is_new: bool) -> None:
         before = self._under_way.pop(session, None)
         if before is not None:
             self._gaps += 1
-            self._gaps_s += time_s - before.time_s
+            self._gaps_s += asked.at_s - before.at_s
         elif session in self._silent:
-            del self._silent[session]
-            self.ended -= 1
-        elif is_new:
-            self.accepted += 1
-        else:
-            self._strike_off_nameless(time_s)
-        self._under_way[session] = seen
+            self.ended -= not self._silent.pop(session).is_aborted
+        elif not is_new:
+            self._nameless.came_back += 1
+        self._under_way[session] = asked
         if len(self._under_way) > self._remembered:
             self._end_oldest()
 
-    def request_processed(self) -> None:
-        """A request of an admitted session was served."""
-        self.processed += 1
-
-    def count_ended(self, time_s: float) -> None:
-        """Bring `ended` up to date; to be called now and then."""
-        if self.inter_request_s is None:
-            return
-        horizon_s = time_s - SILENCE_GAPS * self.inter_request_s
-        while self._under_way and next(iter(self._under_way.values())).time_s <= horizon_s:
-            self._end_oldest()
-        gone = bisect_right(self._nameless, horizon_s, key=_time_s)
-        for seen in self._nameless[:gone]:
-            self._end(seen)
-        del self._nameless[:gone]
-
     def _end_oldest(self) -> None:
-        session, seen = self._under_way.popitem(last=False)
-        self._end(seen)
-        self._silent[session] = None
+        session, asked = self._under_way.popitem(last=False)
+        if not asked.is_aborted:
+            self.ended += 1
+            self._processed_until_end = max(self._processed_until_end, asked.processed)
+        self._silent[session] = asked
         if len(self._silent) > self._remembered:
             self._silent.popitem(last=False)
 
-    def _end(self, seen: _Seen) -> None:
-        self.ended += 1
-        self._processed_until_end = max(self._processed_until_end, seen.processed)
 
-    def _strike_off_nameless(self, time_s: float) -> None:
-        """The name belongs to a client that came without one: probably one mean gap ago."""
-        if self._nameless:
-            probable_s = time_s - (self.inter_request_s or 0.0)
-            index = bisect_right(self._nameless, probable_s, key=_time_s)
-            del self._nameless[min(index, len(self._nameless) - 1)]
+class _Nameless:
+    """Sessions whose first request shows no name: how many of them come back with one.
+
+    They cannot be told apart, so those who came back until now are set against those who had begun
+    one inter-request time ago.
+    """
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.came_back = 0
+        self._begun_before = 0
+        self._notes: deque[tuple[float, int]] = deque(maxlen=10_000)
+
+    def note(self, time_s: float, inter_request_s: float | None) -> None:
+        """Note down how many there are."""
+        self._notes.append((time_s, self.begun))
+        if inter_request_s is not None:
+            while self._notes and self._notes[0][0] <= time_s - inter_request_s:
+                self._begun_before = self._notes.popleft()[1]
+
+    def length(self, named_length: float) -> float | None:
+        """Requests per session, with `named_length` of them from the first name on."""
+        if self.begun <= 0:
+            return named_length
+        if self._begun_before <= 0:
+            return None
+        return 1 + min(1.0, self.came_back / self._begun_before) * named_length

@@ -1,0 +1,51 @@
+"""What the adaptive SBAC policies have in common: they count sessions.
+
+Owns: telling the census of everything that is let in. Must not know: what is made of the counts.
+"""
+
+from gateway.policies.interface import Outcome, Reject, Request
+from gateway.policies.sbac import AcInterval, UtilisationAdmission
+from gateway.policies.session_census import SessionCensus
+
+
+class CountingAdmission(UtilisationAdmission):
+    """Admission on predicted utilisation that keeps a census of the sessions it admitted."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        ac_weight: float,
+        ac_threshold: float,
+        ac_interval_s: float,
+        retry_after_s: float,
+    ) -> None:
+        super().__init__(
+            name,
+            ac_weight=ac_weight,
+            ac_threshold=ac_threshold,
+            ac_interval_s=ac_interval_s,
+            retry_after_s=retry_after_s,
+        )
+        self.census = SessionCensus()
+
+    def arrival(self, time_s: float, request: Request) -> Reject | None:
+        rejection = super().arrival(time_s, request)
+        if rejection is None:
+            self.census.request(time_s, request.id, request.session, is_new=request.session_is_new)
+        return rejection
+
+    def dropped(self, time_s: float, id: int) -> None:
+        super().dropped(time_s, id)
+        self.census.request_dropped(id)
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        self.census.request_ended(id, outcome)
+
+    def abandonment(self, time_s: float, id: int) -> None:
+        super().abandonment(time_s, id)
+        self.census.request_aborted(id)
+
+    def _interval_over(self, time_s: float, over: AcInterval) -> None:
+        super()._interval_over(time_s, over)
+        self.census.count_ended(time_s)
