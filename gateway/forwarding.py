@@ -30,6 +30,7 @@ _HOP_BY_HOP: Final = frozenset(
 # Who a customer is and what it asked for is said by the gateway alone. `Proxy` would become
 # HTTP_PROXY in a CGI-like environment.
 _FORGEABLE: Final = _HOP_BY_HOP | {b"forwarded", b"x-real-ip", b"x-request-id", b"proxy"}
+_REWRITTEN: Final = frozenset((b"via", b"cookie"))
 _OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
 _NOT_PLAIN: Final = _OURS | {b"via", b"date", b"set-cookie"}
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
@@ -64,10 +65,10 @@ def request_head(
     for low, name, value in head.fields:
         if low in _FORGEABLE or low in named or low.startswith(b"x-forwarded-") or b"_" in low:
             continue
-        if low == b"via":
-            vias.append(value)
-            continue
-        if low == b"cookie":
+        if low in _REWRITTEN:
+            if low == b"via":
+                vias.append(value)
+                continue
             value = session_cookie.without(value)
             if not value:
                 continue

@@ -1,7 +1,7 @@
 """The signed cookie by which the gateway knows a session again.
 
-Owns: its form and its signature, finding it among a customer's cookies, leaving it out of what the
-shop gets. Must not know: when a session begins or ends, any clock, sockets.
+Owns: its form and its signature, what tells it from other cookies.
+Must not know: when a session begins or ends, any clock, sockets.
 
 The value is `1.<session>.<expiry>.<signature>`: version, 16 random bytes, seconds since 1970, and
 the HMAC-SHA256 of everything before it together with the cookie's name; both byte strings in
@@ -11,23 +11,21 @@ base64url. It says nothing about who the customer is.
 import hmac
 import re
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from gateway.request_reader import Field
+from gateway import cookie_field
 
 NAME: Final = b"doorbuster_session"
 SESSION_BYTES: Final = 16
 """Random bytes of a session id."""
 
-_MARK: Final = NAME + b"="
+MARK: Final = NAME + b"="
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
-_PAIR: Final = re.compile(rb"(?:^|;)[ \t]*" + re.escape(NAME) + rb"[ \t]*(?:=[^;]*)?(?=;|\Z)")
+_PAIRS: Final = cookie_field.pairs_named(NAME)
 _LONGEST_BYTES: Final = 96
 # A customer shows the same cookie again and again: what was checked lately is not checked again.
 _REMEMBERED: Final = 8192
-_SHOWN: Final = re.compile(rb"(?:^|;)[ \t]*" + re.escape(_MARK) + rb"\"?([^;\" \t]*)")
 
 
 class Known(NamedTuple):
@@ -60,7 +58,8 @@ class Signer:
 
     def session_of(self, secret: bytes) -> str:
         """A session's id that follows from `secret` and gives nothing of it away."""
-        return session_id(hmac.digest(self._key, secret, "sha256")[:SESSION_BYTES])
+        # Never the beginning of a signature: customers choose `secret`, and are shown the id.
+        return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 
     def _check(self, value: bytes) -> Known | None:
         match = _VALUE.fullmatch(value)
@@ -73,7 +72,7 @@ class Signer:
         return Known(session.decode(), int(expiry))
 
     def _signature(self, said: bytes) -> bytes:
-        return _base64url(hmac.digest(self._key, _MARK + said, "sha256"))
+        return _base64url(hmac.digest(self._key, MARK + said, "sha256"))
 
 
 def session_id(random: bytes) -> str:
@@ -81,24 +80,9 @@ def session_id(random: bytes) -> str:
     return _base64url(random).decode()
 
 
-def shown(fields: Iterable[Field]) -> bytes | None:
-    """The value of the first cookie of this name in a request's header fields, genuine or not.
-
-    Others are not looked at, so that a head full of forgeries costs no more than one.
-    """
-    for low, _, value in fields:
-        if low == b"cookie" and _MARK in value:
-            match = _SHOWN.search(value)
-            if match is not None:
-                return match[1]
-    return None
-
-
 def without(cookies: bytes) -> bytes:
-    """A Cookie field's value without this cookie, every one of them; empty if nothing is left."""
-    if NAME not in cookies:
-        return cookies
-    return _PAIR.sub(b"", cookies).lstrip(b"; \t")
+    """A Cookie field's value without this cookie, as the shop gets it; empty if nothing is left."""
+    return cookie_field.without(cookies, _PAIRS) if NAME in cookies else cookies
 
 
 def is_set_by(set_cookie: bytes) -> bool:

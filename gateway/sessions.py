@@ -5,13 +5,12 @@ Must not know: policies, sockets, how the cookie is signed.
 """
 
 import os
-import re
 import time
 from collections.abc import Callable
 from math import ceil
 from typing import Final, NamedTuple
 
-from gateway import session_cookie
+from gateway import cookie_field, session_cookie
 from gateway.clock import PaperClock
 from gateway.request_reader import RequestHead
 
@@ -61,9 +60,6 @@ class Sessions:
         self._trust_ends_s = clock()
         self._wall_s = wall_s
         self._shop_mark = shop_cookie.encode() + b"="
-        self._shop_cookie = re.compile(
-            rb"(?:^|;)[ \t]*" + re.escape(self._shop_mark) + rb"\"?([^;\" \t]+)"
-        )
 
     def guard(self, is_guarded: bool) -> None:
         """Admission control begins or ends.
@@ -78,15 +74,15 @@ class Sessions:
     def of(self, head: RequestHead) -> Session:
         """The session of a request; under admission control it always has an id."""
         if not self._is_guarded:
-            value = self._shop_session(head)
-            return Session(value.decode("latin-1"), False) if value is not None else _UNKNOWN
-        value = session_cookie.shown(head.fields)
-        known = self._signer.read(value, self._wall_s()) if value is not None else None
+            value = cookie_field.find(head.fields, self._shop_mark)
+            return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
+        value = cookie_field.find(head.fields, session_cookie.MARK)
+        known = self._signer.read(value, self._wall_s()) if value else None
         if known is not None:
             return Session(known.session, False, known.expires_s)
         if self._clock() < self._trust_ends_s:
-            value = self._shop_session(head)
-            if value is not None:
+            value = cookie_field.find(head.fields, self._shop_mark)
+            if value:
                 return Session(self._signer.session_of(value), False, 0)
         random = os.urandom(session_cookie.SESSION_BYTES)
         return Session(session_cookie.session_id(random), True, 0)
@@ -106,12 +102,3 @@ class Sessions:
             self._signer.value(session.id, ceil(now_s) + longest_s),
             longest_s,
         )
-
-    def _shop_session(self, head: RequestHead) -> bytes | None:
-        for low, _, value in head.fields:
-            if low == b"cookie" and self._shop_mark in value:
-                match = self._shop_cookie.search(value)
-                if match is not None:
-                    found: bytes = match[1]
-                    return found
-        return None

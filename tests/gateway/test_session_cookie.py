@@ -91,36 +91,17 @@ def test_what_is_remembered_is_bounded():
     assert signer._remembered.cache_info().currsize <= 8192
 
 
+def test_a_secret_of_the_customers_own_making_yields_no_part_of_a_signature():
+    said, _, signature = GENUINE.rpartition(b".")
+    session = Signer(KEY).session_of(b"doorbuster_session=" + said)
+    assert not signature.startswith(session.encode()[:-1])
+
+
 def test_an_id_that_follows_from_a_secret_does_not_show_it():
     session = Signer(KEY).session_of(b"django's own")
     assert session == Signer(KEY).session_of(b"django's own")
     assert session != Signer(KEY + b"x").session_of(b"django's own")
     assert Signer(KEY).read(Signer(KEY).value(session, 1), 0) == Known(session, 1)
-
-
-def fields(*values):
-    return [(b"cookie", b"Cookie", value) for value in values]
-
-
-@pytest.mark.parametrize(
-    ("cookies", "value"),
-    [
-        (fields(b"doorbuster_session=v"), b"v"),
-        (fields(b"a=b; doorbuster_session=v; c=d"), b"v"),
-        (fields(b'a=b;\tdoorbuster_session="v"'), b"v"),
-        (fields(b"a=b", b"doorbuster_session=v"), b"v"),
-        (fields(b"doorbuster_session=first; doorbuster_session=second"), b"first"),
-        (fields(b"doorbuster_session="), b""),
-        (fields(b"xdoorbuster_session=v"), None),
-        (fields(b"a=doorbuster_session=v"), None),
-        (fields(b"Doorbuster_Session=v"), None),
-        (fields(b"doorbuster_session"), None),
-        ([(b"x-cookie", b"X-Cookie", b"doorbuster_session=v")], None),
-        ([], None),
-    ],
-)
-def test_the_cookie_is_found_among_others(cookies, value):
-    assert session_cookie.shown(cookies) == value
 
 
 @pytest.mark.parametrize(
@@ -140,11 +121,3 @@ def test_the_cookie_is_found_among_others(cookies, value):
 )  # fmt: skip
 def test_the_cookie_is_left_out(cookies, left):
     assert session_cookie.without(cookies) == left
-
-
-@given(st.lists(st.sampled_from([
-    b"doorbuster_session", b"=", b";", b" ", b"\t", b'"', b"v", b"a=b", b",", b"x",
-])).map(b"".join))  # fmt: skip
-def test_whatever_is_left_shows_no_cookie_of_ours(cookies):
-    left = session_cookie.without(cookies)
-    assert session_cookie.shown([(b"cookie", b"Cookie", left)]) is None
