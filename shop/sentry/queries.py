@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from . import configuration
-from .watch import Cancel, Watch, current
+from .watch import Cancel, ClientGone, Watch, current
 
 _logger = logging.getLogger(__name__)
 
@@ -84,19 +84,26 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
     try:
         result = execute(*arguments)
     except BaseException as error:
-        _end(watch, number, connection, error)
+        was_cancelled = getattr(error.__cause__, "sqlstate", None) == _QUERY_CANCELED
+        if _end(watch, number, connection, was_cancelled):
+            raise ClientGone from None
         raise
-    _end(watch, number, connection, None)
+    if _end(watch, number, connection, False):
+        raise ClientGone
     return result
 
 
-def _end(watch: Watch, number: int, connection: Any, error: BaseException | None) -> None:
-    """Raises ClientGone instead of `error`, or of going on, if the page is to stop here."""
-    state = getattr(error.__cause__, "sqlstate", None) if error is not None else None
-    if watch.end_query(number, state == _QUERY_CANCELED):
+def _end(watch: Watch, number: int, connection: Any, was_cancelled: bool) -> bool:
+    """Whether the page ends here: its query was cancelled, or its connection had to be closed.
+
+    A query that came to its end is not turned into an interruption: what it has done (a lock it has
+    taken, say) the page must know of to undo it. Its next query or check will do.
+    """
+    ended_by = watch.end_query(number, was_cancelled)
+    if ended_by is not None and ended_by.unconfirmed:
         _discard(connection)
-    if number and (error is None or isinstance(error, Exception)):
-        watch.raise_once()
+        return True
+    return ended_by is not None and was_cancelled
 
 
 def _discard(connection: Any) -> None:

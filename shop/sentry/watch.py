@@ -175,30 +175,26 @@ class Watch:
         self._raised = True
         raise ClientGone
 
-    def end_query(self, number: int, was_cancelled: bool) -> bool:
-        """The query is over; waits for its cancel. Answers whether its connection must be closed.
+    def end_query(self, number: int, was_cancelled: bool) -> Cancel | None:
+        """The query is over, `was_cancelled` if it failed as one does that was cancelled.
 
-        `was_cancelled`: it failed as a cancelled query does.
+        Waits for its cancel and answers it; None if there was none.
         """
         if not number:
-            return False
+            return None
         with self.lock:
             self._running, self._send = False, None
             self._database_s += time.perf_counter() - self._query_started_s
             cancel, self._cancel = self._cancel, None
         if cancel is None:
-            return False
+            return None
         cancel.left.set()
         if was_cancelled:
             meter.cancel_over("effective")
         else:
             meter.cancel_over("failed" if cancel.unconfirmed else "too_late")
-        return cancel.unconfirmed
-
-    def raise_once(self) -> None:
-        """As `check`, unless the page has been told already."""
-        if self.interrupt and not self._raised:
-            self.check()
+        self._raised = self._raised or was_cancelled or cancel.unconfirmed
+        return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
         """Cancel that query, repeatedly until it has ended or `timeout_s` have passed.

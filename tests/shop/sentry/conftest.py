@@ -1,6 +1,7 @@
 """Real Gunicorns with the bare project, one a kind for all tests, and who looks at the database."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
@@ -16,9 +17,7 @@ def threaded(
     """gthread with 30 threads, as the shop has."""
     folder = tmp_path_factory.mktemp("threaded")
     bare.make(folder, appliance_database, SENTRY_DATABASE_CHECK_S=1)
-    with bare.served(
-        folder, appliance_database, "--worker-class", "gthread", "--threads", "30"
-    ) as project:
+    with bare.served(folder, "--worker-class", "gthread", "--threads", "30") as project:
         yield project
 
 
@@ -26,10 +25,10 @@ def threaded(
 def sync(
     appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[bare.Project]:
-    """One sync worker."""
+    """One sync worker, and a copy of the package instead of the one that is installed."""
     folder = tmp_path_factory.mktemp("sync")
-    bare.make(folder, appliance_database)
-    with bare.served(folder, appliance_database, "--worker-class", "sync") as project:
+    bare.make(folder, appliance_database, copied=True)
+    with bare.served(folder, "--worker-class", "sync") as project:
         yield project
 
 
@@ -66,14 +65,26 @@ class Database:
         )
         return [str(row[0]) for row in rows]
 
+    def locked(self, lock: int) -> int:
+        """How many hold or want this advisory lock."""
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s", (lock,)
+        ).fetchone() or (None,)
+        return int(str(count))
+
+    @contextmanager
+    def holding(self, lock: int) -> Iterator[None]:
+        """Whoever wants this advisory lock waits until the block ends."""
+        self._connection.execute("SELECT pg_advisory_lock(%s)", (lock,))
+        try:
+            yield
+        finally:
+            self._connection.execute("SELECT pg_advisory_unlock(%s)", (lock,))
+
 
 @pytest.fixture(scope="session")
 def database(appliance_database: Settings) -> Iterator[Database]:
     """A session of its own, autocommitting; makes the project's one table."""
-    settings = appliance_database
-    with psycopg.connect(
-        host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
-        password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
-    ) as connection:  # fmt: skip
+    with bare.connect(appliance_database) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS written (key text)")
         yield Database(connection)

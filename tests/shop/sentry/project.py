@@ -3,10 +3,13 @@
 Owns: the project's files, its process, and clients that leave in every way there is.
 """
 
+import http.client
 import json
 import os
+import shutil
 import socket
 import struct
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +25,8 @@ from tests.conftest import serving
 
 PATIENCE_S = 20.0
 GONE_WITHIN_S = 2.0  # generous: it takes milliseconds
+
+Server = Callable[..., list[str]]
 
 SETTINGS = """
 SECRET_KEY = "bare"
@@ -58,8 +63,12 @@ def sleep(request, tag):
 
 
 def short(request, number):
+    return HttpResponse(str(query("SELECT %s FROM pg_sleep(0.002)", number)))
+
+
+def linger(request):
     """A query that ends about when the client leaves."""
-    return HttpResponse(str(query("SELECT %s FROM pg_sleep(0.003)", number)))
+    return HttpResponse(str(query("SELECT 1 FROM pg_sleep(random() * 0.04)")))
 
 
 def echo(request, number):
@@ -105,9 +114,9 @@ def transact(request, key):
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("INSERT INTO written VALUES (%s)", (key,))
-        query(f"SELECT pg_advisory_xact_lock_shared(2) -- {key}")
+        query(f"SELECT pg_advisory_xact_lock_shared(2) -- {key} before")
         sentry.commit_point()
-        query(f"SELECT pg_advisory_xact_lock_shared(3) -- {key}")
+        query(f"SELECT pg_advisory_xact_lock_shared(3) -- {key} behind")
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO written VALUES (%s)", (f"{key}, finished",))
     return HttpResponse("done")
@@ -128,6 +137,7 @@ def mode(request, wanted):
 
 urlpatterns = [
     path("sleep/<tag>/", sleep), path("short/<int:number>/", short),
+    path("linger/", linger),
     path("echo/<int:number>/", echo),
     path("burn/<tag>/", burn), path("stream/<tag>/", stream), path("write/<key>/", write),
     path("guarded/<key>/", guarded), path("transact/<key>/", transact), path("state/", state),
@@ -143,6 +153,14 @@ application = get_wsgi_application()
 """
 
 
+MANAGE = """
+import os, sys
+os.environ["DJANGO_SETTINGS_MODULE"] = "configuration"
+from django.core.management import execute_from_command_line
+execute_from_command_line(sys.argv)
+"""
+
+
 def database(settings: Settings) -> dict[str, Any]:
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -153,6 +171,14 @@ def database(settings: Settings) -> dict[str, Any]:
         "NAME": settings.postgres_db,
         "CONN_MAX_AGE": None,
     }
+
+
+def connect(settings: Settings) -> "psycopg.Connection[tuple[Any, ...]]":
+    """A session of the test's own, autocommitting."""
+    return psycopg.connect(
+        host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
+        password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
+    )  # fmt: skip
 
 
 def until(condition: Callable[[], Any], what: str, within_s: float = PATIENCE_S) -> Any:
@@ -199,17 +225,16 @@ class Client:
 class Project:
     """The running project."""
 
-    def __init__(self, port: int, log: Path, settings: Settings) -> None:
+    process: "subprocess.Popen[bytes]"
+
+    def __init__(self, port: int, log: Path) -> None:
         self.port = port
         self.log = log
-        self._settings = settings
 
     def client(self) -> Client:
         return Client(self.port)
 
     def request(self, path: str, method: str = "GET") -> tuple[int, str]:
-        import http.client
-
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.request(method, path)
@@ -234,29 +259,42 @@ class Project:
         state: dict[str, Any] = until(grown, f"counts grown by {more}")
         return state
 
-    def connection(self) -> psycopg.Connection[Any]:
-        s = self._settings
-        return psycopg.connect(
-            host=s.postgres_host, port=s.postgres_port, user=s.postgres_user,
-            password=s.postgres_password, dbname=s.postgres_db, autocommit=True,
-        )  # fmt: skip
+    def said(self) -> str:
+        """The server's log."""
+        return self.log.read_text()
 
 
-def make(folder: Path, settings: Settings, **more: object) -> None:
-    """The project's files; `more` are further settings."""
+def make(folder: Path, settings: Settings, *, copied: bool = False, **more: object) -> None:
+    """The project's files; `more` are further settings.
+
+    `copied`: with a copy of the package under another name, instead of the one that is installed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lines = [SETTINGS, f"DATABASES['default'] = {database(settings)!r}"]
     lines += [f"{name} = {value!r}" for name, value in more.items()]
-    (folder / "configuration.py").write_text("\n".join(lines))
-    (folder / "pages.py").write_text(PAGES)
-    (folder / "wsgi.py").write_text(WSGI)
+    files = {"configuration": "\n".join(lines), "pages": PAGES, "wsgi": WSGI, "manage": MANAGE}
+    if copied:
+        shutil.copytree(REPOSITORY / "shop" / "sentry", folder / "lookout")
+    for name, text in files.items():
+        if copied:
+            text = text.replace("shop.sentry", "lookout")
+            text = text.replace("from shop import sentry", "import lookout as sentry")
+        (folder / f"{name}.py").write_text(text)
+
+
+def gunicorn(port: int, *arguments: str) -> list[str]:
+    """The command that serves the project."""
+    return [
+        sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
+        "--graceful-timeout", "5", *arguments, "wsgi",
+    ]  # fmt: skip
 
 
 @contextmanager
-def served(folder: Path, settings: Settings, *arguments: str) -> Iterator[Project]:
-    """The project under Gunicorn with these arguments."""
+def served(folder: Path, *arguments: str, server: Server = gunicorn) -> Iterator[Project]:
+    """The project under Gunicorn with these arguments, or under another server."""
     (port,) = ports.free(1)
-    project = Project(port, folder / "log", settings)
+    project = Project(port, folder / "log")
 
     def refusal() -> str | None:
         try:
@@ -268,11 +306,7 @@ def served(folder: Path, settings: Settings, *arguments: str) -> Iterator[Projec
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), str(REPOSITORY)])
     try:
-        command = [
-            sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}",
-            "--no-control-socket", *arguments, "wsgi",
-        ]  # fmt: skip
-        with serving(command, refusal, project.log):
+        with serving(server(port, *arguments), refusal, project.log) as project.process:
             yield project
     finally:
         os.environ.pop("PYTHONPATH")

@@ -1,0 +1,246 @@
+"""A cancel hits the query it was meant for, or none: on a real pool, and step by step."""
+
+import http.client
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from django.db import connections
+
+from shop import sentry
+from shop.sentry import queries
+from shop.sentry.watch import Watch, set_current
+from tests.shop.sentry import project as bare
+
+LATER_REQUESTS = 1000
+STAYING, LEAVING, CANCELS = 4, 10, 50
+
+
+def test_none_of_a_thousand_later_requests_is_hit(threaded):
+    """Short queries of those who stay, on the connections of those who leave in mid-query."""
+    before = threaded.state()
+    over = threading.Event()
+    answers = []
+
+    def leave(number):
+        """Stays once to see how long an answer takes now, and leaves before that the next time."""
+        rng = random.Random(number)
+        while not over.is_set():
+            started_s = time.monotonic()
+            threaded.request("/linger/")
+            answer_s = time.monotonic() - started_s
+            with threaded.client() as client:
+                client.send("/linger/")
+                over.wait(rng.uniform(0, 1.2 * answer_s))
+                rng.choice((client.close, client.reset))()
+
+    def stay():
+        connection = http.client.HTTPConnection("127.0.0.1", threaded.port, timeout=20)
+        while not over.is_set():
+            i = len(answers)
+            connection.request("GET", f"/echo/{i}/" if i % 4 else f"/short/{i}/")
+            response = connection.getresponse()
+            answers.append((response.status, response.read().decode()) == (200, str(i)))
+        connection.close()
+
+    def effective():
+        return threaded.state()["cancels_effective"] - before["cancels_effective"]
+
+    with ThreadPoolExecutor(STAYING + LEAVING) as pool:
+        tasks = [pool.submit(leave, number) for number in range(LEAVING)]
+        tasks += [pool.submit(stay) for _ in range(STAYING)]
+        try:
+            bare.until(lambda: len(answers) >= LATER_REQUESTS, "the later requests answered", 60)
+            bare.until(lambda: effective() >= CANCELS, f"{CANCELS} cancels", 60)
+        finally:
+            over.set()
+        for task in tasks:
+            task.result()
+    assert all(answers)
+
+    def is_settled():
+        state = threaded.state()
+        outcomes = ("cancels_effective", "cancels_too_late", "cancels_failed")
+        return state["cancels_attempted"] == sum(state[outcome] for outcome in outcomes)
+
+    bare.until(is_settled, "every cancel over")
+    assert threaded.state()["cancels_failed"] == before["cancels_failed"]
+    assert "Error" not in threaded.said()
+
+
+@pytest.fixture
+def peers():
+    """A connection: the end that is watched and the end that leaves."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        served, _ = listener.accept()
+    yield served, client
+    served.close()
+    client.close()
+
+
+@pytest.fixture
+def watch(peers):
+    """A request of this thread that may be cancelled."""
+    watch = Watch(peers[0].fileno(), cancels=True)
+    watch.view_is_known(True)
+    set_current(watch)
+    yield watch
+    set_current(None)
+
+
+@pytest.fixture
+def session(appliance_database, django_db_blocker):
+    """A Django connection of the test's own, with the sentry's wrapper."""
+    with django_db_blocker.unblock():
+        connection = connections.create_connection("default")
+        queries._wrap(connection)
+        connection.ensure_connection()
+        yield connection
+        connection.close()
+
+
+def ask(connection, sql):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchone()[0]
+
+
+def leaves(watch):
+    with watch.lock:
+        return watch.client_left()
+
+
+class TestStepByStep:
+    def test_a_query_is_not_left_while_its_cancel_is_under_way(self, watch):
+        asked, answered, left = threading.Event(), threading.Event(), threading.Event()
+
+        def send(*, timeout):
+            asked.set()
+            assert answered.wait(20)
+
+        number = watch.begin_query(send)
+        cancel = leaves(watch)
+        canceller = threading.Thread(target=watch.cancel, args=(cancel, 5.0))
+        canceller.start()
+        assert asked.wait(20)
+
+        def leave():
+            watch.end_query(number, was_cancelled=True)
+            left.set()
+
+        leaver = threading.Thread(target=leave)
+        leaver.start()
+        assert not left.wait(0.05)
+        answered.set()
+        assert left.wait(20)
+        canceller.join()
+        leaver.join()
+
+    def test_a_cancel_whose_query_has_ended_is_not_sent(self, watch):
+        number = watch.begin_query(pytest.fail)
+        cancel = leaves(watch)
+        assert watch.end_query(number, was_cancelled=False) is cancel
+        watch.cancel(cancel, 1.0)
+        later = Watch(watch.fd, cancels=True)
+        later.begin_query(pytest.fail)
+        watch.cancel(cancel, 1.0)
+
+    def test_a_cancel_that_came_too_early_is_repeated(self, watch):
+        sent = []
+        number = watch.begin_query(lambda *, timeout: sent.append(timeout))
+        cancel = leaves(watch)
+
+        def send_twice(*, timeout):
+            sent.append(timeout)
+            if len(sent) == 2:
+                cancel.left.set()  # as end_query does
+
+        watch._send = send_twice
+        watch.cancel(cancel, 5.0)
+        assert len(sent) == 2
+        assert not watch.end_query(number, was_cancelled=True).unconfirmed
+
+    def test_a_refused_cancel_is_given_up_after_its_time(self, watch):
+        number = watch.begin_query(lambda *, timeout: None)
+        watch.cancel(leaves(watch), 0.03)
+        assert not watch.end_query(number, was_cancelled=False).unconfirmed
+
+    def test_told_once_so_that_a_page_can_clean_up(self, watch):
+        leaves(watch)
+        with pytest.raises(sentry.ClientGone):
+            watch.begin_query(None)
+        number = watch.begin_query(None)
+        watch.end_query(number, was_cancelled=False)
+        with pytest.raises(sentry.ClientGone):
+            sentry.check()
+
+    def test_an_error_of_its_own_stays_what_it_is(self, watch, session):
+        with pytest.raises(Exception, match="division by zero"):
+            ask(session, "SELECT 1 / 0")
+
+
+def test_a_query_that_ended_by_itself_is_a_result(watch, session):
+    """What it has done the page must know; the next one does not begin."""
+    before = sentry.snapshot()["cancels_too_late"]
+
+    def during(execute, *arguments):
+        result = execute(*arguments)
+        leaves(watch)
+        return result
+
+    with session.execute_wrapper(during):
+        assert ask(session, "SELECT 5") == 5
+    assert sentry.snapshot()["cancels_too_late"] == before + 1
+    with pytest.raises(sentry.ClientGone):
+        ask(session, "SELECT 6")
+
+
+def test_a_cancelled_transaction_is_rolled_back_and_its_session_stays(watch, session):
+    session.set_autocommit(False)
+    with ThreadPoolExecutor(1) as pool:
+        pid = ask(session, "SELECT pg_backend_pid()")
+
+        def cancel_soon(execute, *arguments):
+            pool.submit(watch.cancel, leaves(watch), 5.0)
+            return execute(*arguments)
+
+        with session.execute_wrapper(cancel_soon), pytest.raises(sentry.ClientGone):
+            ask(session, "SELECT 1 FROM pg_sleep(20)")
+    session.rollback()
+    set_current(None)
+    assert ask(session, "SELECT pg_backend_pid()") == pid
+
+
+def test_a_cancel_the_database_does_not_confirm_costs_the_session(
+    watch, session, appliance_database
+):
+    """PostgreSQL's postmaster stands still while one of its backends runs a query."""
+    postmaster = int(
+        (Path(appliance_database.state_dir) / "postgres/data/postmaster.pid").read_text().split()[0]
+    )
+    before = sentry.snapshot()
+    pid = ask(session, "SELECT pg_backend_pid()")
+    with ThreadPoolExecutor(1) as pool:
+
+        def cancel_soon(execute, *arguments):
+            pool.submit(watch.cancel, leaves(watch), 0.1)
+            return execute(*arguments)
+
+        os.kill(postmaster, signal.SIGSTOP)
+        try:
+            with session.execute_wrapper(cancel_soon), pytest.raises(sentry.ClientGone):
+                ask(session, "SELECT 1 FROM pg_sleep(0.5)")
+        finally:
+            os.kill(postmaster, signal.SIGCONT)
+    assert session.connection is None
+    assert sentry.snapshot()["cancels_failed"] == before["cancels_failed"] + 1
+    until_s = time.monotonic() + 0.3
+    while time.monotonic() < until_s:  # the late cancel is on its way now
+        assert ask(session, "SELECT pg_backend_pid()") != pid
