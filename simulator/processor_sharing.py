@@ -61,7 +61,8 @@ class ProcessorSharing:
         # Without waits the slices of a request follow on each other: they are one.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
         self._executions: dict[int, _Execution] = {}
-        self._stopped: list[_Execution] = []
+        self._cancelled: list[_Execution] = []  # to be given back at once
+        self._has_void_entries = False
         self._running: list[tuple[float, int, _Execution]] = []  # by virtual end of the slice
         self._asleep: list[tuple[float, int, _Execution]] = []  # by end of the wait
         self._on_cpu = 0
@@ -86,14 +87,31 @@ class ProcessorSharing:
 
     def advance(self, now_s: float) -> int:
         self._pass_time(now_s)
-        ended = self._stopped.pop() if self._stopped else self._step(now_s)
+        asleep = self._asleep
+        if self._cancelled:
+            execution = self._cancelled.pop()
+            is_over = True
+        elif asleep and asleep[0][0] <= now_s:
+            execution = heappop(asleep)[2]
+            is_over = not execution.slices_left
+            if not is_over:
+                self._run(execution)
+        else:
+            self._virtual_s, _, execution = heappop(self._running)
+            self._on_cpu -= 1
+            execution.is_running = False
+            execution.spent_s += execution.busy_slice_s
+            execution.slices_left -= 1
+            is_over = not execution.wait_s
+            if not is_over:
+                heappush(asleep, (now_s + execution.wait_s, execution.id, execution))
         self._plan()
-        if ended is None:
+        if not is_over:
             return 0
-        del self._executions[ended.id]
+        del self._executions[execution.id]
         self.free += 1
-        self.spent_s = ended.spent_s
-        return ended.id
+        self.spent_s = execution.spent_s
+        return execution.id
 
     def cancel(self, now_s: float, id: int) -> None:
         self._pass_time(now_s)
@@ -102,8 +120,8 @@ class ProcessorSharing:
             self._on_cpu -= 1
             left_s = max(0.0, execution.finish - self._virtual_s)
             execution.spent_s += execution.busy_slice_s - left_s
-        execution.is_cancelled = True
-        self._stopped.append(execution)
+        execution.is_cancelled = self._has_void_entries = True
+        self._cancelled.append(execution)
         self._plan()
 
     def reject(self, now_s: float) -> None:
@@ -135,38 +153,27 @@ class ProcessorSharing:
         execution.finish = self._virtual_s + execution.busy_slice_s
         heappush(self._running, (execution.finish, execution.id, execution))
 
-    def _step(self, now_s: float) -> _Execution | None:
-        """The event that `next_s` stood for; the execution if it was its last."""
-        if self._asleep and self._asleep[0][0] <= now_s:
-            execution = heappop(self._asleep)[2]
-            if not execution.slices_left:
-                return execution
-            self._run(execution)
-            return None
-        self._virtual_s, _, execution = heappop(self._running)
-        self._on_cpu -= 1
-        execution.is_running = False
-        execution.spent_s += execution.busy_slice_s
-        execution.slices_left -= 1
-        if execution.wait_s:
-            heappush(self._asleep, (now_s + execution.wait_s, execution.id, execution))
-            return None
-        return execution
-
     def _plan(self) -> None:
         """Set `next_s`."""
-        if self._stopped:
+        if self._cancelled:
             self.next_s = self._since_s
             return
         running, asleep = self._running, self._asleep
-        while running and running[0][2].is_cancelled:
-            heappop(running)
-        while asleep and asleep[0][2].is_cancelled:
-            heappop(asleep)
+        if self._has_void_entries:
+            self._drop_void_entries()
         next_s = asleep[0][0] if asleep else math.inf
         if running:
-            slice_s = max(0.0, running[0][0] - self._virtual_s)
-            n = self._on_cpu
-            end_s = self._since_s + (slice_s * n / self.cpus if n > self.cpus else slice_s)
-            next_s = min(next_s, end_s)
+            end_s = self._since_s
+            slice_s = running[0][0] - self._virtual_s
+            if slice_s > 0:  # else it is over, but for rounding
+                n = self._on_cpu
+                end_s += slice_s * n / self.cpus if n > self.cpus else slice_s
+            if end_s < next_s:
+                next_s = end_s
         self.next_s = next_s
+
+    def _drop_void_entries(self) -> None:
+        """Let the heaps begin with requests that have not been cancelled."""
+        for heap in (self._running, self._asleep):
+            while heap and heap[0][2].is_cancelled:
+                heappop(heap)

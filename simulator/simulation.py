@@ -172,10 +172,11 @@ class _Simulation:
                 end_s = stop_s
                 break
             if now_s == server_s:
+                free = server.free
                 id = server.advance(now_s)
                 if id:
                     self._request_ended(now_s, id)
-                else:
+                elif server.free > free:  # the last rejection is served
                     self._offer_workers(now_s)
             elif now_s == patience_s:
                 _, id, session = self._forget_patience()
@@ -252,11 +253,13 @@ class _Simulation:
         request = tuple.__new__(
             Request, (id, PAGES[place], now_s, session.name, session.is_new, attempt)
         )
+        # As `_after_event` does; this and `_request_ended` are where the time goes.
         verdicts = self._policy.arrival(now_s, request)
         if verdicts:
             self._obey(now_s, verdicts)
-        if self._server.free and self._waiting:
-            self._offer_workers(now_s)
+        free = self._server.free
+        if free and self._waiting:
+            self._obey(now_s, self._policy.workers_free(now_s, free))
         if session.is_new and self._is_known_once_admitted and session.awaits:
             session.is_new = False
         if id >= self._report_at and self._on_progress is not None:
@@ -282,8 +285,9 @@ class _Simulation:
         verdicts = self._policy.completion(now_s, id, outcome)
         if verdicts:
             self._obey(now_s, verdicts)
-        if self._waiting and self._server.free:
-            self._offer_workers(now_s)
+        free = self._server.free
+        if free and self._waiting:
+            self._obey(now_s, self._policy.workers_free(now_s, free))
         if outcome is Outcome.ANSWERED:
             self._answered(now_s, session)
         elif is_awaited:  # the policy cancelled it

@@ -30,7 +30,7 @@ from loadgen.load_schedule import Schedule, Segment
 from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
 from simulator import result
 from simulator.result import SessionFate
-from simulator.scenario import FifoServer, Scenario, SharedCpus
+from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
 from tests.simulator.scenes import PATIENT, SINGLE_REQUESTS, lifo_pri, same, sbac, single_requests
 
@@ -411,6 +411,49 @@ def test_a_policys_timer_is_kept():
     simulated = run(policy, ArrivingAt(0.5, **PATIENT))
     assert (2.5, "timer_due") in policy.told
     assert simulated.end_s == 3.5
+
+
+def test_slices_are_no_events_of_the_policy():
+    """A policy that holds a request back is asked again when something happens, not in between."""
+
+    class Reluctant(Diary):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            self.told.append((time_s, "workers_free", free))
+            return [Dispatch(self.queue.pop(0))] if free == 2 else NOTHING
+
+    policy = Reluctant()
+    server = SharedCpus(
+        workers=2, mean_execution_s=dict.fromkeys(PAGES, 1.0), spread_ratio=0.0, slices=4
+    )
+    run(policy, ArrivingAt(0.0, 0.5, **PATIENT), server, utilisation_interval_s=10.0)
+    asked = [time_s for time_s, what, _ in policy.told if what == "workers_free"]
+    assert asked == pytest.approx([0.0, 0.5, 1.0])
+
+
+def test_rejections_delay_whoever_waits():
+    """The second customer is rejected while the first is served: 1 s for that, then the third."""
+
+    class Bouncer(Diary):
+        def arrival(self, time_s: float, request: Request) -> Verdicts:
+            super().arrival(time_s, request)
+            if request.id != 2:
+                return NOTHING
+            self.queue.remove(2)
+            return [Reject(2, "full", 300.0)]
+
+    policy = Bouncer()
+    server = FifoServer(capacity_rps=1.0, file_classes=(FileClass(1.0, 1.0, 1.0),))
+    simulated = run(policy, ArrivingAt(0.0, 0.25, 0.5, **PATIENT), server)
+    assert list(simulated.sessions.ended_s) == [1.0, 0.25, 3.0]
+    assert list(simulated.sessions.fate) == [
+        SessionFate.COMPLETED,
+        SessionFate.REJECTED,
+        SessionFate.COMPLETED,
+    ]
+    assert (2.0, "workers_free", 1) in policy.told
+    assert (1.0, "workers_free", 1) not in policy.told
+    assert (simulated.busy_s, simulated.rejection_busy_s) == (3.0, 1.0)
+    assert simulated.useful_busy_s == 2.0
 
 
 def test_load_samples_come_once_per_interval():
