@@ -11,6 +11,7 @@ belongs on a private network, with a password (docs/experiments.md, *More than o
 import json
 import os
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 
 import redis
 from celery import Celery, Task
+from celery.exceptions import SecurityWarning
 from celery.worker.control import inspect_command
 from celery.worker.state import active_requests
 from redis.backoff import NoBackoff
@@ -31,6 +33,7 @@ from lab.experiments.grid import Failure, OnDone, OnProgress
 from lab.experiments.machine import code_digest, describe_versions
 
 QUEUE = "doorbuster"
+TASK = "doorbuster.work"
 CALLABLE = ["lab.experiments."]
 """Where the functions live that a task may name."""
 
@@ -45,25 +48,12 @@ NOBODY_FOR_S = 60.0
 CODE = code_digest()
 """Of the code as it is loaded: both sides must have the same."""
 
-app = Celery("doorbuster")
-app.conf.update(
-    accept_content=["json"],
-    result_accept_content=["json"],
-    task_serializer="json",
-    result_serializer="json",
-    task_default_queue=QUEUE,
-    task_track_started=True,
-    # A worker takes a task when it can begin it, so that none waits where it can be lost.
-    worker_prefetch_multiplier=1,
-    worker_disable_prefetch=True,
-    result_expires=24 * 3600,
-    broker_connection_retry_on_startup=True,
-    worker_hijack_root_logger=False,
-)
 
+def application(broker: str) -> Celery:
+    """The Celery application whose messages and results are at `broker`.
 
-def use_broker(broker: str) -> None:
-    """Broker and results at this address; raises SpecError or ExperimentError, one line."""
+    Raises SpecError for what is no address and ExperimentError when nobody answers there.
+    """
     try:
         with redis.Redis.from_url(
             broker, socket_connect_timeout=5, retry=Retry(NoBackoff(), retries=0)
@@ -78,7 +68,23 @@ def use_broker(broker: str) -> None:
             f"No Redis answers at {shown(broker)} ({fault}). `make up` starts the appliance's; "
             "another is named by DOORBUSTER_CELERY_BROKER."
         ) from None
-    app.conf.update(broker_url=broker, result_backend=broker)
+    app = Celery("doorbuster", broker=broker, backend=broker, set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        result_accept_content=["json"],
+        task_serializer="json",
+        result_serializer="json",
+        task_default_queue=QUEUE,
+        task_track_started=True,
+        # A worker takes a task when it can begin it, so that none waits where it can be lost.
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        result_expires=24 * 3600,
+        broker_connection_retry_on_startup=True,
+        worker_hijack_root_logger=False,
+    )
+    app.task(name=TASK, bind=True)(_work)
+    return app
 
 
 def shown(broker: str) -> str:
@@ -92,13 +98,15 @@ def shown(broker: str) -> str:
 
 def serve(broker: str, processes: int | None) -> None:
     """Work for whoever asks at `broker`, so many tasks at a time, until a signal comes."""
-    use_broker(broker)
+    app = application(broker)
     count = processes or len(os.sched_getaffinity(0))
     print(
         f"Doorbuster {_version()}, {count} tasks at a time for {shown(broker)}. "
         "Ctrl-C ends it after the tasks in hand, twice at once.",
         flush=True,
     )
+    # Celery warns root because of pickle, which no message here can be.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
     worker = app.Worker(
         hostname=f"doorbuster-{os.getpid()}@{os.uname().nodename}",
         concurrency=count,
@@ -122,7 +130,6 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
     }
 
 
-@app.task(name="doorbuster.work", bind=True)
 def _work(self: Task, code: str, worker: str, task: str) -> dict[str, str]:
     """One task: its result or why there is none, never an exception."""
     if code != CODE:
@@ -153,9 +160,9 @@ def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
     """As `grid.run_grid`, with tasks as JSON; returns those that failed."""
-    use_broker(broker)
+    app = application(broker)
     with redis.Redis.from_url(broker) as queue:
-        farm = _Farm(tasks, worker, broker, lambda: int(queue.llen(QUEUE)))
+        farm = _Farm(app, tasks, worker, shown(broker), lambda: int(queue.llen(QUEUE)))
         try:
             return farm.run(on_done, on_progress)
         finally:
@@ -175,8 +182,14 @@ class _Farm:
     """One grid's tasks among the workers."""
 
     def __init__(
-        self, tasks: Sequence[str], worker: str, broker: str, queued: Callable[[], int]
+        self,
+        app: Celery,
+        tasks: Sequence[str],
+        worker: str,
+        broker: str,
+        queued: Callable[[], int],
     ) -> None:
+        self._app = app
         self._tasks = tasks
         self._worker = worker
         self._broker = broker
@@ -191,8 +204,8 @@ class _Farm:
         answers = self._ask()
         if not answers:
             raise ExperimentError(
-                f"No worker listens at {shown(self._broker)}; start some, here or elsewhere: "
-                f"doorbuster worker --broker {shown(self._broker)}"
+                f"No worker listens at {self._broker}; start some, here or elsewhere: "
+                f"doorbuster worker --broker {self._broker}"
             )
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
@@ -207,7 +220,7 @@ class _Farm:
                 answered_s = now_s if answers else answered_s
                 if now_s - answered_s > NOBODY_FOR_S:
                     raise ExperimentError(
-                        f"No worker has answered at {shown(self._broker)} for "
+                        f"No worker has answered at {self._broker} for "
                         f"{NOBODY_FOR_S:.0f} s. What is done is kept; the same command resumes."
                     )
                 self._miss(answers)
@@ -217,17 +230,17 @@ class _Farm:
     def revoke(self) -> None:
         """Nobody shall work on what is still under way."""
         if self._under_way:
-            app.control.revoke(list(self._under_way), terminate=True)
+            self._app.control.revoke(list(self._under_way), terminate=True)
             for id in self._under_way:
-                app.backend.forget(id)
+                self._app.backend.forget(id)
 
     def _send(self, index: int) -> None:
         self._tries[index] += 1
-        sent = _work.apply_async((CODE, self._worker, self._tasks[index]))
+        sent = self._app.tasks[TASK].apply_async((CODE, self._worker, self._tasks[index]))
         self._under_way[sent.id] = _UnderWay(index, time.monotonic())
 
     def _look(self, id: str, sent: _UnderWay, on_done: OnDone, on_progress: OnProgress) -> None:
-        meta = app.backend.get_task_meta(id)
+        meta = self._app.backend.get_task_meta(id)
         status, answer = meta["status"], meta["result"]
         sent.began = status != "PENDING"
         if status == "PROGRESS":
@@ -263,11 +276,13 @@ class _Farm:
 
     def _end(self, id: str) -> None:
         del self._under_way[id]
-        app.backend.forget(id)
+        self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
         """What the workers say of themselves, by name; raises ExperimentError for other code."""
-        replies = app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
+        replies = (
+            self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
+        )
         answers = {name: said for reply in replies for name, said in reply.items()}
         for name, said in answers.items():
             if said.get("code") != CODE:

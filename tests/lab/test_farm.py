@@ -23,28 +23,45 @@ from tests.lab.test_grid import results_of, wait_until
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    """A Redis of these tests' own, database 1."""
+def store(tmp_path_factory):
+    """The address of a Redis of these tests' own, but for the database."""
     folder = tmp_path_factory.mktemp("redis")
     (port,) = ports.free(1)
     store = redis_server.Store(redis_server.find(load().redis_bin), folder, port)
     redis_server.prepare(store)
     log = folder / "redis.log"
     with serving(store.command(), lambda: redis_server.refusal(port), log):
-        yield f"redis://127.0.0.1:{port}/1"
+        yield f"redis://127.0.0.1:{port}/"
+
+
+@pytest.fixture(scope="module")
+def busy(store):
+    """A broker with a worker of two places, for all tests that leave it alive."""
+    broker = f"{store}1"
+    with worker(broker, places=2):
+        yield broker
+
+
+@pytest.fixture
+def broker(store):
+    """A broker with nobody there."""
+    with redis.Redis.from_url(f"{store}2") as client:
+        client.flushdb()
+    return f"{store}2"
 
 
 @contextmanager
 def worker(broker, *, places=1, code=None):
     """A worker that is ready; ended with all its processes."""
+    # The code this process has loaded: somebody may be editing it while the tests run.
     command = [sys.executable, "-m", "tests.lab.farm_worker", broker, str(places)]
     process = subprocess.Popen(
-        command + ([code] if code else []), cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+        [*command, code or farm.CODE], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     )
     try:
         assert "tasks at a time" in process.stdout.readline()
-        farm.use_broker(broker)
-        wait_until(lambda: farm.app.control.ping(timeout=0.3))
+        control = farm.application(broker).control
+        wait_until(lambda: control.ping(timeout=0.3))
         yield process
     finally:
         family = [process, *psutil.Process(process.pid).children(recursive=True)]
@@ -54,19 +71,30 @@ def worker(broker, *, places=1, code=None):
         process.stdout.close()
 
 
-def test_tasks_are_made_by_workers_and_say_how_far_they_are(broker):
-    with worker(broker, places=2):
-        found = results_of([{"n": n} for n in range(5)], grid_tasks.square, celery_broker=broker)
-        assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
-        assert os.getpid() not in {one["pid"] for one in found}
-        with redis.Redis.from_url(broker) as client:
-            assert not client.keys("celery-task-meta-*")  # results are taken away
+def test_tasks_are_made_by_workers_and_results_are_taken_away(busy):
+    found = results_of([{"n": n} for n in range(5)], grid_tasks.square, celery_broker=busy)
+    assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
+    assert os.getpid() not in {one["pid"] for one in found}
+    with redis.Redis.from_url(busy) as client:
+        assert not client.keys("celery-task-meta-*")
 
 
-def test_failures_are_told_as_on_cores(broker):
+def test_a_worker_says_how_far_it_is(busy, tmp_path):
+    heard = []
+    task = {"until": str(tmp_path / "heard")}
+
+    def hear(*progress):
+        heard.append(progress)
+        (tmp_path / "heard").touch()
+
+    run_grid([task], grid_tasks.wait_halfway, celery_broker=busy, on_done=print, on_progress=hear)
+    assert (0, 0.5) in heard
+
+
+def test_failures_are_told_as_on_cores(busy):
     found = {}
-    with worker(broker), pytest.raises(GridError) as refusal:
-        run_grid([0, 1, 3], grid_tasks.refuse, celery_broker=broker, on_done=found.__setitem__)
+    with pytest.raises(GridError) as refusal:
+        run_grid([0, 1, 3], grid_tasks.refuse, celery_broker=busy, on_done=found.__setitem__)
     assert found == {0: 0}
     assert [f.reason for f in refusal.value.failures] == [
         "1 is odd",
@@ -74,21 +102,35 @@ def test_failures_are_told_as_on_cores(broker):
     ]
 
 
-def test_a_worker_calls_the_labs_functions_only(broker):
-    with worker(broker), pytest.raises(GridError, match="none of the functions"):
-        run_grid([1], "os:system", celery_broker=broker, on_done=pytest.fail)
+def test_a_worker_calls_the_labs_functions_only(busy):
+    with pytest.raises(GridError, match="none of the functions"):
+        run_grid([1], "os:system", celery_broker=busy, on_done=pytest.fail)
 
 
-def test_a_process_that_is_killed_has_its_task_made_again(broker, tmp_path):
+def test_a_process_that_is_killed_has_its_task_made_again(busy, tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": False}
-    with worker(broker):
-        assert results_of([task], grid_tasks.die, celery_broker=broker) == ["alive"]
+    assert results_of([task], grid_tasks.die, celery_broker=busy) == ["alive"]
 
 
-def test_a_task_that_kills_its_process_twice_is_reported(broker, tmp_path):
+def test_a_task_that_kills_its_process_twice_is_reported(busy, tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": True}
-    with worker(broker), pytest.raises(GridError, match="lost twice"):
-        run_grid([task], grid_tasks.die, celery_broker=broker, on_done=pytest.fail)
+    with pytest.raises(GridError, match="lost twice"):
+        run_grid([task], grid_tasks.die, celery_broker=busy, on_done=pytest.fail)
+
+
+def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
+    marker = tmp_path / "began"
+
+    def stop(index, result):
+        wait_until(marker.exists)
+        raise ExperimentError("no room left")
+
+    tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
+    with pytest.raises(ExperimentError, match="no room left"):
+        run_grid(tasks, grid_tasks.square_or_sleep, celery_broker=busy, on_done=stop)
+    pid = int(marker.read_text())
+    wait_until(lambda: not psutil.pid_exists(pid))
+    assert len(results_of([{"n": 3}], grid_tasks.square, celery_broker=busy)) == 1
 
 
 def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
@@ -107,22 +149,6 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
             task = {"marker": str(marker)}
             assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
         killer.join()
-
-
-def test_an_error_of_the_caller_revokes_what_is_under_way(broker, tmp_path):
-    marker = tmp_path / "began"
-
-    def stop(index, result):
-        wait_until(marker.exists)
-        raise ExperimentError("no room left")
-
-    tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
-    with worker(broker, places=2) as process:
-        with pytest.raises(ExperimentError, match="no room left"):
-            run_grid(tasks, grid_tasks.square_or_sleep, celery_broker=broker, on_done=stop)
-        pid = int(marker.read_text())
-        wait_until(lambda: not psutil.pid_exists(pid))
-        assert process.poll() is None
 
 
 def test_a_worker_of_other_code_is_refused(broker):
@@ -173,8 +199,8 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
     with subprocess.Popen([*command, "worker", "--broker", broker], cwd=REPOSITORY,
                           stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
         assert "tasks at a time" in process.stdout.readline()
-        farm.use_broker(broker)
-        wait_until(lambda: farm.app.control.ping(timeout=0.3))
+        control = farm.application(broker).control
+        wait_until(lambda: control.ping(timeout=0.3))
         done = subprocess.run(
             [*command, *here, "--celery", broker],
             cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
