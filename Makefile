@@ -36,7 +36,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate capacity calibrate bench-gateway
+.PHONY: compare compare-full simulate capacity calibrate bench-gateway bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -49,6 +49,8 @@ calibrate: environment ## mean execution time of each page beside Table 2
 	@$(run) run $(bin)/python -m shop calibrate $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
 	@$(bin)/python -m bench.gateway $(ARGS)
+bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
+	@$(bin)/python -m bench.simulator $(ARGS)
 
 ##@ Development
 
