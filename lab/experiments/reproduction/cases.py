@@ -1,0 +1,145 @@
+"""One simulation of a reproduction, as plain values.
+
+Owns: the description of a case, its identity, and turning it into the simulator's scenario.
+Must not know: which figure asks for it, what is kept of it, how cases are spread over cores.
+
+A case is everything but the seed. Two figures that need the same case name it with equal values
+and share its simulations.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from gateway.policies import registry
+from loadgen.sessions import (
+    Chain,
+    Customers,
+    LengthClass,
+    Schedule,
+    Segment,
+    SessionLengths,
+    SessionModel,
+)
+from simulator.scenario import FifoServer, Scenario, SharedCpus
+
+Watched = Literal["sessions", "pages"]
+"""What is kept: sessions as wholes (SBAC), or every attempt by its page (LIFO-Pri)."""
+
+_CHAIN = Chain()
+_SERVERS = {"fifo": FifoServer, "shared-cpus": SharedCpus}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A simulation without its seed. Durations are paper seconds.
+
+    ρ of the arrivals is `rho`, or `schedule`'s pairs of duration and ρ one after the other.
+    Arrivals end after `duration_s`, after `sessions`, or with the schedule; then everybody
+    finishes, unless `stop_s` cuts the run.
+    """
+
+    policy: str
+    capacity_rps: float
+    server: Mapping[str, Any]
+    """`kind` (fifo, shared-cpus) and what differs from its defaults."""
+    customers: Mapping[str, Any]
+    """What differs from `SessionModel`'s defaults."""
+    rho: float = 1.0
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    admission: str = registry.NO_ADMISSION
+    admission_parameters: Mapping[str, Any] = field(default_factory=dict)
+    lengths: Mapping[str, Any] | None = None
+    """What `SessionLengths` takes; None: Fig. 1's chain."""
+    schedule: tuple[tuple[float, float], ...] | None = None
+    duration_s: float | None = None
+    sessions: int | None = None
+    stop_s: float | None = None
+    utilisation_interval_s: float = 1.0
+    session_known_from: Literal["admission", "answer"] = "answer"
+    watched: Watched = "sessions"
+    warm_up_s: float = 0.0
+    """Sessions that arrive earlier are left out of what is kept by page."""
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Case":
+        """The case that `as_json` described."""
+        schedule = plain["schedule"]
+        return cls(**{**plain, "schedule": schedule and tuple(tuple(part) for part in schedule)})
+
+    def as_json(self) -> dict[str, Any]:
+        """All values, JSON-ready."""
+        return asdict(self)
+
+    @cached_property
+    def id(self) -> str:
+        """Equal for equal cases, on every machine."""
+        text = json.dumps(self.as_json(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def with_(self, **changes: Any) -> "Case":
+        """The same but for `changes`."""
+        return replace(self, **changes)
+
+    @property
+    def mean_length(self) -> float:
+        """Mean requests per session, of the distribution that lengths are rounded from."""
+        if self.lengths is None:
+            return _CHAIN.mean_requests()
+        return sum(part.share * part.mean for part in _lengths(self.lengths).classes())
+
+    @property
+    def arrivals_s(self) -> float | None:
+        """How long sessions arrive; None where their number decides."""
+        if self.schedule:
+            return sum(duration_s for duration_s, _ in self.schedule)
+        return self.duration_s
+
+    def expected_requests(self) -> float:
+        """About how many requests are simulated: what decides how long it takes.
+
+        A server at its capacity, and besides that one request of each session it turns away.
+        """
+        mean = self.mean_length
+        parts = self.schedule or ((self.duration_s, self.rho),)
+        if self.sessions is not None:
+            parts = ((self.sessions * mean / (self.rho * self.capacity_rps), self.rho),)
+        return sum(
+            (duration_s or 0.0) * self.capacity_rps * (min(rho, 1.0) + max(0.0, rho - 1.0) / mean)
+            for duration_s, rho in parts
+        )
+
+    def model(self) -> SessionModel:
+        """How its customers behave; raises SessionModelError."""
+        lengths = None if self.lengths is None else _lengths(self.lengths)
+        return SessionModel(lengths=lengths, **self.customers)
+
+    def scenario(self, seed: int) -> Scenario:
+        """The simulator's scenario; raises PolicyError, SessionModelError or ScenarioError."""
+        model = self.model()
+        schedule = self.schedule and Schedule(tuple(Segment(*part) for part in self.schedule))
+        rho = 1.0 if self.schedule else self.rho
+        server = dict(self.server)
+        return Scenario(
+            customers=Customers(
+                model, seed, model.session_rate(rho, self.capacity_rps), schedule or None
+            ),
+            policy=registry.create(
+                self.policy, self.parameters, self.admission, self.admission_parameters
+            ),
+            server=_SERVERS[server.pop("kind")](**server),
+            seed=seed,
+            sessions=self.sessions,
+            arrivals_until_s=self.duration_s,
+            stop_s=self.stop_s,
+            utilisation_interval_s=self.utilisation_interval_s,
+            session_known_from=self.session_known_from,
+        )
+
+
+def _lengths(plain: Mapping[str, Any]) -> SessionLengths:
+    mixture = tuple(LengthClass(**part) for part in plain.get("mixture", ()))
+    return SessionLengths(plain["kind"], plain.get("mean"), mixture)

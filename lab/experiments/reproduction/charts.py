@@ -1,0 +1,107 @@
+"""Drawing the panels of an exhibit, and writing down what was drawn.
+
+Owns: how a panel looks; PNG, SVG and CSV. Must not know: any paper, where numbers come from.
+"""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+
+from lab.experiments.figures import STYLES, finish, save
+from lab.experiments.reproduction.exhibits import Exhibit, Panel, Series
+from lab.experiments.reproduction.store import Results
+from lab.experiments.results import write_text
+
+_PANEL_INCHES = (6.2, 4.2)
+
+
+def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
+    """All panels of an exhibit side by side; returns the SVG, its PNG and CSV are beside it."""
+    panels = exhibit.panels
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    # A fixed salt makes the ids inside an SVG, and so the file, the same every time.
+    with rc_context({"svg.hashsalt": exhibit.key}):
+        figure, grid = plt.subplots(
+            rows,
+            columns,
+            figsize=(_PANEL_INCHES[0] * columns, _PANEL_INCHES[1] * rows),
+            layout="constrained",
+            squeeze=False,
+        )
+        places = list(grid.flat)
+        for panel, axes in zip(panels, places, strict=False):
+            _draw(panel, [curve.series(results) for curve in panel.curves], axes)
+        for axes in places[len(panels) :]:
+            axes.set_visible(False)
+        png = save(figure, folder / exhibit.key)
+    write_text(folder / f"{exhibit.key}.csv", as_csv(exhibit, results))
+    return png.with_name(f"{exhibit.key}.svg")
+
+
+def as_csv(exhibit: Exhibit, results: Results) -> str:
+    """The numbers behind a figure, a line per point; empty where there is none."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))
+    for panel in exhibit.panels:
+        for curve in panel.curves:
+            series = curve.series(results)
+            names = panel.x_names or [""] * len(series.x)
+            for x, name, y, half in zip(series.x, names, series.y, series.half_width, strict=True):
+                theirs = panel.published.get((series.label, x))
+                lines.writerow(
+                    (panel.key, series.label, f"{x:g}", name, _number(y), _number(half),
+                     _number(theirs))
+                )  # fmt: skip
+    return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
+    for i, series in enumerate(drawn):
+        colour, marker, dash = STYLES[i % len(STYLES)]
+        y = np.array([np.nan if value is None else value for value in series.y], dtype=float)
+        half = np.array([value or 0.0 for value in series.half_width])
+        if panel.kind == "bars":
+            width = 0.8 / len(drawn)
+            place = np.arange(len(series.x)) + (i - (len(drawn) - 1) / 2) * width
+            axes.bar(place, y, width, color=colour, label=series.label, edgecolor="white",
+                     hatch=("", "//", "..", "xx", "--", "\\\\")[i % 6],
+                     yerr=half if half.any() else None, capsize=2)  # fmt: skip
+        elif panel.kind == "lines":
+            axes.errorbar(series.x, y, yerr=half, color=colour, marker=marker, linestyle=dash,
+                          linewidth=1.8, markersize=5, capsize=3, label=series.label)  # fmt: skip
+        else:
+            axes.plot(series.x, y, color=colour, linestyle=dash, linewidth=1.8, label=series.label,
+                      drawstyle="steps-post" if panel.kind == "steps" else "default")  # fmt: skip
+    _draw_published(panel, drawn, axes)
+    axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
+    axes.set_title(f"{panel.key}: {panel.title}", fontsize=11)
+    axes.set_ylim(bottom=panel.y_from, top=panel.y_to)
+    if panel.kind == "bars" and panel.x_names:
+        axes.set_xticks(range(len(panel.x_names)), panel.x_names)
+    finish(axes)
+
+
+def _draw_published(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
+    labelled = False
+    for i, series in enumerate(drawn):
+        for k, x in enumerate(series.x):
+            theirs = panel.published.get((series.label, x))
+            if theirs is None:
+                continue
+            width = 0.8 / len(drawn)
+            place = k + (i - (len(drawn) - 1) / 2) * width if panel.kind == "bars" else x
+            axes.plot([place], [theirs], "X", color="black", markeredgecolor="white", markersize=9,
+                      zorder=5, label=None if labelled else "published")  # fmt: skip
+            labelled = True

@@ -1,0 +1,108 @@
+"""The command `doorbuster reproduce`.
+
+Owns: its options, what it says while it works. Must not know: any figure, how a case is simulated.
+"""
+
+import os
+import time
+from typing import Any
+
+import click
+
+from lab.experiments.errors import ExperimentError
+from runtime import settings
+
+PAPERS = ("lifo-pri", "sbac")
+"""As in `studies.PAPERS`, which draws in the simulator: only who reproduces pays for that."""
+
+
+@click.command()
+@click.argument("paper", type=click.Choice(PAPERS))
+@click.option(
+    "--engine",
+    type=click.Choice(["simulated", "live"]),
+    default="simulated",
+    show_default=True,
+    help="In virtual time, or on the running appliance.",
+)
+@click.option("--quick", is_flag=True, help="A smaller grid, under two minutes on two cores.")
+@click.option("--fresh", is_flag=True, help="Begin anew, even where one was interrupted.")
+@click.option(
+    "--repetitions", type=click.IntRange(1, 1000), help="Simulations of each case, own seeds."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
+@click.option("--processes", type=click.IntRange(1, 1024), help="As many as CPUs by default.")
+@click.option("--celery", metavar="BROKER", help="On the workers of `doorbuster worker` instead.")
+@click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
+def reproduce(paper: str, engine: str, **given: Any) -> None:
+    """Reproduce a paper's figures and tables, published beside simulated.
+
+    Writes an HTML report with figures, tables and the data behind them, and says what of the
+    paper holds. Interrupted, the same command resumes.
+    """
+    if engine == "live":
+        _live(paper, given)
+    else:
+        _simulated(paper, given)
+
+
+def _simulated(paper: str, given: dict[str, Any]) -> None:
+    from lab.experiments.reproduction import making
+    from lab.experiments.reproduction.studies import PAPERS as STUDIES
+    from lab.experiments.terminal import GridProgress, console, duration
+
+    lab = settings.load()
+    known, quick = STUDIES[paper], given["quick"]
+    options = making.Options(
+        quick=quick,
+        seed=given["seed"],
+        repetitions=given["repetitions"]
+        or (known.quick_repetitions if quick else known.repetitions),
+        processes=given["processes"] or len(os.sched_getaffinity(0)),
+        celery_broker=given["celery"],
+        fresh=given["fresh"],
+        logs=given["logs"],
+    )
+    planned = making.prepare(known.study(quick=quick), lab.results_dir, options)
+    done = len(planned.simulations) - len(planned.missing)
+    if planned.resumed:
+        console.print(f"Resuming: {done} of {len(planned.simulations)} simulations are done.")
+    expected_s = making.expected_real_s(planned)
+    console.print(
+        f"{len(planned.missing)} simulations on {options.processes} processes, "
+        f"{duration(expected_s)}. Interrupted, the same command resumes.\n"
+        f"Results: {planned.store.path}"
+    )
+    began_s = time.monotonic()
+    sizes = [simulation.case.expected_requests() for simulation in planned.missing]
+    with GridProgress(sizes) as progress:
+        making.carry_out(planned, progress.done)
+    took_s = time.monotonic() - began_s
+    page = making.finish(planned, lab, took_s)
+    _say_claims(page.parent)
+    console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
+
+
+def _live(paper: str, given: dict[str, Any]) -> None:
+    simulated_only = [name for name in ("processes", "celery") if given[name]]
+    if simulated_only:
+        raise ExperimentError(
+            f"--{simulated_only[0]}: goes with --engine simulated; the appliance is one machine."
+        )
+    from lab.experiments.reproduction.live import reproduce_live
+
+    reproduce_live(paper, given)
+
+
+def _say_claims(folder: Any) -> None:
+    from lab.experiments.results import read_json
+    from lab.experiments.terminal import console
+
+    rows = read_json(folder / "claims.json")
+    held = [row for row in rows if row["Holds"] == "yes"]
+    console.print(f"{len(held)} of {len(rows)} claims hold.")
+    for row in rows:
+        if row["Holds"] != "yes":
+            console.print(
+                f"  {row['Holds']}: {row['Claim']}: {row['Found']} (required: {row['Required']})"
+            )

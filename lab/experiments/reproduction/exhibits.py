@@ -1,0 +1,303 @@
+"""The forms a reproduced figure or table can take, and what must hold.
+
+Owns: curves, panels, exhibits, tables of published beside simulated, claims.
+Must not know: any paper, how things are drawn.
+
+Each of them names the cases it is made of; the plan of a reproduction is the union of these.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+from typing import Literal, Protocol
+
+from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.store import Metrics, Results
+from lab.experiments.tables import Table
+
+Value = Callable[[Metrics], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A curve with its numbers; `half_width` is that of the 95 % interval, None without one."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    half_width: Sequence[float | None]
+
+
+class Curve(Protocol):
+    """A curve that is still to be read off the results."""
+
+    label: str
+
+    def cases(self) -> Iterable[Case]:
+        """What it is made of."""
+        ...
+
+    def series(self, results: Results) -> Series:
+        """Its numbers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCurve:
+    """At each x, a figure of a case."""
+
+    label: str
+    points: Sequence[tuple[float, Case, Value]]
+
+    def cases(self) -> Iterable[Case]:
+        return (case for _, case, _ in self.points)
+
+    def series(self, results: Results) -> Series:
+        found = [results.estimate(case, value) for _, case, value in self.points]
+        return Series(
+            self.label,
+            [x for x, _, _ in self.points],
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileCurve:
+    """Several figures of one case, one at each x: a histogram, a distribution, bins."""
+
+    label: str
+    case: Case
+    x: Sequence[float]
+    values: Sequence[Value]
+
+    def cases(self) -> Iterable[Case]:
+        return (self.case,)
+
+    def series(self, results: Results) -> Series:
+        found = [results.estimate(self.case, value) for value in self.values]
+        return Series(
+            self.label,
+            list(self.x),
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaCurve:
+    """A curve that needs no simulation: an equation, a load pattern."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+    def cases(self) -> Iterable[Case]:
+        return ()
+
+    def series(self, results: Results) -> Series:
+        return Series(self.label, list(self.x), list(self.y), [None] * len(self.x))
+
+
+PanelKind = Literal["lines", "plain", "steps", "bars"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes.
+
+    `lines`: curves with a marker and an interval at each x; `plain`: curves of many points;
+    `steps`: constant between x; `bars`: groups of bars, `x_names` under them. `published` holds
+    the paper's figures by curve label and x; `printed_x` limits which x the table shows.
+    """
+
+    key: str
+    title: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    kind: PanelKind = "lines"
+    x_names: Sequence[str] | None = None
+    published: Mapping[tuple[str, float], float] = field(default_factory=dict)
+    y_from: float | None = 0.0
+    y_to: float | None = None
+    digits: int = 1
+    printed_x: Sequence[float] | None = None
+    x_format: Callable[[float], str] = "{:g}".format
+
+    def cases(self) -> Iterable[Case]:
+        return chain.from_iterable(curve.cases() for curve in self.curves)
+
+    def table(self, results: Results) -> Table:
+        """Published beside simulated, a row per x, a column per curve."""
+        series = [curve.series(results) for curve in self.curves]
+        every = list(dict.fromkeys(x for one in series for x in one.x))
+        shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
+        rows = []
+        for x in shown:
+            name = self.x_names[every.index(x)] if self.x_names else self.x_format(x)
+            rows.append((name, *(self._cell(one, x) for one in series)))
+        note = "Published | simulated." if self.published else ""
+        return Table(
+            f"{self.key}: {self.title}",
+            (self.x_label, *(one.label for one in series)),
+            rows,
+            f"{note} Simulated: mean ± half-width of the 95 % interval.".strip(),
+        )
+
+    def _cell(self, series: Series, x: float) -> str:
+        if x not in series.x:
+            return ""
+        i = list(series.x).index(x)
+        y, half = series.y[i], series.half_width[i]
+        ours = "–" if y is None else f"{y:,.{self.digits}f}"
+        if y is not None and half is not None:
+            ours += f" ± {half:,.{self.digits}f}"
+        theirs = self.published.get((series.label, x))
+        return ours if theirs is None else f"{theirs:g} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cell of a table: the published figure beside one of a case."""
+
+    case: Case
+    value: Value
+    published: float | None = None
+    digits: int = 1
+
+    def text(self, results: Results) -> str:
+        found = results.estimate(self.case, self.value)
+        ours = found.text(self.digits) if found else "–"
+        return ours if self.published is None else f"{self.published:g} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryTable:
+    """A table whose cells are entries, under row names of one or more columns."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], Sequence[Entry]]]
+    note: str = ""
+
+    def cases(self) -> Iterable[Case]:
+        return (entry.case for _, entries in self.rows for entry in entries)
+
+    def table(self, results: Results) -> Table:
+        """With its numbers."""
+        rows = [
+            (*names, *(entry.text(results) for entry in entries)) for names, entries in self.rows
+        ]
+        return Table(self.title, tuple(self.header), rows, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTable:
+    """A table that code written elsewhere makes of the metrics of some cases."""
+
+    needs: Sequence[Case]
+    build: Callable[[Results], Table]
+
+    def cases(self) -> Iterable[Case]:
+        return self.needs
+
+    def table(self, results: Results) -> Table:
+        """With its numbers."""
+        return self.build(results)
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A figure or a table of the paper: what it is, its panels and tables, where it differs."""
+
+    key: str
+    heading: str
+    what: str
+    differs: Sequence[str]
+    panels: Sequence[Panel] = ()
+    tables: Sequence[EntryTable | BuiltTable] = ()
+
+    def cases(self) -> Iterable[Case]:
+        return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))
+
+
+Verdict = tuple[str, bool | None]
+"""What was found, and whether the claim holds; None when the results do not say yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that must hold, and how the results decide it."""
+
+    text: str
+    required: str
+    needs: Sequence[Case]
+    check: Callable[[Results], Verdict]
+
+    def decide(self, results: Results) -> Verdict:
+        """None while a case it needs has not been made."""
+        if any(not results.of(case) for case in self.needs):
+            return "not simulated", None
+        return self.check(results)
+
+
+def in_range(
+    results: Results, case: Case, value: Value, low: float, high: float, digits: int
+) -> Verdict:
+    """Whether the mean of a figure is from `low` to `high`."""
+    found = results.estimate(case, value)
+    if found is None:
+        return "nothing to measure", None
+    return found.text(digits), low <= found.mean <= high
+
+
+def within(
+    text: str, case: Case, value: Value, low: float, high: float, required: str, digits: int
+) -> Claim:
+    """The claim that the mean of a figure is from `low` to `high`."""
+    return Claim(
+        text,
+        required,
+        [case],
+        lambda results: in_range(results, case, value, low, high, digits),
+    )
+
+
+def at_most(text: str, case: Case, value: Value, limit: float) -> Claim:
+    """The claim that a percentage is not above `limit`."""
+    return within(text, case, value, 0.0, limit, f"at most {limit:g} %", 2)
+
+
+def falling(text: str, required: str, ranked: Sequence[tuple[Case, Value]]) -> Claim:
+    """The claim that each figure is larger than the one after it."""
+
+    def check(results: Results) -> Verdict:
+        found = [results.estimate(case, value) for case, value in ranked]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found):
+            return "nothing to measure", None
+        holds = all(a.mean > b.mean for a, b in pairwise(known))
+        return ", ".join(one.text(2) for one in known), holds
+
+    return Claim(text, required, [case for case, _ in ranked], check)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The reproduction of one paper: everything that is drawn, and the claims over it."""
+
+    paper: str
+    title: str
+    summary: Sequence[str]
+    exhibits: Sequence[Exhibit]
+    claims: Sequence[Claim]
+    readings: Sequence[tuple[str, str]] = ()
+    """How the paper was read where it leaves room: name, explanation."""
+
+    def cases(self) -> Iterable[Case]:
+        """All cases, some of them more than once."""
+        return chain(
+            chain.from_iterable(exhibit.cases() for exhibit in self.exhibits),
+            chain.from_iterable(claim.needs for claim in self.claims),
+        )

@@ -1,0 +1,131 @@
+"""The report of a reproduction: one HTML file that needs nothing else, and its figures and data.
+
+Owns: what stands where on the page. Must not know: any paper, how simulations are made.
+"""
+
+import base64
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lab.experiments.reproduction.charts import draw
+from lab.experiments.reproduction.exhibits import Exhibit, Study
+from lab.experiments.reproduction.store import Results, Store
+from lab.experiments.results import write_json, write_text
+from lab.experiments.tables import Table
+
+_VERDICTS = {True: "yes", False: "no", None: "not decided"}
+
+
+def write_report(
+    study: Study,
+    results: Results,
+    store: Store,
+    made: Sequence[tuple[str, str]],
+    missing: str = "",
+) -> Path:
+    """Figures, their data, tables and the page; returns the page.
+
+    `made` says how it came about (command, seeds, versions, machine), `missing` what is not in yet.
+    """
+    store.figures.mkdir(exist_ok=True)
+    store.tables.mkdir(exist_ok=True)
+    claims = claims_table(study, results)
+    exhibits = [_exhibit(exhibit, results, store) for exhibit in study.exhibits]
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    page = environment.get_template("report.html.j2").render(
+        study=study,
+        claims=claims,
+        claims_summary=claims_summary(claims),
+        exhibits=exhibits,
+        made=made,
+        missing=missing,
+    )
+    write_json(
+        store.path / "claims.json",
+        [dict(zip(claims.header, row, strict=True)) for row in claims.rows],
+    )
+    write_text(store.report_file, page)  # last: a folder with a report is a whole one
+    return store.report_file
+
+
+def claims_table(study: Study, results: Results) -> Table:
+    """Every claim with what was found; decided by the results alone."""
+    rows = []
+    for claim in study.claims:
+        found, holds = claim.decide(results)
+        rows.append((claim.text, claim.required, found, _VERDICTS[holds]))
+    return Table("Claims", ("Claim", "Required", "Found", "Holds"), rows)
+
+
+def claims_summary(claims: Table) -> str:
+    """How many hold, in words."""
+    held = sum(row[-1] == "yes" for row in claims.rows)
+    failed = sum(row[-1] == "no" for row in claims.rows)
+    text = f"{held} of {len(claims.rows)} hold"
+    if failed:
+        text += f", {failed} do{'es' if failed == 1 else ''} not"
+    if open_ := len(claims.rows) - held - failed:
+        text += f", {open_} could not be decided"
+    return f"{text}. Each is decided by the numbers of this reproduction."
+
+
+def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, Any]:
+    tables = [part.table(results) for part in exhibit.tables]
+    for i, table in enumerate(tables, start=1):
+        name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"
+        write_text(store.tables / f"{name}.csv", _csv(table))
+    shown: dict[str, Any] = {
+        "key": exhibit.key,
+        "heading": exhibit.heading,
+        "short": exhibit.heading.split(":")[0],
+        "what": exhibit.what,
+        "differs": exhibit.differs,
+        "tables": tables,
+        "numbers": [panel.table(results) for panel in exhibit.panels],
+        "picture": None,
+        "narrow": len(exhibit.panels) == 1,
+    }
+    if exhibit.panels:
+        svg = draw(exhibit, results, store.figures)
+        encoded = base64.b64encode(svg.read_bytes()).decode()
+        shown["picture"] = f"data:image/svg+xml;base64,{encoded}"
+        shown["alt"] = alternative_text(exhibit)
+        published = any(panel.published for panel in exhibit.panels)
+        bars = any(panel.kind in ("lines", "bars") for panel in exhibit.panels)
+        shown["caption"] = " ".join(
+            text
+            for text, wanted in (
+                ("Crosses: published values.", published),
+                ("Error bars: 95 % intervals over the repetitions.", bars),
+            )
+            if wanted
+        )
+    return shown
+
+
+def alternative_text(exhibit: Exhibit) -> str:
+    """For those who do not see the figure; its numbers are in the table below it."""
+    panels = [
+        f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
+        f"for {', '.join(curve.label for curve in panel.curves)}."
+        for panel in exhibit.panels
+    ]
+    return " ".join((*panels, "The numbers are in the tables below."))
+
+
+def _csv(table: Table) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(table.header)
+    lines.writerows(table.rows)
+    return text.getvalue()

@@ -1,0 +1,153 @@
+"""The results of a reproduction while they come in: one file per simulation.
+
+Owns: the folder, its files, which simulations are still missing, and handing results out by case.
+Must not know: what a figure does with them, how simulations are spread over cores.
+
+    results/<when>-reproduce-<paper>[-quick]/
+        reproduction.json                 paper, options, plan, versions, machine
+        simulations/<case>-seed<n>.json   case, seed, metrics; written whole
+        attempts/<case>-seed<n>.parquet   only with --logs
+        report.html  figures/*.png, *.svg, *.csv  tables/*.csv
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lab.experiments.errors import ExperimentError
+from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.reproduction.cases import Case
+from lab.experiments.results import read_json, write_json
+
+Metrics = Mapping[str, Any]
+
+_FACTS = "reproduction.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """One simulation that is planned: a case and a seed."""
+
+    case: Case
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The stem of its files."""
+        return f"{self.case.id}-seed{self.seed}"
+
+
+class Results:
+    """Metrics by case, the repetitions in the order of their seeds."""
+
+    def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
+        self._found = found
+
+    def of(self, case: Case) -> Sequence[Metrics]:
+        """All repetitions there are; empty while none is."""
+        return self._found.get(case.id, ())
+
+    def estimate(self, case: Case, value: Callable[[Metrics], float | None]) -> Estimate | None:
+        """Mean and 95 % interval of a figure; None where no repetition has it."""
+        values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
+        return estimate(values) if values else None
+
+    def mean(self, case: Case, value: Callable[[Metrics], float | None]) -> float | None:
+        """The mean alone."""
+        found = self.estimate(case, value)
+        return found and found.mean
+
+
+class Store:
+    """The result folder of one reproduction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.simulations = path / "simulations"
+        self.attempts = path / "attempts"
+        self.figures = path / "figures"
+        self.tables = path / "tables"
+        self.report_file = path / "report.html"
+
+    @classmethod
+    def create(cls, results_dir: Path, name: str, facts: Mapping[str, Any]) -> "Store":
+        """A new folder; raises ExperimentError when it cannot be written."""
+        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        store = cls(results_dir / f"{when}-{name}")
+        try:
+            store.simulations.mkdir(parents=True)
+            write_json(store.path / _FACTS, facts)
+        except OSError as fault:
+            raise ExperimentError(
+                f"The result folder {store.path} cannot be written ({fault.strerror}). "
+                "Choose another with DOORBUSTER_RESULTS_DIR."
+            ) from None
+        return store
+
+    @classmethod
+    def unfinished(cls, results_dir: Path, facts: Mapping[str, Any]) -> "Store | None":
+        """The newest folder begun with the same facts whose report is not written yet."""
+        for path in sorted(results_dir.glob(f"*/{_FACTS}"), reverse=True):
+            store = cls(path.parent)
+            try:
+                if store.facts() == facts and not store.report_file.exists():
+                    return store
+            except ExperimentError:
+                continue  # a damaged folder is not ours to resume
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """What was known before the first simulation."""
+        return dict(read_json(self.path / _FACTS))
+
+    def has(self, simulation: Simulation) -> bool:
+        """Whether it has been made."""
+        return self._file(simulation).is_file()
+
+    def keep(self, simulation: Simulation, metrics: Metrics) -> None:
+        """Its metrics, whole or not at all."""
+        content = {
+            "case": simulation.case.as_json(),
+            "seed": simulation.seed,
+            "metrics": metrics,
+        }
+        write_json(self._file(simulation), content)
+
+    def results(self, simulations: Iterable[Simulation]) -> Results:
+        """What of these has been made."""
+        found: dict[str, list[Metrics]] = {}
+        for simulation in sorted(simulations, key=lambda one: one.seed):
+            if self.has(simulation):
+                content = read_json(self._file(simulation))
+                found.setdefault(simulation.case.id, []).append(content["metrics"])
+        return Results(found)
+
+    def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:
+        """What a worker needs for it."""
+        attempts_file = self.attempts / f"{simulation.name}.parquet"
+        if logs:
+            self.attempts.mkdir(exist_ok=True)
+        return {
+            "case": simulation.case.as_json(),
+            "seed": simulation.seed,
+            "attempts_file": str(attempts_file) if logs else None,
+        }
+
+    def _file(self, simulation: Simulation) -> Path:
+        return self.simulations / f"{simulation.name}.json"
+
+
+def plan(cases: Iterable[Case], *, seed: int, repetitions: int) -> list[Simulation]:
+    """Every case in every repetition, each case once, however many figures name it.
+
+    A repetition is finished before the next begins, so that an interrupted plan has whole ones;
+    within it the longest come first, so that no core is left alone with one at the end.
+    """
+    unique = sorted(
+        {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()
+    )
+    return [
+        Simulation(case, seed + repetition) for repetition in range(repetitions) for case in unique
+    ]
