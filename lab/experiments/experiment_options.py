@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.policies.registry import POLICIES
+from gateway.policies.registry import ADMISSIONS, POLICIES
 from lab.experiments.errors import SpecError
 from lab.experiments.spec import Spec, changed
 from lab.experiments.spec_sections import PolicyChoice
@@ -99,25 +99,17 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each queueing policy behind each of these; with the spec's own parameters where it has both.
-
-    An admission policy that nobody knows is refused by whoever checks the spec.
-    """
+    """Each queueing policy behind each of these; with the spec's own parameters where it has both."""
+    if unknown := [name for name in admissions if name not in ADMISSIONS]:
+        raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in choices):
         for admission in admissions:
-            own = [
-                choice
-                for choice in spec.policy
-                if (choice.name, choice.parameters, choice.admission)
-                == (name, parameters, admission)
-            ]
-            yield (
-                own[0]
-                if own
-                else PolicyChoice.model_construct(
-                    name=name, parameters=parameters, admission=admission
-                )
+            wanted = PolicyChoice(name=name, parameters=parameters, admission=admission)
+            alike = ("name", "parameters", "admission")
+            own = (
+                c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)
             )
+            yield next(own, wanted)
 
 
 def _distinct(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, Any]]:
