@@ -191,7 +191,8 @@ class PredictiveAdmission(CountingAdmission):
     def _reason(self) -> str:
         if self._allowed is None:
             return super()._reason()
-        return f"no new sessions for now (quota of {self._account.quota:.2f} sessions used up)"
+        quota = max(0.0, self._account.quota)
+        return f"no new sessions for now (quota of {quota:.2f} in {self.ac_interval_s:g} s used up)"
 
 
 def _check_estimate(session_length: float, rejection_cost: float) -> None:

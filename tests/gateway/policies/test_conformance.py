@@ -3,11 +3,15 @@
 import copy
 import json
 import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.dispatcher import Dispatcher
+from gateway.policies import trace
 from gateway.policies.interface import (
     PAGES,
     Cancel,
@@ -18,9 +22,12 @@ from gateway.policies.interface import (
     Reject,
     Request,
 )
-from gateway.policies.registry import POLICIES, create
+from tests.gateway.policies.combinations import COMBINATIONS, fresh
+from tests.gateway.policies.simulated_trace import SERVER, recorded
 
 WORKERS = 4
+SESSIONS = 300
+"""Of a simulation: enough for full queues, customers who leave, rejections and quotas."""
 
 EVENTS = st.lists(
     st.one_of(
@@ -28,17 +35,21 @@ EVENTS = st.lists(
         st.tuples(st.just("completion"), st.integers(0, WORKERS - 1)),
         st.tuples(st.just("abandonment"), st.integers(0, 400)),
         st.tuples(st.just("load_sample"), st.floats(0.0, 1.0)),
-        st.tuples(st.just("switch"), st.sampled_from(sorted(POLICIES))),
+        st.tuples(st.just("withdraw"), st.integers(0, 400)),
+        st.tuples(st.just("switch"), st.sampled_from(COMBINATIONS)),
     ),
     max_size=300,
 )
 
 
 class Drive:
-    """A driver as small as can be, which checks every verdict against the rules."""
+    """A driver as small as can be, which checks every verdict against the rules.
+
+    Every third request would open a session; the others belong to one of seven.
+    """
 
     def __init__(self, name):
-        self.policy = create(name, {})
+        self.policy = fresh(name)
         self.time_s, self.ids = 0.0, 0
         self.waiting, self.in_service = {}, []
         self.verdicts = []
@@ -63,18 +74,25 @@ class Drive:
         now = self.time_s
         if kind == "arrival":
             self.ids += 1
-            request = Request(self.ids, value, now)
+            opens = self.ids % 3 == 0
+            session = None if opens else f"session {self.ids % 7}"
+            request = Request(self.ids, value, now, session, opens)
             self.waiting[self.ids] = request
             self.obey(self.policy.arrival(now, request))
         elif kind == "completion" and value < len(self.in_service):
             done = self.in_service.pop(value)
             self.obey(self.policy.completion(now, done, Outcome.ANSWERED))
-        elif kind == "abandonment" and 0 < value <= self.ids and value in self.waiting:
+        elif kind == "abandonment" and (value in self.waiting or value in self.in_service):
             self.obey(self.policy.abandonment(now, value))
+        elif kind == "withdraw" and value in self.waiting:
+            self.obey(self.policy.abandonment(now, value))
+            if value in self.waiting:
+                self.policy.withdraw(now, value)
+                del self.waiting[value]
         elif kind == "load_sample":
             self.obey(self.policy.load_sample(now, LoadSample(value, len(self.in_service), 1.0)))
         elif kind == "switch":
-            self.policy = create(value, {})
+            self.policy = fresh(value)
             self.policy.adopt(now, list(self.waiting.values()))
         if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
             offered = self.policy.workers_free(now, free)
@@ -88,7 +106,7 @@ class Drive:
         assert timer_s is None or timer_s >= self.time_s
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", COMBINATIONS)
 @settings(max_examples=60, deadline=None)
 @given(events=EVENTS)
 def test_rules_hold_in_every_history(name, events):
@@ -98,7 +116,7 @@ def test_rules_hold_in_every_history(name, events):
         drive.check()
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_everybody_gets_a_verdict_in_the_end(name):
     drive, rng = Drive(name), random.Random(7)
     for _ in range(2000):
@@ -111,7 +129,7 @@ def test_everybody_gets_a_verdict_in_the_end(name):
     assert len(drive.verdicts) == drive.ids
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_the_same_events_give_the_same_verdicts(name):
     rng = random.Random(11)
     events = [("arrival", rng.choice(PAGES)) for _ in range(500)]
@@ -124,7 +142,7 @@ def test_the_same_events_give_the_same_verdicts(name):
     assert first.verdicts == second.verdicts
 
 
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize("name", COMBINATIONS)
 def test_a_snapshot_changes_nothing(name):
     drive = Drive(name)
     for page in PAGES * 3:
@@ -132,3 +150,70 @@ def test_a_snapshot_changes_nothing(name):
     before = copy.deepcopy(list(drive.policy.waiting()))
     assert drive.policy.snapshot() == drive.policy.snapshot()
     assert list(drive.policy.waiting()) == before
+
+
+class Notebook:
+    """A gateway without connections: it has nothing to do but what it is told."""
+
+    def start(self, id):
+        pass
+
+    def refuse(self, id, verdict):
+        pass
+
+    def cancel(self, id):
+        pass
+
+
+class TraceClock:
+    now_s = 0.0
+
+    def __call__(self):
+        return self.now_s
+
+
+def driven_by_the_gateway(policy, events):
+    """What `policy` is told and says when the gateway's dispatcher meets the same happenings."""
+    clock, recorder = TraceClock(), trace.Recorded(policy)
+    dispatcher = Dispatcher(recorder, workers=SERVER.workers, clock_s=clock, host=Notebook())
+    for event in events:
+        clock.now_s = event.time_s
+        match event.name, event.told:
+            case "arrival", (request,):
+                dispatcher.submit(
+                    request.id,
+                    request.page,
+                    session=request.session,
+                    session_is_new=request.session_is_new,
+                    attempt=request.attempt,
+                )
+            case "completion", (id, outcome):
+                dispatcher.finished(id, outcome)
+            case "abandonment", (id,):
+                dispatcher.client_left(id)
+            case "load_sample", (sample,):
+                dispatcher.load_sample(sample)
+            case "timer_due", ():
+                dispatcher.tick()
+            case name, _:
+                assert name == "workers_free", "the dispatcher offers workers by itself"
+    return recorder.events
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_both_drivers_tell_the_same_and_get_the_same_verdicts(name):
+    simulated = recorded(fresh(name), SESSIONS)
+    kinds = {event.name for event in simulated}
+    assert {"arrival", "workers_free", "completion", "abandonment", "load_sample"} <= kinds
+    assert driven_by_the_gateway(fresh(name), simulated) == simulated
+
+
+@pytest.mark.parametrize("name", COMBINATIONS)
+def test_a_trace_read_back_gives_the_same_verdicts(name):
+    simulated = recorded(fresh(name), SESSIONS)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.jsonl"
+        trace.write(path, simulated)
+        events = trace.read(path)
+    assert events == simulated
+    assert trace.replay(events, fresh(name)) == [event.verdicts for event in simulated]

@@ -1,0 +1,23 @@
+"""Policies by the names of what they are made of: "sq", or "sq+sbac-hybrid" behind admission."""
+
+from gateway.policies.interface import Policy
+from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES, create
+
+BEHIND_ADMISSION = ("sq", "8q-lifo-pri")
+"""The queueing policies that are tried behind every admission policy: the simplest, the richest."""
+
+COMBINATIONS = (
+    *POLICIES,
+    *(
+        f"{queueing}+{admission}"
+        for admission in ADMISSIONS
+        if admission != NO_ADMISSION
+        for queueing in BEHIND_ADMISSION
+    ),
+)
+
+
+def fresh(name: str) -> Policy:
+    """A new one with default parameters."""
+    queueing, _, admission = name.partition("+")
+    return create(queueing, {}, admission or NO_ADMISSION)

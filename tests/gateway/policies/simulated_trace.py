@@ -1,0 +1,36 @@
+"""Traces recorded from simulations of LIFO-Pri's server, overloaded, with impatient customers.
+
+`python -m tests.gateway.policies.simulated_trace` writes the committed ones anew, which is right
+only after a change that is meant to change verdicts.
+"""
+
+from pathlib import Path
+
+from gateway.policies import trace
+from gateway.policies.interface import Policy
+from loadgen.sessions import Customers, SessionModel
+from simulator.scenario import Scenario, SharedCpus
+from simulator.simulation import simulate
+from tests.gateway.policies.combinations import fresh
+
+FOLDER = Path(__file__).parent / "traces"
+COMMITTED = ("8q-lifo-pri+sbac-hybrid", "sq+sbac-predictive")
+COMMITTED_SESSIONS = 150
+
+SERVER = SharedCpus()
+RHO = 1.4
+CAPACITY_RPS = 5.6
+
+
+def recorded(policy: Policy, sessions: int, seed: int = 1) -> list[trace.Event]:
+    """What `policy` was told and said in a simulation of so many sessions."""
+    model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
+    recorder = trace.Recorded(policy)
+    customers = Customers(model, seed, model.session_rate(RHO, CAPACITY_RPS))
+    simulate(Scenario(customers, recorder, SERVER, seed, sessions=sessions))
+    return recorder.events
+
+
+if __name__ == "__main__":
+    for name in COMMITTED:
+        trace.write(FOLDER / f"{name}.jsonl", recorded(fresh(name), COMMITTED_SESSIONS))
