@@ -1,21 +1,24 @@
 """What a simulation notes down while it runs.
 
-Owns: counts, the fates of sessions, samples. Must not know: why anything happened.
+Owns: counts, the fates of sessions, samples, the rows of the log. Must not know: why anything
+happened.
 """
 
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from gateway.policies.interface import PAGES, LoadSample, Policy
-from loadgen.attempts import AttemptOutcome
+from gateway.policies.interface import PAGES, LoadSample
+from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
 from loadgen.sessions import CONFIRM_PAGE
 from simulator.result import FATES, SessionFate, Sessions, Simulated
+from simulator.scenario import Scenario
 from simulator.servers import Server
+from simulator.sessions import Session
 
 SAMPLED_FATES = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
 """Fates whose totals are in every sample, as in a live run's samples.parquet."""
@@ -34,9 +37,11 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 class Record:
     """Counts by place of the page in PAGES, one list per fate; sessions by index."""
 
-    def __init__(self, policy: Policy, server: Server) -> None:
-        self._policy = policy
+    def __init__(self, scenario: Scenario, server: Server, log: AttemptLog | None) -> None:
+        self._policy = scenario.policy
+        self._customers = scenario.customers
         self._server = server
+        self._log = log
         self.arrived = [0] * len(PAGES)
         self.dispatched = [0] * len(PAGES)
         self.dropped = [0] * len(PAGES)
@@ -60,24 +65,59 @@ class Record:
         self._sampled_s = 0.0
         self._sampled_busy_s = 0.0
 
-    def add_sessions(
-        self, arrivals_s: Sequence[float], lengths: Sequence[int], kinds: Iterable[int]
-    ) -> None:
-        """The next sessions in the order of arrival; they may be noted before they come."""
-        n = len(arrivals_s)
-        self._arrived_s.extend(arrivals_s)
-        self._ended_s.extend([math.nan] * n)
-        self._length.extend(lengths)
-        self._completed.extend([0] * n)
-        self._kind.extend(kinds)
-        self._fate.extend([SessionFate.UNFINISHED] * n)
-        self.spent_s.extend([0.0] * n)
+    def session_arrived(self, session: Session) -> None:
+        """The next session: its index counts up."""
+        self._arrived_s.append(session.arrival_s)
+        self._ended_s.append(math.nan)
+        self._length.append(len(session.walk))
+        self._completed.append(0)
+        self._kind.append(session.kind)
+        self._fate.append(SessionFate.UNFINISHED)
+        self.spent_s.append(0.0)
 
-    def session_ended(self, index: int, now_s: float, completed: int, fate: SessionFate) -> None:
-        """A session is over; requests of it may still be under way."""
+    def attempt_completed(self, now_s: float, session: Session) -> None:
+        """The session's attempt was answered in time."""
+        self._completed[session.index] += 1
+        if self._log is not None:
+            self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
+
+    def attempt_failed(
+        self, now_s: float, session: Session, outcome: AttemptOutcome, status: int
+    ) -> None:
+        """The session's attempt was not answered in time."""
+        self.unanswered[outcome] += 1
+        if self._log is not None:
+            self._write(now_s, session, outcome, status)
+
+    def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
+        """A session is over; orphan requests of it may still be under way."""
+        index = session.index
         self._ended_s[index] = now_s
-        self._completed[index] = completed
         self._fate[index] = fate
+        if self._log is not None:
+            for step in range(session.step + 1, len(session.walk)):
+                self._log.append(not_generated(index, step, session.walk[step]))
+
+    def _write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
+        """The attempt's row; a simulated customer sends when he meant to."""
+        assert self._log is not None
+        index, step, attempt = session.index, session.step, session.attempt
+        patience_s = self._customers.patience_s(index, step, attempt)
+        sent_s = session.sent_s
+        self._log.append(
+            Attempt(
+                index,
+                step,
+                session.walk[step],
+                attempt,
+                sent_s,
+                sent_s,
+                now_s,
+                patience_s,
+                outcome.value,
+                status,
+            )
+        )
 
     def load_sample(self, now_s: float, in_service: int) -> LoadSample:
         """What the server says of the time since the sample before."""
@@ -110,20 +150,19 @@ class Record:
         for column, value in row.items():
             self._samples.setdefault(column, []).append(value)
 
-    def result(self, *, sessions: int, end_s: float, requests: int, events: int) -> Simulated:
-        """Everything, once the simulation is over; `sessions` have arrived."""
-        arrived = slice(sessions)
-        came = Sessions(
-            arrived_s=np.array(self._arrived_s, dtype=np.float64)[arrived],
-            ended_s=np.array(self._ended_s, dtype=np.float64)[arrived],
-            length=np.array(self._length, dtype=np.int32)[arrived],
-            completed=np.array(self._completed, dtype=np.int32)[arrived],
-            kind=np.array(self._kind, dtype=np.int8)[arrived],
-            fate=np.array(self._fate, dtype=np.int8)[arrived],
+    def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
+        """Everything, once the simulation is over."""
+        sessions = Sessions(
+            arrived_s=np.array(self._arrived_s, dtype=np.float64),
+            ended_s=np.array(self._ended_s, dtype=np.float64),
+            length=np.array(self._length, dtype=np.int32),
+            completed=np.array(self._completed, dtype=np.int32),
+            kind=np.array(self._kind, dtype=np.int8),
+            fate=np.array(self._fate, dtype=np.int8),
         )
-        spent_s = np.array(self.spent_s, dtype=np.float64)[arrived]
+        spent_s = np.array(self.spent_s, dtype=np.float64)
         return Simulated(
-            sessions=came,
+            sessions=sessions,
             attempts={
                 AttemptOutcome.COMPLETED.value: sum(self.answered),
                 **{outcome.value: self.unanswered[outcome] for outcome in UNANSWERED},
@@ -137,7 +176,7 @@ class Record:
                 for place, page in enumerate(PAGES)
             },
             busy_s=self._server.busy_until(end_s),
-            useful_busy_s=float(spent_s[came.fate == SessionFate.COMPLETED].sum()),
+            useful_busy_s=float(spent_s[sessions.fate == SessionFate.COMPLETED].sum()),
             rejection_busy_s=self._server.rejection_busy_s,
             end_s=end_s,
             requests=requests,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappop, heappush
-from itertools import islice
 from typing import Any
 
 from gateway.policies.interface import (
@@ -25,14 +24,13 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
-from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
-from loadgen.draws import stream_key
-from simulator.draws_ahead import WorkDraws
+from loadgen.attempts import AttemptLog, AttemptOutcome
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
 from simulator.scenario import FifoServer, Scenario
 from simulator.servers import Server
+from simulator.sessions import NOBODY, Session, SessionsToCome
 from simulator.single_server import SingleServer
 
 __all__ = ["BrokenPolicyError", "SessionFate", "Simulated", "simulate"]
@@ -45,8 +43,6 @@ PROGRESS_EVERY = 20_000
 
 IDLE_SAMPLES = 1000
 """Load samples after which a policy that serves nobody is held to be broken."""
-
-SESSIONS_AT_ONCE = 256
 
 _PLACE = {str(page): place for place, page in enumerate(PAGES)}
 
@@ -68,34 +64,8 @@ def simulate(
         return _Simulation(scenario, log, on_progress).run()
 
 
-class _Session:
-    """One customer's session.
-
-    `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
-    that its session does not await is an orphan.
-    """
-
-    __slots__ = ("attempt", "awaits", "index", "is_new", "name", "sent_s", "step", "walk", "work")
-
-    def __init__(
-        self, index: int, walk: tuple[str, ...], work: list[float], name: str | None
-    ) -> None:
-        self.index = index
-        self.walk = walk
-        self.work = work  # of the first attempt of each step
-        self.step = 0
-        self.attempt = 1
-        self.awaits = 0
-        self.sent_s = 0.0
-        self.name = name
-        self.is_new = True
-
-
-NOBODY = (INF, _Session(-1, (), [], None))
-"""Who comes when all have come."""
-
 # A request in the system: its session, the place of its page in PAGES, how much work it is.
-_Asked = tuple[_Session, int, float]
+_Asked = tuple[Session, int, float]
 
 
 class _Simulation:
@@ -114,11 +84,9 @@ class _Simulation:
         self._customers = scenario.customers
         self._policy = scenario.policy
         self._server = _server_at_work(scenario)
-        self._log = log
         self._on_progress = on_progress
-        self._record = Record(self._policy, self._server)
-        self._work = WorkDraws(stream_key(scenario.seed, "work"))
-        self._sessions = 0
+        self._record = Record(scenario, self._server, log)
+        self._to_come = SessionsToCome(scenario)
         self._sessions_ended = 0
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
@@ -126,7 +94,7 @@ class _Simulation:
         self._in_service: dict[int, _Asked] = {}
         self._cancelled: set[int] = set()
         # (when, session's index, session): who sends a request then.
-        self._due: list[tuple[float, int, _Session]] = []
+        self._due: list[tuple[float, int, Session]] = []
         # (when, id, session): whose patience with which attempt ends then, if it still lasts.
         self._patience_ends: Any
         model = self._customers.model
@@ -148,8 +116,8 @@ class _Simulation:
         next_timer_s = policy.next_timer_s
         stop_s = INF if self._scenario.stop_s is None else self._scenario.stop_s
         interval_s = self._scenario.utilisation_interval_s
-        coming = self._sessions_to_come()
-        arrival_s, session_coming = next(coming, NOBODY)
+        to_come = iter(self._to_come)
+        coming = next(to_come, NOBODY)
         sample_s = interval_s
         samples = idle_samples = 0
         events = 0
@@ -158,6 +126,7 @@ class _Simulation:
             server_s = server.next_s
             patience_s = patience_ends[0][0] if patience_ends else INF
             send_s = due[0][0] if due else INF
+            arrival_s = coming.arrival_s
             timer_s = next_timer_s()
             now_s = server_s if server_s <= patience_s else patience_s
             if timer_s is not None and timer_s < now_s:
@@ -201,18 +170,15 @@ class _Simulation:
             elif now_s == send_s:
                 self._send(now_s, heappop(due)[2])
             else:
-                session = session_coming
-                self._sessions += 1
-                arrival_s, session_coming = next(coming, NOBODY)
+                session, coming = coming, next(to_come, NOBODY)
+                record.session_arrived(session)
                 self._send(now_s, session)
             events += 1
             end_s = now_s
         if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
             record.sample(end_s, load, self._waiting.values(), len(self._in_service))
-        return record.result(
-            sessions=self._sessions, end_s=end_s, requests=self._requests, events=events
-        )
+        return record.result(end_s=end_s, requests=self._requests, events=events)
 
     def _sample(self, now_s: float) -> None:
         in_service = len(self._in_service)
@@ -220,23 +186,7 @@ class _Simulation:
         self._after_event(now_s, self._policy.load_sample(now_s, load))
         self._record.sample(now_s, load, self._waiting.values(), len(self._in_service))
 
-    def _sessions_to_come(self) -> Iterator[tuple[float, _Session]]:
-        """When each session arrives, in order; made some hundred at a time, which is cheaper."""
-        customers = self._customers
-        times_s = _arrivals(self._scenario)
-        first = 0
-        while block_s := list(islice(times_s, SESSIONS_AT_ONCE)):
-            indexes = range(first, first + len(block_s))
-            walks = [customers.walk(index) for index in indexes]
-            lengths = [len(walk) for walk in walks]
-            self._record.add_sessions(block_s, lengths, map(customers.kind, indexes))
-            work = self._work.first_attempts(first, lengths)
-            for time_s, index, walk, works in zip(block_s, indexes, walks, work, strict=True):
-                name = str(index) if self._is_known_once_admitted else None
-                yield time_s, _Session(index, walk, works, name)
-            first += len(block_s)
-
-    def _send(self, now_s: float, session: _Session) -> None:
+    def _send(self, now_s: float, session: Session) -> None:
         """The customer asks for the page of the session's step."""
         id = self._requests = self._requests + 1
         index, step, attempt = session.index, session.step, session.attempt
@@ -247,7 +197,7 @@ class _Simulation:
         if patience_s < INF:
             self._note_patience((now_s + patience_s, id, session))
         self._record.arrived[place] += 1
-        work = session.work[step] if attempt == 1 else self._work.retry(index, step, attempt)
+        work = session.work[step] if attempt == 1 else self._to_come.work(session)
         self._waiting[id] = (session, place, work)
         # What Request(...) does, in half the time.
         request = tuple.__new__(
@@ -293,10 +243,9 @@ class _Simulation:
         elif is_awaited:  # the policy cancelled it
             self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
-    def _answered(self, now_s: float, session: _Session) -> None:
+    def _answered(self, now_s: float, session: Session) -> None:
         """The customer has got a page in time."""
-        if self._log is not None:
-            self._write(now_s, session, AttemptOutcome.COMPLETED, 200)
+        self._record.attempt_completed(now_s, session)
         session.awaits = 0
         session.attempt = 1
         session.step = step = session.step + 1
@@ -310,13 +259,14 @@ class _Simulation:
         think_s = self._customers.think_time_s(index, step)
         heappush(self._due, (now_s + think_s, index, session))
 
-    def _patience_ended(self, now_s: float, id: int, session: _Session) -> None:
+    def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
         abandonment = self._scenario.abandonment
         asked = self._waiting.get(id)
         if asked is not None:
             self._record.abandoned_waiting[asked[1]] += 1
-        self._attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
+        session.awaits = 0
+        self._record.attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
         self._obey(now_s, self._policy.abandonment(now_s, id))
         if abandonment != "ignore" and id in self._waiting:
             self._policy.withdraw(now_s, id)
@@ -328,51 +278,19 @@ class _Simulation:
             session.attempt += 1
             heappush(self._due, (now_s, session.index, session))
         else:
-            self._give_up(now_s, session, SessionFate.TIMED_OUT)
+            self._session_ended(now_s, session, SessionFate.TIMED_OUT)
 
     def _fail(
-        self, now_s: float, session: _Session, outcome: AttemptOutcome, fate: SessionFate
+        self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
     ) -> None:
         """The customer is told that there will be no answer, and does not try again."""
-        self._attempt_failed(now_s, session, outcome, 503)
-        self._give_up(now_s, session, fate)
-
-    def _attempt_failed(
-        self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int
-    ) -> None:
         session.awaits = 0
-        self._record.unanswered[outcome] += 1
-        if self._log is not None:
-            self._write(now_s, session, outcome, status)
-
-    def _give_up(self, now_s: float, session: _Session, fate: SessionFate) -> None:
-        if self._log is not None:
-            for step in range(session.step + 1, len(session.walk)):
-                self._log.append(not_generated(session.index, step, session.walk[step]))
+        self._record.attempt_failed(now_s, session, outcome, 503)
         self._session_ended(now_s, session, fate)
 
-    def _session_ended(self, now_s: float, session: _Session, fate: SessionFate) -> None:
+    def _session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
         self._sessions_ended += 1
-        self._record.session_ended(session.index, now_s, session.step, fate)
-
-    def _write(self, now_s: float, session: _Session, outcome: AttemptOutcome, status: int) -> None:
-        """The attempt's row in the log; a simulated customer sends when he meant to."""
-        assert self._log is not None
-        index, step, attempt = session.index, session.step, session.attempt
-        self._log.append(
-            Attempt(
-                index,
-                step,
-                session.walk[step],
-                attempt,
-                session.sent_s,
-                session.sent_s,
-                now_s,
-                self._customers.patience_s(index, step, attempt),
-                outcome.value,
-                status,
-            )
-        )
+        self._record.session_ended(now_s, session, fate)
 
     # ---- driving the policy --------------------------------------------------------------------
 
@@ -394,9 +312,9 @@ class _Simulation:
                     raise BrokenPolicyError(
                         f"{self._policy.name}: dispatched {id} without a free worker"
                     )
-                self._in_service[id] = asked
-                self._record.dispatched[asked[1]] += 1
-                self._server.start(now_s, id, asked[1], asked[2])
+                _, place, work = self._in_service[id] = asked
+                self._record.dispatched[place] += 1
+                self._server.start(now_s, id, place, work)
             elif type(verdict) is Drop:
                 session, place, _ = self._take_waiting(id)
                 self._record.dropped[place] += 1
@@ -429,15 +347,6 @@ def _server_at_work(scenario: Scenario) -> Server:
     if isinstance(scenario.server, FifoServer):
         return SingleServer(scenario.server)
     return ProcessorSharing(scenario.server)
-
-
-def _arrivals(scenario: Scenario) -> Iterator[float]:
-    """The times at which sessions arrive, as many of them as the scenario says."""
-    until_s = INF if scenario.arrivals_until_s is None else scenario.arrivals_until_s
-    times = scenario.customers.arrivals(until_s)
-    if scenario.sessions is None:
-        return times
-    return islice(times, scenario.sessions)
 
 
 @contextmanager
