@@ -99,7 +99,7 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each queueing policy behind each of these; with the spec's own parameters where it has both."""
+    """Each queueing policy behind each of these; as the spec has it, where it has both."""
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in choices):

@@ -130,6 +130,10 @@ class ResultFolder:
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         words = re.sub(r"[^a-z0-9.]+", "-", spec.title.lower()).strip("-")[:60]
         folder = cls(results_dir / f"{when}-{words}")
+        beside = 1
+        while folder.path.exists():  # another was begun in this very second
+            beside += 1
+            folder = cls(results_dir / f"{when}-{words}-{beside}")
         try:
             (folder.path / "runs").mkdir(parents=True)
             for name, content in facts.items():

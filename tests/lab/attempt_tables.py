@@ -36,3 +36,18 @@ RUSH = table(
     (2, 0, "Br-1", 1, 5.0, 0.0, "dropped"),
     (2, 1, "Br-2"),
 )
+
+SHOPPERS = table(
+    # 0 and 1 get everything, 1 with a retry; 2 is rejected at once; 3 is rejected when it tries
+    # again; 4 is dropped at its second page.
+    (0, 0, "Br-1", 1, 1.0, 0.5, "completed"),
+    (1, 0, "Br-1", 1, 1.0, 9.0, "timed_out"),
+    (1, 0, "Br-1", 2, 10.0, 0.5, "completed"),
+    (1, 1, "Br-2", 1, 11.0, 0.5, "completed"),
+    (2, 0, "Br-1", 1, 2.0, 0.0, "rejected"),
+    (2, 1, "Br-2"),
+    (3, 0, "Br-1", 1, 2.0, 9.0, "timed_out"),
+    (3, 0, "Br-1", 2, 11.0, 0.0, "rejected"),
+    (4, 0, "Br-1", 1, 3.0, 0.5, "completed"),
+    (4, 1, "Br-2", 1, 4.0, 0.0, "dropped"),
+)

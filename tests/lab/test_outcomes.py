@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
-from tests.lab.attempt_tables import RUSH, table
+from tests.lab.attempt_tables import RUSH, SHOPPERS, table
 
 
 def test_attempts_are_counted_by_hand():
@@ -41,6 +41,19 @@ def test_revenue_efficiency_is_confirms_over_planned_by_rho():
     assert outcomes_of(RUSH, rho=0.85).revenue_efficiency_ratio == pytest.approx(1.0)
     nobody_buys = table((0, 0, "Br-1", 1, 0.0, 1.0, "completed"))
     assert outcomes_of(nobody_buys, rho=2.0).revenue_efficiency_ratio is None
+
+
+def test_sessions_are_completed_whole_aborted_or_rejected():
+    fates = outcomes_of(SHOPPERS, rho=2.0).fates
+    assert (fates.arrived, fates.rejected, fates.admitted) == (5, 1, 4)
+    assert (fates.completed, fates.aborted) == (2, 2)
+    assert fates.completed_of_admitted_ratio == 0.5
+    assert fates.aborted_of_admitted_ratio == 0.5
+    assert fates.completed_ratio == 0.4
+    assert fates.mean_completed_length == 1.5
+    nobody = outcomes_of(table((0, 0, "Br-1", 1, 0.0, 0.0, "rejected")), rho=2.0).fates
+    assert nobody.completed_of_admitted_ratio is None
+    assert nobody.mean_completed_length is None
 
 
 def test_response_times_of_those_never_answered_are_infinite():

@@ -5,7 +5,7 @@ import pytest
 from lab.experiments.outcomes import outcomes_of
 from lab.experiments.reconciliation import reconcile
 from loadgen.sessions import PAGES
-from tests.lab.attempt_tables import RUSH
+from tests.lab.attempt_tables import RUSH, SHOPPERS
 
 FATES = ("arrived", "dispatched", "dropped", "rejected", "abandoned_waiting", "answered",
          "orphaned", "failed", "cancelled")  # fmt: skip
@@ -57,6 +57,42 @@ def test_a_count_that_is_off_is_named(part, page, fate, by, word):
     (after["gateway"][page] if part == "gateway" else after["shop"]["pages"][page])[fate] += by
     broken = [c for c in reconcile(outcomes_of(RUSH, 2.0), BEFORE, after) if not c.holds]
     assert any(word in check.statement and page in check.statement for check in broken)
+
+
+def test_rejections_are_counted_on_both_sides_and_never_reach_the_shop():
+    client = outcomes_of(SHOPPERS, 2.0)
+    after = counts(100, {"Br-1": 7, "Br-2": 2}, {"Br-1": 2})
+    fates = after["gateway"]["Br-1"]
+    fates["rejected"] += 2
+    fates["dispatched"] -= 1  # one of `counts` is dropped at Br-1: here it is one of the rejected
+    fates["dropped"] -= 1
+    fates["answered"] -= 1
+    after["shop"]["pages"]["Br-1"]["served"] -= 1
+    later = after["gateway"]["Br-2"]
+    later["dropped"] += 1
+    later["dispatched"] -= 1
+    later["answered"] -= 1
+    after["shop"]["pages"]["Br-2"]["served"] -= 1
+    assert [c for c in reconcile(client, BEFORE, after) if not c.holds] == []
+    fates["rejected"] -= 1
+    broken = [c.statement for c in reconcile(client, BEFORE, after) if not c.holds]
+    assert "Br-1: gateway's rejections ≈ client's" in broken
+    fates["rejected"] += 1
+    after["shop"]["pages"]["Br-1"]["served"] += 1  # a rejected one was served all the same
+    broken = [c.statement for c in reconcile(client, BEFORE, after) if not c.holds]
+    assert broken == ["Br-1: shop's served = gateway's dispatched"]
+
+
+def test_who_is_taken_out_of_a_queue_is_accounted_for():
+    client = outcomes_of(RUSH, 2.0)
+    after = counts(100, ARRIVED, {"Br-1": 1})
+    fates = after["gateway"]["Br-3"]
+    fates["dispatched"] -= 1
+    fates["answered"] -= 1
+    fates["abandoned_waiting"] += 1
+    after["shop"]["pages"]["Br-3"]["served"] -= 1
+    assert all(c.holds for c in reconcile(client, BEFORE, after, leavers_are_taken_out=True))
+    assert not all(c.holds for c in reconcile(client, BEFORE, after))
 
 
 @pytest.mark.parametrize("orders", [100, 102])

@@ -50,6 +50,61 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("[[policy]]\nname = 'sq'\n[[policy]]\nname = 'sq'", "policy", "named twice"),
         ("[customers]\nretry_probability = 2", "customers.retry_probability", "less than"),
         ("= 1", "", "not TOML"),
+        # what contradicts itself
+        ("[server]\nkind = 'fifo'", "server", "engine = 'simulated'"),
+        ("abandonment = 'cancel'", "abandonment", "allowed: 'ignore'"),
+        ("engine = 'simulated'\npage_profile = 'real'", "page_profile", "'paper' or 'cpu'"),
+        (
+            "engine = 'simulated'\npage_profile = 'paper'\n[server]\nkind = 'fifo'",
+            "page_profile",
+            "leave it out",
+        ),
+        ("[load]\nsessions = 5\nduration_s = 5", "load.duration_s", "one of sessions"),
+        (
+            "[load]\nrho = [1, 2]\nschedule = [{duration_s = 1, rho = 1}]",
+            "load.rho",
+            "leave rho out",
+        ),
+        ("[load]\nsessions = 5\nschedule = [{duration_s = 1, rho = 1}]", "load.schedule", "one of"),
+        ("[load]\nschedule = [{duration_s = 1, rho = 0}]", "load.schedule", "nobody ever arrives"),
+        (
+            "[load]\nschedule = [{duration_s = 1, rho = 1, x = 1}]",
+            "load.schedule.0.x",
+            "duration_s",
+        ),
+        ("[[policy]]\nname = 'sq'\nadmission = 'x'", "policy.0.admission", "sbac-responsive"),
+        ("admission = 'x'", "admission", "allowed: none, sbac-responsive"),
+        (
+            "[[policy]]\nname = 'sq'\nadmission_parameters = {k = 1}",
+            "policy.0.admission_parameters",
+            "admission = 'sbac-responsive'",
+        ),
+        (
+            "[[policy]]\nname = 'sq'\nadmission = 'sbac'\nadmission_parameters = {k = 1}",
+            "policy.0.admission_parameters.k",
+            "ac_threshold",
+        ),
+        (
+            "[[policy]]\nname = 'sq'\nlabel = 'a'\n[[policy]]\nname = '8q-af'\nlabel = 'a'",
+            "policy",
+            "label",
+        ),
+        ("[[policy]]\nname = 'sq'\nlabel = '../a'", "policy.0.label", "letters, digits"),
+        ("[customers]\nlengths = {kind = 'x', mean = 5}", "customers.lengths.kind", "'geometric'"),
+        ("[customers]\nlengths = {}", "customers.lengths.mean", "a mixture"),
+        ("[customers]\nlengths = {mean = 0.5}", "customers.lengths.mean", "1 to 4096"),
+        (
+            "[customers]\nlengths = {mixture = [{name = 'a', share = 0.5, mean = 2}]}",
+            "customers.lengths.mixture",
+            "make them 1",
+        ),
+        ("engine = 'simulated'\n[server]\nkind = 'x'", "server.kind", "'shared-cpus' or 'fifo'"),
+        (
+            "engine = 'simulated'\n[server]\nkind = 'fifo'\ncpus = 1",
+            "server.cpus",
+            "rejection_cost",
+        ),
+        ("engine = 'simulated'\n[server]\nworkers = 0", "server.workers", "equal to 1"),
     ],
 )
 def test_faults_are_one_line_with_field_and_mend(text, field, hint):
@@ -80,6 +135,44 @@ def test_options_override_a_spec_and_are_checked():
     assert (spec.load.rho, spec.seed, spec.load.sessions) == ((2.0,), 7, 1000)
     with pytest.raises(ExperimentError, match=r"load\.sessions"):
         changed(Spec(), load__sessions=0)
+
+
+def test_admission_is_the_specs_unless_a_policy_has_its_own():
+    spec = read_spec(
+        """
+        version = 1
+        admission = "sbac-stable"
+        [[policy]]
+        name = "sq"
+        [[policy]]
+        name = "sq"
+        admission = "none"
+        [[policy]]
+        name = "sq"
+        admission_parameters = {ac_interval_s = 10}
+        label = "sq patient"
+        """,
+        "my.toml",
+    )
+    assert [policy.key for policy in spec.policy] == ["sq+sbac-stable", "sq", "sq patient"]
+    assert spec.choice("sq patient").admission == "sbac-stable"
+    assert spec.choice("sq").is_pure_queueing
+    assert read_spec(spec.to_toml(), "again") == spec
+    everybody = read_spec("version = 1\nadmission = 'sbac-stable'", "my.toml")
+    assert everybody.policy[0].key == "sq+sbac-stable"
+
+
+def test_sessions_arrive_by_number_for_a_time_or_by_schedule():
+    assert Spec().load.expected_sessions(2.0) == 1000
+    for_a_time = changed(Spec(), load__duration_s=50).load
+    assert (for_a_time.sessions, for_a_time.expected_sessions(2.0)) == (None, 100)
+    assert changed(Spec(load=for_a_time), load__sessions=7).load.duration_s is None
+    stretches = [{"duration_s": 10, "rho": 1}, {"duration_s": 30, "rho": 2}]
+    scheduled = Spec(load={"schedule": stretches}).load
+    assert scheduled.rho == (1.0,)
+    assert scheduled.arrivals_s == 40
+    assert scheduled.offered(1.0) == 1.75
+    assert scheduled.expected_sessions(2.0) == 140
 
 
 def test_the_fingerprint_follows_what_is_asked_for():

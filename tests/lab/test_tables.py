@@ -12,7 +12,7 @@ from lab.experiments.results import ResultFolder, write_json
 from lab.experiments.spec import Spec, changed
 from lab.experiments.tables import headline, table4, table5, write_tables
 from loadgen.attempts import Attempt, AttemptLog, not_generated
-from tests.lab.attempt_tables import RUSH
+from tests.lab.attempt_tables import RUSH, SHOPPERS
 
 SPEC = changed(
     Spec(), policy=[{"name": "sq"}, {"name": "8q-lifo-pri"}], load__rho=[1.4], repetitions=2
@@ -23,15 +23,20 @@ ON_TIME = {"late_share": 0.0, "late_tolerance_s": 0.05, "max_behind_s": 0.01}
 @pytest.fixture
 def folder(tmp_path):
     """A finished comparison whose every run is RUSH."""
+    return finished(tmp_path, SPEC, RUSH)
+
+
+def finished(tmp_path, spec, attempts):
+    """A result folder whose every run is `attempts`."""
     capacity = asdict(Capacity(5.0, (5.0,), "paper", 10.0, "here", "2026-11-21T05:00:00"))
-    made = ResultFolder.create(tmp_path, SPEC, {"capacity": capacity}, plan(SPEC))
+    made = ResultFolder.create(tmp_path, spec, {"capacity": capacity}, plan(spec))
     log = AttemptLog()
-    for row in RUSH.to_pylist():
+    for row in attempts.to_pylist():
         empty = row["outcome"] == "not_generated"
         log.append(
             not_generated(row["session"], row["step"], row["page"]) if empty else Attempt(**row)
         )
-    for planned in plan(SPEC):
+    for planned in plan(spec):
         run = made.run(planned)
         run.path.mkdir(parents=True)
         log.write(run.attempts_file)
@@ -66,6 +71,43 @@ def test_the_headline_pools_confirms_over_repetitions(folder):
     rows = headline(read_cells(folder)).rows
     # One confirm of one planned per run, two runs; the bound is 2 / 1.4.
     assert rows[0][:6] == ("1.4", "SQ", "66.7 ± 0.0", "2", "1", "1.40 ± 0.00")
+
+
+def test_sessions_are_a_table_where_admission_or_lengths_are_in_play(tmp_path):
+    guarded = changed(SPEC, policy=[{"name": "sq", "admission": a} for a in ("none", "sbac")])
+    folder = finished(tmp_path, guarded, SHOPPERS)
+    tables = write_tables(folder, read_cells(folder))
+    assert [table.title.split(":")[0] for table in tables] == [
+        "Who sells", "Sessions", "Table 4", "Table 5",
+    ]  # fmt: skip
+    assert tables[1].rows[1] == (
+        "1.4", "SQ + SBAC", "5 ± 0", "20.0 ± 0.0", "4 ± 0", "50.0 ± 0.0", "50.0 ± 0.0",
+        "40.0 ± 0.0", "1.5 ± 0.0",
+    )  # fmt: skip
+
+    lengths = changed(SPEC, customers__lengths={"mean": 2})
+    folder = finished(tmp_path, lengths, SHOPPERS)
+    tables = write_tables(folder, read_cells(folder))
+    assert [table.title for table in tables] == ["Sessions", "Table 5: percent of requests"]
+
+
+def test_published_figures_stand_only_beside_what_they_are_about(tmp_path):
+    guarded = changed(SPEC, policy=[{"name": "sq", "admission": a} for a in ("none", "sbac")])
+    cells = read_cells(finished(tmp_path, guarded, RUSH))
+    assert [cell.published for cell in cells] == ["sq", None]
+    assert table5(cells).rows[0] == ("Completed", "29.9 | 100.0 ± 0.0", "– | 100.0 ± 0.0")
+    assert any("footnote 2" in line for line in honesty(cells))
+    for changes in (
+        {"customers__lengths": {"mean": 2}},
+        {"customers__timeout_s": 9},
+        {"page_profile": "cpu"},
+        {"policy": [{"name": "sq", "parameters": {"capacity": 50}}]},
+    ):
+        cells = read_cells(finished(tmp_path, changed(SPEC, **changes), RUSH))
+        assert {cell.published for cell in cells} == {None}
+        assert "published" not in table4(cells).title
+        assert "|" not in table4(cells).rows[0][3]
+        assert not any("footnote 2" in line for line in honesty(cells))
 
 
 def test_only_complete_runs_count(folder):

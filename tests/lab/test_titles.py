@@ -1,0 +1,21 @@
+import pytest
+
+from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
+from lab.experiments.titles import TITLES, title_of
+
+
+def test_every_policy_has_a_title():
+    assert set(TITLES) == (set(POLICIES) | set(ADMISSIONS)) - {NO_ADMISSION}
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        ("sq", "SQ"),
+        ("8q-lifo-pri+sbac-hybrid", "8Q-LIFO-Pri + SBAC hybrid"),
+        ("my own", "my own"),
+        ("sq+mine", "sq+mine"),
+    ],
+)
+def test_combinations_are_put_together_and_labels_left_alone(key, title):
+    assert title_of(key) == title
