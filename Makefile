@@ -43,6 +43,10 @@ compare-full: environment ## the same at three loads with repetitions: the accep
 	@$(bin)/doorbuster compare --full $(ARGS)
 simulate: environment ## the same in the simulator, at the papers' size (ARGS=sbac: session-based admission)
 	@$(bin)/doorbuster simulate $(ARGS)
+reproduce-lifo-pri: environment ## LIFO-Pri's tables and figures in the simulator (ARGS=--quick for a small grid)
+	@$(bin)/doorbuster reproduce lifo-pri $(ARGS)
+reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS=--quick for a small grid)
+	@$(bin)/doorbuster reproduce sbac $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(bin)/doorbuster capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
@@ -73,4 +77,4 @@ environment: ## the virtual environment, as uv.lock says (the others call it)
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  \033[36m%-14s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -6,7 +6,6 @@ Owns: commands and exit statuses: 0 done, 1 a run failed, 2 what was asked for c
 
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,10 @@ from lab.experiments.experiment_options import (
     overridable,
     with_options,
 )
+from lab.experiments.reproduction.command import reproduce
 from lab.experiments.results import ResultFolder, newest
 from lab.experiments.spec import Spec, load_spec
+from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
 
 
@@ -50,40 +51,6 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Overload-control experiments: run them, compare policies, draw the results."""
-
-
-FRESH = click.option(
-    "--fresh", is_flag=True, help="Begin anew, even where the same experiment was interrupted."
-)
-
-
-def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the options that say where simulations are made: processes, celery."""
-    for option in (
-        click.option(
-            "--celery",
-            metavar="[BROKER]",
-            is_flag=False,
-            flag_value="",
-            help="On the workers that `doorbuster worker` started, here or elsewhere; BROKER: "
-            "redis://…, by default DOORBUSTER_CELERY_BROKER.",
-        ),
-        click.option(
-            "--processes", type=click.IntRange(1), help="On so many cores; all by default."
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def broker_of(celery: str | None) -> str | None:
-    """The broker that `--celery` names, the settings' where it names none; None without it."""
-    if celery is None:
-        return None
-    broker = celery or settings.load().celery_broker
-    if not broker.startswith(("redis://", "rediss://")):
-        raise SpecError(f"--celery: {broker!r} is no broker; allowed: redis://host:port/database")
-    return broker
 
 
 @main.command()
@@ -184,6 +151,9 @@ def policies(markdown: bool) -> None:
     """List every policy with its idea, its rule and what can be set."""
     write = policy_sheets.as_markdown if markdown else policy_sheets.as_text
     click.echo(write(policy_sheets.sheets()), nl=False)
+
+
+main.add_command(reproduce)
 
 
 def _experiment(

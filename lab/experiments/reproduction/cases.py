@@ -24,7 +24,7 @@ from loadgen.sessions import (
     SessionLengths,
     SessionModel,
 )
-from simulator.scenario import FifoServer, Scenario, SharedCpus
+from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 
 Watched = Literal["sessions", "pages"]
 """What is kept: sessions as wholes (SBAC), or every attempt by its page (LIFO-Pri)."""
@@ -45,7 +45,7 @@ class Case:
     policy: str
     capacity_rps: float
     server: Mapping[str, Any]
-    """`kind` (fifo, shared-cpus) and what differs from its defaults."""
+    """`kind` (fifo, shared-cpus) and what differs from its defaults; file classes as lists."""
     customers: Mapping[str, Any]
     """What differs from `SessionModel`'s defaults."""
     rho: float = 1.0
@@ -123,6 +123,8 @@ class Case:
         schedule = self.schedule and Schedule(tuple(Segment(*part) for part in self.schedule))
         rho = 1.0 if self.schedule else self.rho
         server = dict(self.server)
+        if "file_classes" in server:
+            server["file_classes"] = tuple(FileClass(*part) for part in server["file_classes"])
         return Scenario(
             customers=Customers(
                 model, seed, model.session_rate(rho, self.capacity_rps), schedule or None

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from lab.experiments.errors import ExperimentError
+from lab.experiments.errors import SpecError
+from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
 
 PAPERS = ("lifo-pri", "sbac")
@@ -26,13 +27,12 @@ PAPERS = ("lifo-pri", "sbac")
     help="In virtual time, or on the running appliance.",
 )
 @click.option("--quick", is_flag=True, help="A smaller grid, under two minutes on two cores.")
-@click.option("--fresh", is_flag=True, help="Begin anew, even where one was interrupted.")
+@FRESH
 @click.option(
     "--repetitions", type=click.IntRange(1, 1000), help="Simulations of each case, own seeds."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
-@click.option("--processes", type=click.IntRange(1, 1024), help="As many as CPUs by default.")
-@click.option("--celery", metavar="BROKER", help="On the workers of `doorbuster worker` instead.")
+@spread
 @click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
 def reproduce(paper: str, engine: str, **given: Any) -> None:
     """Reproduce a paper's figures and tables, published beside simulated.
@@ -59,7 +59,7 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
         repetitions=given["repetitions"]
         or (known.quick_repetitions if quick else known.repetitions),
         processes=given["processes"] or len(os.sched_getaffinity(0)),
-        celery_broker=given["celery"],
+        celery_broker=broker_of(given["celery"]),
         fresh=given["fresh"],
         logs=given["logs"],
     )
@@ -84,11 +84,11 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
 
 
 def _live(paper: str, given: dict[str, Any]) -> None:
-    simulated_only = [name for name in ("processes", "celery") if given[name]]
-    if simulated_only:
-        raise ExperimentError(
-            f"--{simulated_only[0]}: goes with --engine simulated; the appliance is one machine."
-        )
+    for option in ("processes", "celery"):
+        if given[option] is not None:
+            raise SpecError(
+                f"--{option}: live runs are made here, one at a time; allowed: --engine simulated"
+            )
     from lab.experiments.reproduction.live import reproduce_live
 
     reproduce_live(paper, given)

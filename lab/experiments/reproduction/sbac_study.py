@@ -44,12 +44,12 @@ def study(*, quick: bool) -> Study:
             "Published figures stand beside those simulated with the policies that Doorbuster's "
             "gateway runs.",
             f"One server of {scale.capacity_rps:g} requests/s and a listen queue of "
-            f"{scale.listen_queue}, files as in SPECweb96, clients that wait 1 s, retry once and "
+            f"{scale.listen_queue}, clients that wait 1 s, retry once and "
             "think 5 s on average between requests; 500 s from an empty server."
             + (
-                " This is the quick grid: a tenth of the paper's server with fewer loads. A "
-                "smaller server varies more from second to second, so that its figures are near "
-                "the whole grid's, not the same."
+                " This is the quick grid: a tenth of the paper's server and queue, fewer loads, "
+                "and files of less variance than SPECweb96's, so that the work that comes in "
+                "a second varies as much as it does at the whole server."
                 if quick
                 else ""
             ),
