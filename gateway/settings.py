@@ -85,7 +85,7 @@ class Settings(BaseModel):
     admission_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
-    time_scale: Annotated[float, Field(gt=0, le=1000)] = Field(
+    time_scale: Annotated[float, Field(ge=0.001, le=1000)] = Field(
         10.0, description="paper seconds per real second"
     )
     utilisation_interval_s: Annotated[float, Field(gt=0, le=3600)] = Field(
