@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from gateway.policies.interface import (
+    FATES,
+    BrokenPolicyError,
     Cancel,
     Dispatch,
     Drop,
@@ -22,16 +24,6 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
-
-FATES = (
-    "arrived",
-    "dispatched",
-    "dropped",
-    "rejected",
-    "abandoned_waiting",
-    *(outcome.value for outcome in Outcome),
-)
-"""What is counted per page type; `abandoned_waiting` counts customers who left a queue."""
 
 
 class Host(Protocol):
@@ -45,10 +37,6 @@ class Host(Protocol):
 
     def cancel(self, id: int) -> None:
         """Stop the request's work; `finished` follows."""
-
-
-class BrokenPolicyError(RuntimeError):
-    """A verdict that the rules forbid: a fault of the policy, never of a customer."""
 
 
 class Dispatcher:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gateway.policies.interface import PAGES, LoadSample
+from gateway.policies.interface import FATES, PAGES, LoadSample
 from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
 from loadgen.sessions import CONFIRM_PAGE
-from simulator.result import FATES, SessionFate, Sessions, Simulated
+from simulator.result import SessionFate, Sessions, Simulated
 from simulator.scenario import Scenario
 from simulator.servers import Server
 from simulator.sessions import Session

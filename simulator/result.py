@@ -11,18 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gateway.policies.interface import Outcome
-
-FATES = (
-    "arrived",
-    "dispatched",
-    "dropped",
-    "rejected",
-    "abandoned_waiting",
-    *(outcome.value for outcome in Outcome),
-)
-"""What is counted of requests per page type, as the gateway counts it."""
-
 
 class SessionFate(IntEnum):
     """How a session ended."""
@@ -67,7 +55,7 @@ class Simulated:
     attempts: Mapping[str, int]
     """Attempts by how they ended, seen by the customer (`loadgen.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
-    """Page type → fate (FATES) → requests, seen by the driver of the policy."""
+    """Page type → fate (`gateway.policies.interface.FATES`) → requests, seen by the driver."""
     served: Mapping[str, int]
     """Page type → requests executed in full, orphan requests included."""
     busy_s: float

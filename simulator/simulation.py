@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any
 
 from gateway.policies.interface import (
     PAGES,
+    BrokenPolicyError,
     Cancel,
     Dispatch,
     Drop,
@@ -47,10 +47,6 @@ IDLE_SAMPLES = 1000
 _PLACE = {str(page): place for place, page in enumerate(PAGES)}
 
 
-class BrokenPolicyError(RuntimeError):
-    """A verdict that the rules forbid: a fault of the policy."""
-
-
 def simulate(
     scenario: Scenario, *, log: AttemptLog | None = None, on_progress: Progress | None = None
 ) -> Simulated:
@@ -66,15 +62,16 @@ def simulate(
 
 # A request in the system: its session, the place of its page in PAGES, how much work it is.
 _Asked = tuple[Session, int, float]
+_PatienceEnd = tuple[float, int, Session]
 
 
 class _Simulation:
     """One run.
 
-    Five kinds of events: the server's next one, the end of a patience, the policy's timer, a load
-    sample, and a customer who sends a request (a new session, after thinking, or again). Of those
-    due at the same time they happen in this order, so an answer in the last moment is in time, and
-    a worker that gets free is offered to those who wait before the next customer comes.
+    Six kinds of events: the server's next one, the end of a patience, the policy's timer, a load
+    sample, a customer under way who sends a request (after thinking, or again), a new session. Of
+    those due at the same time they happen in this order, so an answer in the last moment is in
+    time, and a worker that gets free is offered to those who wait before the next customer comes.
     """
 
     def __init__(
@@ -96,16 +93,18 @@ class _Simulation:
         # (when, session's index, session): who sends a request then.
         self._due: list[tuple[float, int, Session]] = []
         # (when, id, session): whose patience with which attempt ends then, if it still lasts.
-        self._patience_ends: Any
-        model = self._customers.model
-        if model.think_timeout_mean_s == 0:  # all have the same patience: who came first ends first
-            self._patience_ends = deque()
-            self._note_patience = self._patience_ends.append
-            self._forget_patience = self._patience_ends.popleft
+        self._patience_ends: deque[_PatienceEnd] | list[_PatienceEnd]
+        self._note_patience: Callable[[_PatienceEnd], None]
+        self._forget_patience: Callable[[], _PatienceEnd]
+        if self._customers.model.think_timeout_mean_s == 0:  # the same for all: it ends in order
+            self._patience_ends = in_order = deque[_PatienceEnd]()
+            self._note_patience, self._forget_patience = in_order.append, in_order.popleft
         else:
-            self._patience_ends = []
-            self._note_patience = partial(heappush, self._patience_ends)
-            self._forget_patience = partial(heappop, self._patience_ends)
+            self._patience_ends = heap = list[_PatienceEnd]()
+            self._note_patience, self._forget_patience = (
+                partial(heappush, heap),
+                partial(heappop, heap),
+            )
         self._is_known_once_admitted = scenario.session_known_from == "admission"
 
     # ---- the events, in order ------------------------------------------------------------------
@@ -119,17 +118,20 @@ class _Simulation:
         to_come = iter(self._to_come)
         coming = next(to_come, NOBODY)
         sample_s = interval_s
-        samples = idle_samples = 0
-        events = 0
-        end_s = 0.0
+        samples = idle_samples = events = 0
+        now_s = end_s = 0.0
         while True:
             server_s = server.next_s
             patience_s = patience_ends[0][0] if patience_ends else INF
             send_s = due[0][0] if due else INF
             arrival_s = coming.arrival_s
             timer_s = next_timer_s()
+            if timer_s is None:
+                timer_s = INF
+            elif timer_s < now_s:  # it has come already
+                timer_s = now_s
             now_s = server_s if server_s <= patience_s else patience_s
-            if timer_s is not None and timer_s < now_s:
+            if timer_s < now_s:
                 now_s = timer_s
             if sample_s < now_s:
                 now_s = sample_s
@@ -155,10 +157,11 @@ class _Simulation:
             elif now_s == timer_s:
                 self._after_event(now_s, policy.timer_due(now_s))
             elif now_s == sample_s:
-                if server_s == arrival_s == send_s == INF and timer_s is None:
+                if server_s == send_s == arrival_s == timer_s == INF:
                     if not self._waiting:
                         break
-                    idle_samples += 1
+                    if patience_s == INF:
+                        idle_samples += 1
                     if idle_samples > IDLE_SAMPLES:
                         raise BrokenPolicyError(
                             f"{policy.name}: {len(self._waiting)} requests wait for ever"
@@ -304,6 +307,7 @@ class _Simulation:
             self._obey(now_s, self._policy.workers_free(now_s, free))
 
     def _obey(self, now_s: float, verdicts: Verdicts) -> None:
+        rejections = 0
         for verdict in verdicts:
             id = verdict.id
             if type(verdict) is Dispatch:
@@ -323,13 +327,15 @@ class _Simulation:
             elif type(verdict) is Reject:
                 session, place, _ = self._take_waiting(id)
                 self._record.rejected[place] += 1
-                self._server.reject(now_s)
+                rejections += 1
                 if session.awaits == id:
                     self._fail(now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED)
             elif type(verdict) is Cancel:
                 if id not in self._in_service:
                     raise BrokenPolicyError(f"{self._policy.name}: {id} is not in service")
                 self._cancel(now_s, id)
+        for _ in range(rejections):  # not before the workers that were offered are taken
+            self._server.reject(now_s)
 
     def _take_waiting(self, id: int) -> _Asked:
         asked = self._waiting.pop(id, None)

@@ -62,6 +62,17 @@ class Outcome(StrEnum):
     CANCELLED = "cancelled"  # stopped on the policy's or the customer's account
 
 
+FATES = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "abandoned_waiting",
+    *(outcome.value for outcome in Outcome),
+)
+"""What a driver counts per page type; `abandoned_waiting` counts customers who left a queue."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadSample:
     """What the server said of itself over the last utilisation interval."""
@@ -101,6 +112,10 @@ class Cancel(NamedTuple):
 Verdict = Dispatch | Drop | Reject | Cancel
 Verdicts = Sequence[Verdict]
 NOTHING: Verdicts = ()
+
+
+class BrokenPolicyError(RuntimeError):
+    """A verdict that the rules forbid: a fault of the policy, never of a customer."""
 
 
 class Policy(Protocol):

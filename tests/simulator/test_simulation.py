@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gateway import dispatcher
 from gateway.policies import registry
 from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import (
@@ -28,7 +27,6 @@ from lab.experiments import sampling
 from loadgen.attempts import AttemptLog, AttemptOutcome
 from loadgen.load_schedule import Schedule, Segment
 from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
-from simulator import result
 from simulator.result import SessionFate
 from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
@@ -267,10 +265,6 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
     assert simulated.useful_busy_s + simulated.rejection_busy_s <= simulated.busy_s + 1e-9
 
 
-def test_fates_are_those_of_the_gateway():
-    assert result.FATES == dispatcher.FATES
-
-
 def test_samples_have_the_columns_of_a_live_run():
     columns = [c for c in sampling.SCHEMA.names if c not in sampling.of_admission(None)]
     assert list(simulate(lifo_pri()).samples) == columns
@@ -454,6 +448,37 @@ def test_rejections_delay_whoever_waits():
     assert (1.0, "workers_free", 1) not in policy.told
     assert (simulated.busy_s, simulated.rejection_busy_s) == (3.0, 1.0)
     assert simulated.useful_busy_s == 2.0
+
+
+def test_a_timer_that_has_passed_is_due_at_once():
+    class Late(Diary):
+        def next_timer_s(self) -> float | None:
+            return 0.1 if (0.5, "timer_due", 0) not in self.told and self.queue else None
+
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            return NOTHING if self.next_timer_s() else super().workers_free(time_s, free)
+
+        def timer_due(self, time_s: float) -> Verdicts:
+            self.told.append((time_s, "timer_due", 0))
+            return NOTHING
+
+    policy = Late()
+    assert run(policy, ArrivingAt(0.5, **PATIENT)).end_s == 1.5
+    assert [time_s for time_s, _, _ in policy.told] == [0.5, 0.5, 0.5, 1.5]
+
+
+def test_a_rejection_does_not_take_the_worker_that_was_offered():
+    class Choosy(Diary):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            if len(self.queue) < 2:
+                return NOTHING
+            first, second, *self.queue = self.queue
+            return [Reject(first, "", 1.0), Dispatch(second)]
+
+    server = FifoServer(capacity_rps=1.0, file_classes=(FileClass(1.0, 1.0, 1.0),))
+    simulated = run(Choosy(), ArrivingAt(0.0, 0.5, **PATIENT), server)
+    assert list(simulated.sessions.ended_s) == [0.5, 1.5]
+    assert simulated.end_s == 2.5
 
 
 def test_load_samples_come_once_per_interval():
