@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -117,6 +118,47 @@ def test_interrupt_resume_and_draw(appliance):
     status, output = doorbuster(appliance, "report", str(folder))
     assert status == 0
     assert "Who sells" in output
+
+
+ADMISSION = """
+version = 1
+title = "Admission in the gateway"
+time_scale = 20
+[[policy]]
+name = "sq"
+admission = "sbac-responsive"
+admission_parameters = {ac_interval_s = 5}
+[load]
+rho = [3]
+duration_s = 60
+[customers]
+think_time_mean_s = 1
+lengths = {kind = "geometric", mean = 5}
+"""
+
+
+def test_admission_and_session_lengths(appliance, tmp_path):
+    (tmp_path / "my.toml").write_text(ADMISSION)
+    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
+    assert status == 0, output
+    assert "Counts reconcile in all 1 runs" in output
+    assert "SQ + SBAC responsive" in output
+    folder = folders(appliance)[-1].parent
+    assert json.loads((folder / "capacity.json").read_text())["lengths"] == "geometric-5"
+    (run,) = (folder / "runs").iterdir()
+    sessions = json.loads((run / "run.json").read_text())["sessions"]
+    # About 3 × 5.6 / 5 sessions a second come, of which a third can be served.
+    assert 100 < sessions["arrived"] < 320
+    assert 0.2 < sessions["rejected"] / sessions["arrived"] < 0.9
+    samples = pq.read_table(run / "samples.parquet").to_pydict()
+    assert {True, False} <= set(samples["admits"])
+    assert samples["rejected_total"][-1] - samples["rejected_total"][0] >= sessions["rejected"]
+    attempts = read_attempts(run / "attempts.parquet")
+    assert max(attempts["step"].to_pylist()) > 5
+    assert set(attempts["page"].to_pylist()) == {"Br-1", "Br-2", "Br-4"}
+    rejected = attempts.filter(pc.equal(attempts["outcome"], "rejected"))
+    assert set(rejected["status"].to_pylist()) == {503}
+    assert set(rejected["step"].to_pylist()) == {0}  # admitted sessions are never rejected
 
 
 def test_capacity_is_kept(appliance):
