@@ -13,14 +13,29 @@ from tests.gateway.policies import test_conformance
 GUIDE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
 
 
+def example(path: str) -> types.ModuleType:
+    """The module that the guide gives for `path`, made from its text."""
+    mark = rf"<!-- example: {re.escape(path)} -->\n```python\n(.*?)```"
+    code = re.search(mark, GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    assert code is not None
+    module = types.ModuleType(path.removesuffix(".py").replace("/", "."))
+    exec(compile(code.group(1), str(GUIDE), "exec"), module.__dict__)
+    return module
+
+
 @pytest.fixture
 def stale(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """The guide's example, registered as its third step says."""
-    code = re.search(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    assert code is not None
-    module = types.ModuleType("gateway.policies.stale")
-    exec(compile(code.group(1), str(GUIDE), "exec"), module.__dict__)
+    """The guide's queueing policy, registered as its third step says."""
+    module = example("gateway/policies/stale.py")
     monkeypatch.setitem(registry.POLICIES, module.STALE.name, (module.STALE, module.stale))
+    return module
+
+
+@pytest.fixture
+def one_in(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """The guide's admission policy, registered likewise."""
+    module = example("gateway/policies/one_in.py")
+    monkeypatch.setitem(registry.ADMISSIONS, module.ONE_IN.name, (module.ONE_IN, module.one_in))
     return module
 
 
@@ -33,8 +48,19 @@ def test_the_example_keeps_the_rule_it_states(stale: types.ModuleType) -> None:
     assert [request.id for request in policy.waiting()] == [2]
 
 
-def test_the_example_passes_the_conformance_suite(stale: types.ModuleType) -> None:
+def test_the_admission_example_keeps_the_rule_it_states(one_in: types.ModuleType) -> None:
+    policy = registry.create("sq", {}, "one-in", {"every": 3})
+    new = [policy.arrival(0.0, Request(id, Page.MAIN, 0.0)) for id in range(7)]
+    assert [len(verdicts) for verdicts in new] == [0, 1, 1, 0, 1, 1, 0]
+    under_way = Request(8, Page.BROWSE, 0.0, "a", session_is_new=False)
+    assert not policy.arrival(0.0, under_way)
+
+
+@pytest.mark.parametrize("name", ["stale", "sq+one-in", "stale+one-in"])
+def test_the_examples_pass_the_conformance_suite(
+    name: str, stale: types.ModuleType, one_in: types.ModuleType
+) -> None:
     rules = [test for name, test in vars(test_conformance).items() if name.startswith("test_")]
     assert rules
     for rule in rules:
-        rule(name="stale")
+        rule(name=name)

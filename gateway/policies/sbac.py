@@ -114,11 +114,15 @@ class UtilisationAdmission:
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
         """The ac-function, at the boundary between two ac-intervals."""
-        k = self.weight
+        k = self.weight = self._next_weight(over)
         self.measured_utilisation_ratio = over.measured_utilisation_ratio
         self.predicted_utilisation_ratio = (
             1 - k
         ) * self.predicted_utilisation_ratio + k * over.measured_utilisation_ratio
+
+    def _next_weight(self, over: AcInterval) -> float:
+        """k for the next ac-interval; here it stays as it is."""
+        return self.weight
 
     def _reject(self, request: Request) -> Reject:
         self.rejected += 1
@@ -177,8 +181,8 @@ def _rule(weight: str) -> str:
 
 
 _INTERVALS = (
-    "An ac-interval ends with the load sample that fills it, within half a sample. A request "
-    "without a session cookie is a new session each time."
+    "An ac-interval ends with the load sample that fills it, within half a sample. A client that "
+    "shows no session is a new session with each request."
 )
 
 SBAC = Sheet(

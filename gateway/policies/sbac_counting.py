@@ -47,5 +47,5 @@ class CountingAdmission(UtilisationAdmission):
         self.census.request_aborted(id)
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
-        super()._interval_over(time_s, over)
         self.census.count_ended(time_s)
+        super()._interval_over(time_s, over)

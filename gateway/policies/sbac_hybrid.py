@@ -72,10 +72,6 @@ class HybridAdmission(CountingAdmission):
             "session_length": self.census.session_length(),
         }
 
-    def _interval_over(self, time_s: float, over: AcInterval) -> None:
-        self.weight = self._next_weight(over)
-        super()._interval_over(time_s, over)
-
     def _next_weight(self, over: AcInterval) -> float:
         aborted = self.aborted - self._aborted_before  # Ab(i)
         self._aborted_before = self.aborted

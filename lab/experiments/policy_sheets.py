@@ -4,6 +4,7 @@ Owns: how a sheet is written out. Must not know: what a policy does.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
 from gateway.policies.sheet import Parameter, Sheet
@@ -12,49 +13,68 @@ INTRODUCTION = """\
 # Policies
 
 Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
-First the queueing policies, then the admission policies, any of which may stand before any of them.
+An experiment names one queueing policy and one admission policy before it; any two combine.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 
-def sheets() -> list[Sheet]:
-    """All sheets in the order of the registry: queueing policies, then admission policies."""
-    return [sheet for sheet, _ in (*POLICIES.values(), *ADMISSIONS.values())]
+class Section(NamedTuple):
+    """One of the two lists of the registry, in its order."""
+
+    title: str
+    sheets: list[Sheet]
 
 
-def as_text(known: Iterable[Sheet]) -> str:
+def sheets() -> list[Section]:
+    """All sheets there are."""
+    return [
+        Section("Queueing policies", [sheet for sheet, _ in POLICIES.values()]),
+        Section("Admission policies", [sheet for sheet, _ in ADMISSIONS.values()]),
+    ]
+
+
+def as_text(known: Iterable[Section]) -> str:
     """For a terminal."""
     lines = []
-    for sheet in known:
-        lines += [sheet.name, f"    {sheet.idea}", f"    Rule: {sheet.rule}"]
-        lines += [f"    Source: {sheet.source}", f"    Deviations: {sheet.deviations}"]
-        lines += [
-            f"      {parameter.name} = {_default(parameter)} ({parameter.unit}): "
-            f"{parameter.meaning}"
-            for parameter in sheet.parameters
-        ]
-        lines.append("")
+    for section in known:
+        lines += [section.title, "=" * len(section.title), ""]
+        for sheet in section.sheets:
+            lines += [sheet.name, f"    {sheet.idea}", f"    Rule: {sheet.rule}"]
+            lines += [f"    Source: {sheet.source}", f"    Deviations: {sheet.deviations}"]
+            lines += [
+                f"      {parameter.name} = {_default(parameter)} ({parameter.unit}): "
+                f"{parameter.meaning}"
+                for parameter in sheet.parameters
+            ]
+            lines.append("")
     return "\n".join(lines)
 
 
-def as_markdown(known: Iterable[Sheet]) -> str:
+def as_markdown(known: Iterable[Section]) -> str:
     """The page docs/policies.md."""
     parts = [INTRODUCTION]
-    for sheet in known:
-        parts.append(f"## {sheet.name}\n\n{sheet.idea}\n")
-        parts.append(f"- Rule: {sheet.rule}")
-        parts.append(f"- Source: {sheet.source}")
-        parts.append(f"- Deviations: {sheet.deviations}\n")
-        if sheet.parameters:
-            parts.append("| parameter | default | unit | allowed | meaning | default from |")
-            parts.append("| --- | --- | --- | --- | --- | --- |")
-        parts += [
+    for section in known:
+        parts.append(f"## {section.title}\n")
+        for sheet in section.sheets:
+            parts.append(f"### {sheet.name}\n\n{sheet.idea}\n")
+            parts.append(f"- Rule: {sheet.rule}")
+            parts.append(f"- Source: {sheet.source}")
+            parts.append(f"- Deviations: {sheet.deviations}\n")
+            if sheet.parameters:
+                parts += [*_table(sheet.parameters), ""]
+    return "\n".join(parts)
+
+
+def _table(parameters: Iterable[Parameter]) -> list[str]:
+    return [
+        "| parameter | default | unit | allowed | meaning | default from |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(
             f"| `{parameter.name}` | {_default(parameter)} | {parameter.unit} | "
             f"{parameter.allowed} | {parameter.meaning} | {parameter.source} |"
-            for parameter in sheet.parameters
-        ]
-        parts.append("")
-    return "\n".join(parts)
+            for parameter in parameters
+        ),
+    ]
 
 
 def _default(parameter: Parameter) -> str:

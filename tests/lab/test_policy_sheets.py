@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from gateway.policies.registry import POLICIES
+from gateway.policies.registry import ADMISSIONS, POLICIES
 from lab.experiments.policy_sheets import as_markdown, as_text, sheets
 
 PAGE = Path(__file__).parents[2] / "docs/policies.md"
@@ -13,7 +13,14 @@ def test_the_page_is_what_the_code_says():
 
 def test_every_policy_and_parameter_is_shown():
     text = as_text(sheets())
-    for name, (sheet, _) in POLICIES.items():
-        assert f"\n{name}\n" in f"\n{text}"
+    for name, (sheet, _) in {**POLICIES, **ADMISSIONS}.items():
+        assert f"\n{name}\n" in text
         for parameter in sheet.parameters:
             assert parameter.name in text
+
+
+def test_admission_policies_have_a_section_of_their_own():
+    queueing, admission = as_markdown(sheets()).split("\n## Admission policies\n")
+    assert "## Queueing policies" in queueing
+    assert all(f"\n### {name}\n" in queueing for name in POLICIES)
+    assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)

@@ -1,6 +1,8 @@
 """The ac-function by hand, the borders of ac-intervals, and who is turned away."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from gateway.policies.interface import LoadSample, Page, Reject, Request
 from gateway.policies.registry import ADMISSIONS, PolicyError, admission_sheet, create
 from gateway.policies.sbac import AcInterval, AcIntervals, UtilisationAdmission, sbac
+from gateway.policies.sbac_hybrid import WEIGHT_STEP
 
 FIELDS = ("predicted_utilisation_ratio", "measured_utilisation_ratio", "weight", "admits", "quota")
 
@@ -152,3 +155,19 @@ def test_refusals(name, parameters, field, hint):
     assert refusal.value.field == field
     assert hint in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_defaults_are_the_published_ones():
+    published_file = Path(__file__).parents[3] / "lab/experiments/published.toml"
+    paper = tomllib.loads(published_file.read_text())["sbac"]
+    for name in ADMISSIONS.keys() - {"none"}:
+        values = admission_sheet(name).read({})
+        assert values["ac_threshold"] == paper["ac_threshold"]
+        assert values["ac_interval_s"] == paper["ac_interval_s"]
+    weights = paper["ac_weight"]
+    assert (
+        create("sq", {}, "sbac-responsive").snapshot()["admission"]["weight"]
+        == (weights["responsive"])
+    )
+    assert create("sq", {}, "sbac-stable").snapshot()["admission"]["weight"] == weights["stable"]
+    assert pytest.approx(paper["hybrid_weight_step"]) == WEIGHT_STEP
