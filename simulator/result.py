@@ -69,7 +69,7 @@ class Simulated:
     requests: int
     """Attempts that were sent; more than `attempts` add up to only when the simulation was cut."""
     events: int
-    """Events in virtual time, stale timers not counted."""
+    """Events in virtual time; a patience that no longer matters is none."""
     samples: Mapping[str, list[Any]]
     """Column → one value per utilisation interval, the last one up to `end_s`; the columns of
     samples.parquet, and `admission` (the admission policy's snapshot) if there is one."""

@@ -119,17 +119,14 @@ class _Simulation:
         coming = next(to_come, NOBODY)
         sample_s = interval_s
         samples = idle_samples = events = 0
-        now_s = end_s = 0.0
+        end_s = 0.0
+        wanted_s = next_timer_s()
+        timer_s = INF if wanted_s is None else max(wanted_s, 0.0)
         while True:
             server_s = server.next_s
             patience_s = patience_ends[0][0] if patience_ends else INF
             send_s = due[0][0] if due else INF
             arrival_s = coming.arrival_s
-            timer_s = next_timer_s()
-            if timer_s is None:
-                timer_s = INF
-            elif timer_s < now_s:  # it has come already
-                timer_s = now_s
             now_s = server_s if server_s <= patience_s else patience_s
             if timer_s < now_s:
                 now_s = timer_s
@@ -149,6 +146,9 @@ class _Simulation:
                     self._request_ended(now_s, id)
                 elif server.free > free:  # the last rejection is served
                     self._offer_workers(now_s)
+                else:
+                    events += 1
+                    continue  # a slice of a request: nothing that a policy sees
             elif now_s == patience_s:
                 _, id, session = self._forget_patience()
                 if session.awaits != id:
@@ -169,7 +169,6 @@ class _Simulation:
                 samples += 1
                 sample_s = (samples + 1) * interval_s
                 self._sample(now_s)
-                continue
             elif now_s == send_s:
                 self._send(now_s, heappop(due)[2])
             else:
@@ -178,6 +177,8 @@ class _Simulation:
                 self._send(now_s, session)
             events += 1
             end_s = now_s
+            wanted_s = next_timer_s()
+            timer_s = INF if wanted_s is None else max(wanted_s, now_s)
         if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
             record.sample(end_s, load, self._waiting.values(), len(self._in_service))
@@ -357,7 +358,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A simulation makes no cycles, and looking for them takes a fifth of its time."""
+    """A simulation makes no cycles, and looking for them makes it a sixth slower."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -558,7 +558,7 @@ def test_from_when_a_session_is_known(known_from, expected):
 def test_it_ends_with_the_last_request():
     simulated = run(Diary(), ArrivingAt(0.0, 0.5, **PATIENT))
     assert simulated.end_s == 2.0
-    assert simulated.events == 4
+    assert simulated.events == 5  # two arrivals, two answers, a load sample
     assert list(simulated.sessions.ended_s) == [1.0, 2.0]
 
 
