@@ -36,7 +36,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate capacity calibrate bench-gateway bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac capacity calibrate bench-cancel bench-gateway bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -51,6 +51,8 @@ capacity: environment ## measure how many requests per second the shop can serve
 	@$(bin)/doorbuster capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
 	@$(run) run $(bin)/python -m shop calibrate $(ARGS)
+bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
+	@$(bin)/python -m bench.cancel $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
 	@$(bin)/python -m bench.gateway $(ARGS)
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)

@@ -56,8 +56,6 @@ def _say_once(why: str) -> None:
 
 def refusal() -> str | None:
     """Why this process, as far as it can be told, cannot be watched; None if it may well be."""
-    if not sockets.AVAILABLE:
-        return f"{sys.platform} has no epoll (Linux has)"
     if len(sys.argv) > 1 and sys.argv[1] == "runserver":
         return "Django's development server does not give its sockets to the application"
     for module, server in _OTHERS.items():
@@ -66,6 +64,8 @@ def refusal() -> str | None:
     worker = _worker_class(os.environ.get("GUNICORN_CMD_ARGS", ""))
     if worker is not None and worker not in _WORKERS:
         return f"GUNICORN_CMD_ARGS asks for the worker class {worker}"
+    if not sockets.AVAILABLE:  # last: greenlets take it away too
+        return f"{sys.platform} has no epoll (Linux has)"
     return None
 
 

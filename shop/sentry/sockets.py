@@ -78,7 +78,9 @@ class SocketWatcher:
             raise
 
     def remove(self, watched: Watched) -> None:
-        """Stop watching; the socket must still be open."""
+        """Stop watching. Does nothing if the descriptor is another connection's by now."""
+        if self._watched.get(watched.fd) is not watched:
+            return
         try:
             self._epoll.unregister(watched.fd)
         except (OSError, ValueError):

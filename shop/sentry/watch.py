@@ -11,6 +11,7 @@ cancel of the one before is over, and one that the database did not confirm cost
 """
 
 import logging
+import os
 import threading
 import time
 from typing import Final, Protocol
@@ -249,6 +250,9 @@ def _thread_clock() -> int:
     if _local.clock is None:
         _local.clock = time.pthread_getcpuclockid(threading.get_ident())
     return _local.clock
+
+
+os.register_at_fork(after_in_child=lambda: set_current(None))
 
 
 def current() -> Watch | None:

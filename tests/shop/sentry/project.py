@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -41,7 +42,7 @@ DATABASES = {}
 
 PAGES = '''
 import json, threading, time
-from django.db import connection, transaction
+from django.db import connection, connections, transaction
 from django.http import HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from shop import sentry
@@ -59,6 +60,13 @@ def sleep(request, tag):
         query(f"SELECT 1 FROM pg_sleep(5) -- {tag}")
     except Exception:
         return HttpResponse("taken for a failure")
+    return HttpResponse("slept")
+
+
+def other(request, tag):
+    """As sleep, in another database."""
+    with connections["other"].cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM pg_sleep(5) -- {tag}")
     return HttpResponse("slept")
 
 
@@ -137,7 +145,7 @@ def mode(request, wanted):
 
 urlpatterns = [
     path("sleep/<tag>/", sleep), path("short/<int:number>/", short),
-    path("linger/", linger),
+    path("linger/", linger), path("other/<tag>/", other),
     path("echo/<int:number>/", echo),
     path("burn/<tag>/", burn), path("stream/<tag>/", stream), path("write/<key>/", write),
     path("guarded/<key>/", guarded), path("transact/<key>/", transact), path("state/", state),
@@ -227,15 +235,20 @@ class Project:
 
     process: "subprocess.Popen[bytes]"
 
-    def __init__(self, port: int, log: Path) -> None:
+    def __init__(self, port: int, log: Path, tls: ssl.SSLContext | None) -> None:
         self.port = port
+        self._tls = tls
         self.log = log
 
     def client(self) -> Client:
         return Client(self.port)
 
     def request(self, path: str, method: str = "GET") -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        host, options = "127.0.0.1", {"timeout": PATIENCE_S}
+        if self._tls is None:
+            connection = http.client.HTTPConnection(host, self.port, **options)
+        else:
+            connection = http.client.HTTPSConnection(host, self.port, context=self._tls, **options)
         try:
             connection.request(method, path)
             response = connection.getresponse()
@@ -271,6 +284,7 @@ def make(folder: Path, settings: Settings, *, copied: bool = False, **more: obje
     """
     folder.mkdir(parents=True, exist_ok=True)
     lines = [SETTINGS, f"DATABASES['default'] = {database(settings)!r}"]
+    lines += ["DATABASES['other'] = DATABASES['default']"]
     lines += [f"{name} = {value!r}" for name, value in more.items()]
     files = {"configuration": "\n".join(lines), "pages": PAGES, "wsgi": WSGI, "manage": MANAGE}
     if copied:
@@ -291,10 +305,12 @@ def gunicorn(port: int, *arguments: str) -> list[str]:
 
 
 @contextmanager
-def served(folder: Path, *arguments: str, server: Server = gunicorn) -> Iterator[Project]:
+def served(
+    folder: Path, *arguments: str, server: Server = gunicorn, tls: ssl.SSLContext | None = None
+) -> Iterator[Project]:
     """The project under Gunicorn with these arguments, or under another server."""
     (port,) = ports.free(1)
-    project = Project(port, folder / "log")
+    project = Project(port, folder / "log", tls)
 
     def refusal() -> str | None:
         try:

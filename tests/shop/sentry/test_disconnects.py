@@ -1,8 +1,11 @@
 """Clients leave a real Gunicorn, in every way and in every state of their request."""
 
 import http.client
+import shutil
 import signal
 import socket
+import ssl
+import subprocess
 
 import psutil
 import pytest
@@ -75,6 +78,15 @@ def test_work_without_queries_ends_at_its_next_check(request, database, kind):
         database.is_gone("advisory_lock_shared(1)")
     project.has_counted(before, disconnects=1, interrupted=1)
     assert database.locked(1) == 0  # what it does to clean up behind itself still runs
+
+
+def test_whichever_database_it_is(threaded, database):
+    before = threaded.state()
+    with threaded.client() as client:
+        client.send("/other/elsewhere/")
+        database.has_begun("elsewhere")
+    database.is_gone("elsewhere")
+    threaded.has_counted(before, interrupted=1, cancels_effective=1)
 
 
 def test_data_behind_the_request_is_not_leaving(threaded, database):
@@ -228,3 +240,27 @@ def test_peers_on_a_unix_socket(tmp_path, appliance_database, database):
             client.sendall(b"GET /sleep/unix/ HTTP/1.1\r\nHost: shop\r\n\r\n")
             database.has_begun("unix")
         database.is_gone("unix")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+def test_peers_on_tls(tmp_path, appliance_database, database):
+    """Without a proxy in front, Gunicorn speaks TLS itself."""
+    bare.make(tmp_path, appliance_database)
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=shop",
+         "-keyout", key, "-out", certificate],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    arguments = ("--threads", "4", "--keyfile", str(key), "--certfile", str(certificate))
+    context = ssl.create_default_context(cafile=certificate)
+    context.check_hostname = False
+    with bare.served(tmp_path, *arguments, tls=context) as project:
+        before = project.state()
+        with project.client() as client:
+            client.socket = context.wrap_socket(client.socket)
+            client.send("/sleep/secret/")
+            database.has_begun("secret")
+            client.close()
+        database.is_gone("secret")
+        project.has_counted(before, interrupted=1, cancels_effective=1)
