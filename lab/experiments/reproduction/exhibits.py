@@ -137,12 +137,12 @@ class Panel:
         for x in shown:
             name = self.x_names[every.index(x)] if self.x_names else self.x_format(x)
             rows.append((name, *(self._cell(one, x) for one in series)))
-        note = "Published | simulated." if self.published else ""
+        note = "Published | reproduced." if self.published else ""
         return Table(
             f"{self.key}: {self.title}",
             (self.x_label, *(one.label for one in series)),
             rows,
-            f"{note} Simulated: mean ± half-width of the 95 % interval.".strip(),
+            f"{note} Mean ± half-width of the 95 % interval.".strip(),
         )
 
     def _cell(self, series: Series, x: float) -> str:

@@ -26,6 +26,7 @@ from lab.experiments.titles import TITLES
 
 TABLE_1_TOLERANCE_POINTS = 2.0
 MODE_TOLERANCE_S = 2.0
+FIG3_RHO: float = published()["lifo_pri"]["claims"]["fig3_rho"]
 OVERLOAD = 1.4
 TAIL_FROM_S = 10.0
 
@@ -66,6 +67,22 @@ READINGS = (
 )  # fmt: skip
 
 
+def live_study(cases: Cases) -> Study:
+    """The single-queue part on the appliance, with its CPU-intensive page."""
+    return Study(
+        paper="lifo-pri",
+        title="LIFO-Pri live: FIFO and LIFO in a single queue",
+        summary=(
+            "Singhmar, Mathur, Apte and Manjunath, section 3.1, on Doorbuster's appliance: its "
+            "gateway in front of its shop with a CPU-intensive page, real customers that leave.",
+            f"{cases.scale.requests:,} requests in each run.",
+        ),
+        exhibits=Figures(cases, engine="live").single_queue(),
+        claims=_single_queue(cases),
+        readings=READINGS[-2:],
+    )
+
+
 def claims(cases: Cases) -> list[Claim]:
     """What the paper and this project say must hold."""
     return [*_single_queue(cases), *_shop(cases)]
@@ -80,7 +97,7 @@ def _single_queue(cases: Cases) -> list[Claim]:
             case = cases.single(name, EFFECTIVE_RHO, timeout_s)
             theirs = {row: shares[name.replace("-", "_")] for row, shares in printed.items()}
             found.append(_near_table_1(f"{TITLES[name]}, timeout {timeout_s} s", case, theirs))
-    rho = paper["claims"]["fig3_rho"]
+    rho = FIG3_RHO
     below = [cases.single(name, rho, 20) for name in SINGLE_QUEUE]
     found.append(
         falling(

@@ -3,12 +3,9 @@
 Owns: resuming, the time a plan takes, the order of things. Must not know: any paper, any figure.
 """
 
-import shlex
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +14,7 @@ from lab.experiments.machine import describe_machine, describe_versions
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.metrics import simulate_case
-from lab.experiments.reproduction.report import write_report
+from lab.experiments.reproduction.report import made_by, write_report
 from lab.experiments.reproduction.store import Simulation, Store, plan
 from runtime.settings import Settings
 
@@ -117,24 +114,19 @@ def finish(planned: Planned, lab: Settings, took_real_s: float) -> Path:
 
 def _made(planned: Planned, lab: Settings, took_real_s: float) -> list[tuple[str, str]]:
     options = planned.options
-    machine, versions = describe_machine(lab), planned.store.facts()["versions"]
-    seeds = f"{options.seed} to {options.seed + options.repetitions - 1}"
-    return [
-        ("Command", shlex.join(["doorbuster", *sys.argv[1:]])),
-        ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        (
-            "Simulations",
-            f"{len(planned.simulations)}, {len(planned.missing)} of them now, in "
-            f"{took_real_s / 60:.1f} minutes on {options.processes} processes",
-        ),
-        ("Repetitions", f"{options.repetitions}, seeds {seeds}; every policy meets the same "
-                        "customers under the same seed"),
-        ("Machine", f"{machine['cpus']} CPUs, {machine['cpu']}, {machine['memory_gib']} GiB, "
-                    f"{machine['system']}"),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ("Every case", "simulations/*.json holds the whole description of each simulation, its "
-                       "seed and its metrics; reproduction.json the plan"),
-    ]  # fmt: skip
+    where = "Celery workers" if options.celery_broker else f"{options.processes} processes"
+    return made_by(
+        repetitions=options.repetitions,
+        seed=options.seed,
+        machine=describe_machine(lab),
+        versions=planned.store.facts()["versions"],
+        more=[
+            ("Simulations", f"{len(planned.simulations)}, {len(planned.missing)} of them now, in "
+                            f"{took_real_s / 60:.1f} minutes on {where}"),
+            ("Every case", "simulations/*.json holds the whole description of each simulation, "
+                           "its seed and its metrics; reproduction.json the plan"),
+        ],
+    )  # fmt: skip
 
 
 def _requests_per_s(case: Case) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
 from lab.experiments.reproduction.cases import Case
@@ -37,7 +38,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     simulated = simulate(case.scenario(task["seed"]), log=log)
     found = session_metrics(simulated, case)
     if log is not None and case.watched == "pages":
-        found |= page_metrics(log, case)
+        found |= page_metrics(log.table(), case)
     if log is not None and path:
         log.write(Path(path), {"case": task["case"], "seed": task["seed"]})
     return found
@@ -83,9 +84,9 @@ def session_metrics(simulated: Simulated, case: Case) -> dict[str, Any]:
     }
 
 
-def page_metrics(log: AttemptLog, case: Case) -> dict[str, Any]:
+def page_metrics(attempts: pa.Table, case: Case) -> dict[str, Any]:
     """Attempts by page and outcome, and response times, as LIFO-Pri's section 3.2.2 has them."""
-    attempts = after_warm_up(log.table(), case.warm_up_s)
+    attempts = after_warm_up(attempts, case.warm_up_s)
     outcomes = outcomes_of(attempts, case.rho)
     first = response_times_s(attempts, FIRST_PAGE)
     every = response_times_s(attempts)

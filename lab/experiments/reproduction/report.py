@@ -6,7 +6,10 @@ Owns: what stands where on the page. Must not know: any paper, how simulations a
 import base64
 import csv
 import io
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +132,24 @@ def _csv(table: Table) -> str:
     lines.writerow(table.header)
     lines.writerows(table.rows)
     return text.getvalue()
+
+
+def made_by(
+    *,
+    repetitions: int,
+    seed: int,
+    machine: Mapping[str, Any],
+    versions: Mapping[str, str],
+    more: Sequence[tuple[str, str]],
+) -> list[tuple[str, str]]:
+    """How a reproduction came about, for the end of its page."""
+    return [
+        ("Command", shlex.join(["doorbuster", *sys.argv[1:]])),
+        ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        *more,
+        ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; every policy "
+                        "meets the same customers under the same seed"),
+        ("Machine", f"{machine['cpus']} CPUs, {machine['cpu']}, {machine['memory_gib']} GiB, "
+                    f"{machine['system']}"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+    ]  # fmt: skip

@@ -1,0 +1,153 @@
+"""Reproductions on the running appliance: the lab's own comparisons, drawn as reproductions.
+
+Owns: which comparisons a reproduction is made of, resuming them, reading their runs as cases.
+Must not know: how a run is made, how an exhibit is drawn.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.experiments import capacity as capacities
+from lab.experiments.live_comparison import compare_live
+from lab.experiments.machine import describe_machine, describe_versions
+from lab.experiments.outcomes import outcomes_of
+from lab.experiments.reproduction import lifo_pri_cases, lifo_pri_study, sbac_live
+from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.exhibits import Study
+from lab.experiments.reproduction.lifo_pri_cases import EFFECTIVE_RHO, LONG_INTERVAL_S, SINGLE_QUEUE
+from lab.experiments.reproduction.metrics import page_metrics
+from lab.experiments.reproduction.report import made_by, write_report
+from lab.experiments.reproduction.store import Metrics, Results, Store
+from lab.experiments.results import PlannedRun, ResultFolder, RunFolder, read_json, write_json
+from lab.experiments.spec import Spec
+from lab.experiments.terminal import console
+from runtime import settings
+
+_COMPARISONS = "comparisons.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """One comparison on the appliance, and which case each of its runs is."""
+
+    spec: Spec
+    case_of: Callable[[PlannedRun], Case]
+    metrics_of: Callable[[RunFolder, Case, float], Metrics]
+    """Of a run, its case and the measured capacity in requests per paper second."""
+
+
+def reproduce_live(paper: str, given: Mapping[str, Any]) -> None:
+    """Make the comparisons that are missing and write the report; raises ExperimentError."""
+    lab = settings.load()
+    quick = given["quick"]
+    repetitions = given["repetitions"] or (1 if quick else 3)
+    make = {"lifo-pri": _lifo_pri, "sbac": _sbac}[paper]
+    study, parts = make(quick, given["seed"], repetitions)
+    facts = {
+        "paper": paper,
+        "engine": "live",
+        "quick": quick,
+        "versions": describe_versions(),
+        "machine": describe_machine(lab),
+        "specs": [part.spec.fingerprint for part in parts],
+    }
+    store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+    name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
+    store = store or Store.create(lab.results_dir, name, facts)
+    folders = [_folder(part.spec, store) for part in parts]
+    page = write_report(study, read_results(parts, folders), store, made_by(
+        repetitions=repetitions,
+        seed=given["seed"],
+        machine=facts["machine"],
+        versions=facts["versions"],
+        more=[("Runs", "; ".join(str(folder.path) for folder in folders)),
+              ("Capacity", "; ".join(capacities.from_json(folder.facts("capacity")).words()
+                                     for folder in folders)),
+              ("Time scale", f"{parts[0].spec.time_scale:g} paper seconds per second")],
+    ))  # fmt: skip
+    console.print(f"Report: {page}")
+
+
+def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> Results:
+    """The metrics of all whole runs, by case."""
+    found: dict[str, list[Metrics]] = {}
+    for part, folder in zip(parts, folders, strict=True):
+        capacity_rps = capacities.from_json(folder.facts("capacity")).median_rps
+        for planned, run in sorted(folder.whole_runs(), key=lambda pair: pair[0].seed):
+            case = part.case_of(planned)
+            metrics = part.metrics_of(run, case, capacity_rps)
+            found.setdefault(case.id, []).append(metrics)
+    return Results(found)
+
+
+def _folder(spec: Spec, store: Store) -> ResultFolder:
+    """The comparison of `spec`: the one that this reproduction has already, or made now."""
+    path = store.path / _COMPARISONS
+    known: dict[str, str] = read_json(path) if path.is_file() else {}
+    if spec.fingerprint in known:
+        return ResultFolder.open(Path(known[spec.fingerprint]))
+    folder = compare_live(spec, fresh=False)
+    write_json(path, {**known, spec.fingerprint: str(folder.path)})
+    return folder
+
+
+def _lifo_pri(quick: bool, seed: int, repetitions: int) -> tuple[Study, list[LivePart]]:
+    scale = lifo_pri_cases.Scale(
+        requests=2500 if quick else 6000, sessions=1, rhos=(), repetitions=repetitions
+    )
+    cases = lifo_pri_cases.Cases(scale)
+
+    def part(timeout_s: int, rhos: Sequence[float]) -> LivePart:
+        def case_of(planned: PlannedRun) -> Case:
+            return cases.single(planned.policy, planned.rho, timeout_s)
+
+        spec = Spec.model_validate(
+            {
+                "title": f"LIFO-Pri, single queue, timeout {timeout_s} s",
+                "policy": [{"name": name} for name in SINGLE_QUEUE],
+                "load": {"rho": list(rhos), "sessions": scale.requests},
+                "customers": {
+                    **case_of(PlannedRun(1, SINGLE_QUEUE[0], rhos[0], seed)).customers,
+                    "lengths": {"kind": "geometric", "mean": 1},
+                },
+                "page_profile": "cpu",
+                "utilisation_interval_s": LONG_INTERVAL_S,
+                "seed": seed,
+                "repetitions": repetitions,
+            }
+        )
+        return LivePart(
+            spec, case_of, lambda run, case, capacity_rps: page_metrics(run.attempts(), case)
+        )
+
+    parts = [part(20, (lifo_pri_study.FIG3_RHO, EFFECTIVE_RHO)), part(40, (EFFECTIVE_RHO,))]
+    return lifo_pri_study.live_study(cases), parts
+
+
+def _sbac(quick: bool, seed: int, repetitions: int) -> tuple[Study, list[LivePart]]:
+    loads = sbac_live.QUICK_LOADS if quick else sbac_live.LOADS
+    parts = [
+        LivePart(
+            sbac_live.spec(mean, loads, seed=seed, repetitions=repetitions),
+            lambda planned, mean=mean: sbac_live.case(planned.policy, mean, planned.rho),
+            _session_metrics,
+        )
+        for mean in sbac_live.MEANS
+    ]
+    return sbac_live.study(loads), parts
+
+
+def _session_metrics(run: RunFolder, case: Case, capacity_rps: float) -> Metrics:
+    """Sessions by fate, under the names of the simulated metrics."""
+    fates = outcomes_of(run.attempts(), case.rho).fates
+    return {
+        "arrivals_s": case.duration_s,
+        "capacity_rps": capacity_rps,
+        "sessions": fates.arrived,
+        "rejected": fates.rejected,
+        "completed": fates.completed,
+        "aborted": fates.aborted,
+        "completed_length": fates.mean_completed_length,
+    }
