@@ -3,7 +3,7 @@
 Owns: what is drawn. Must not know: how runs are made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -15,9 +15,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from lab.experiments.capacity import from_json
 from lab.experiments.cells import Cell
-from lab.experiments.intervals import estimate
-from lab.experiments.outcomes import response_times_s
+from lab.experiments.outcomes import Outcomes, response_times_s
 from lab.experiments.published import published
 from lab.experiments.results import ResultFolder
 from lab.experiments.titles import title_of
@@ -33,22 +33,29 @@ STYLES = (
 )
 """Okabe and Ito's colours, told apart by most colour-blind eyes; a marker and a dash each."""
 
+Styles = Mapping[str, tuple[str, str, str]]
+"""Colour, marker and dash by the key of the policy."""
+
 _CCDF_UNTIL_S = 40.0
 
 
 def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     """All figures of the complete runs; returns the PNG files."""
     folder.figures.mkdir(exist_ok=True)
-    style = {policy.key: STYLES[i % 6] for i, policy in enumerate(folder.spec().policy)}
+    spec = folder.spec()
+    style = {policy.key: STYLES[i % len(STYLES)] for i, policy in enumerate(spec.policy)}
     files = [
         save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
         for rho in dict.fromkeys(cell.rho for cell in cells)
     ]
-    files.append(save(_over_rho(folder, cells, style), folder.figures / "throughput"))
+    if spec.customers.lengths:  # nobody buys, and the last long session would dilute throughput
+        files.append(save(_sessions(cells, style), folder.figures / "sessions"))
+    else:
+        files.append(save(_throughput(folder, cells, style), folder.figures / "throughput"))
     return files
 
 
-def _ccdf(folder: ResultFolder, rho: float, style: dict[str, tuple[str, str, str]]) -> Figure:
+def _ccdf(folder: ResultFolder, rho: float, style: Styles) -> Figure:
     """Fig. 7: P(response time of Br-1 > t), pooled over repetitions; who never got it counts."""
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
@@ -79,52 +86,67 @@ def _ccdf(folder: ResultFolder, rho: float, style: dict[str, tuple[str, str, str
     return figure
 
 
-def _over_rho(
-    folder: ResultFolder, cells: Sequence[Cell], style: dict[str, tuple[str, str, str]]
-) -> Figure:
+def _throughput(folder: ResultFolder, cells: Sequence[Cell], style: Styles) -> Figure:
     """Fig. 6 (throughput against ρ) and, beside it, revenue efficiency."""
-    capacity_rps = folder.facts("capacity")["median_rps"]
+    capacity = from_json(folder.facts("capacity"))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    for policy, (colour, marker, dash) in style.items():
-        own = [cell for cell in cells if cell.policy == policy]
-        drawn = {"color": colour, "marker": marker, "linestyle": dash, "linewidth": 2, "capsize": 4}
-        label = title_of(policy)
-        for axes, figure_of in (
-            (left, lambda run: run.throughput_rps),
-            (right, lambda run: run.revenue_efficiency_ratio or 0.0),
-        ):
-            found = [estimate([figure_of(run) for run in cell.runs]) for cell in own]
-            axes.errorbar(
-                [cell.rho for cell in own],
-                [one.mean for one in found],
-                yerr=[one.half_width or 0.0 for one in found],
-                label=label,
-                **drawn,
-            )
-    left.axhline(capacity_rps, color="0.4", linewidth=1)
-    left.annotate("measured capacity", (0.02, capacity_rps), xycoords=("axes fraction", "data"),
+    _over_rho(left, cells, style, lambda run: run.throughput_rps)
+    _over_rho(right, cells, style, lambda run: run.revenue_efficiency_ratio)
+    left.axhline(capacity.median_rps, color="0.4", linewidth=1)
+    place = (0.02, capacity.median_rps)
+    left.annotate(f"{capacity.origin} capacity", place, xycoords=("axes fraction", "data"),
                   va="bottom", fontsize=9, color="0.3")  # fmt: skip
-    claim = published()["lifo_pri"]["claims"]["lifo_pri_throughput_rps_at_rho_2"]
-    if any(cell.rho == 2.0 for cell in cells):
+    if any((cell.published, cell.rho) == ("8q-lifo-pri", 2.0) for cell in cells):
+        claim = published()["lifo_pri"]["claims"]["lifo_pri_throughput_rps_at_rho_2"]
         left.plot([2.0], [claim], "x", color="0.2", markersize=9, label="8Q-LIFO-Pri, published")
+        finish(left)
     left.set(
-        xlabel="offered load ρ",
         ylabel="completed requests per paper second",
         title="Throughput against load (compare Fig. 6)",
-        ylim=(0, 1.15 * capacity_rps),
+        ylim=(0, 1.15 * capacity.median_rps),
     )
-    right.set(
-        xlabel="offered load ρ",
-        ylabel="confirms / capacity bound",
-        title="Revenue efficiency",
-        ylim=(0, 1.1),
-    )
-    loads = sorted({cell.rho for cell in cells})
-    for axes in (left, right):
-        axes.set_xticks(loads, [f"{rho:g}" for rho in loads])
-        axes.set_xlim(loads[0] - 0.2, loads[-1] + 0.2)
-        finish(axes)
+    right.set(ylabel="confirms / capacity bound", title="Revenue efficiency", ylim=(0, 1.1))
     return figure
+
+
+def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
+    """Sessions that got to their end, of all that came and of those that were let in."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    _over_rho(left, cells, style, lambda run: run.fates.completed_ratio)
+    _over_rho(right, cells, style, lambda run: run.fates.completed_of_admitted_ratio)
+    left.set(ylabel="completed / arrived", title="Sessions completed, of all", ylim=(0, 1.1))
+    right.set(
+        ylabel="completed / admitted", title="Sessions completed, of the admitted", ylim=(0, 1.1)
+    )
+    return figure
+
+
+def _over_rho(
+    axes: Axes,
+    cells: Sequence[Cell],
+    style: Styles,
+    figure_of: Callable[[Outcomes], float | None],
+) -> None:
+    """A figure of the runs against their ρ, a line per policy, with intervals."""
+    for policy, (colour, marker, dash) in style.items():
+        own = [cell for cell in cells if cell.policy == policy]
+        found = [(cell.rho, known) for cell in own if (known := cell.over_known(figure_of))]
+        axes.errorbar(
+            [rho for rho, _ in found],
+            [known.mean for _, known in found],
+            yerr=[known.half_width or 0.0 for _, known in found],
+            color=colour,
+            marker=marker,
+            linestyle=dash,
+            linewidth=2,
+            capsize=4,
+            label=title_of(policy),
+        )
+    loads = sorted({cell.rho for cell in cells})
+    axes.set_xlabel("offered load ρ")
+    axes.set_xticks(loads, [f"{rho:g}" for rho in loads])
+    axes.set_xlim(loads[0] - 0.2, loads[-1] + 0.2)
+    finish(axes)
 
 
 def finish(axes: Axes) -> None:

@@ -141,8 +141,9 @@ def table5(cells: Sequence[Cell]) -> Table:
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
         ("", *(f"ρ = {cell.load} {cell.title}" for cell in cells)),
         note="As in the paper, over the browsing requests of the full sessions when ρ > 1 (over "
-        "all requests below), so retries and purchases can take it past 100; Not generated is "
-        "what is left." + (" “–”: not published." if beside else ""),
+        "all requests below), so retries and purchases can take it past 100. Dropped takes in all "
+        "that were turned away or failed; Not generated is what is left."
+        + (" “–”: not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated"):
         columns = []

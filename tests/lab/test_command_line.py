@@ -1,7 +1,12 @@
 """Exit statuses and errors: 2 for what cannot be meant, 1 for what failed, one line each."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -9,6 +14,8 @@ from lab.experiments.command_line import main
 from lab.experiments.comparison import plan
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec, changed, load_spec
+from runtime.settings import REPOSITORY
+from tests.lab.test_grid import wait_until
 
 SMALL = ("--policies", "sq,8q-lifo-pri", "--rho", "1.4", "--sessions", "200", "--repetitions", "1")
 
@@ -123,6 +130,28 @@ def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
     assert second.is_whole
     assert first.summary_file.stat().st_mtime_ns == kept
     assert list(results.glob("*")) == [path]
+
+
+def test_ctrl_c_ends_all_processes_of_a_simulation(results):
+    command = [sys.executable, "-m", "lab.experiments.command_line", "simulate"]
+    command += ["--policies", "sq", "--rho", "1.4,0.9,0.8", "--sessions", "1000000"]
+    with subprocess.Popen(
+        [*command, "--repetitions", "1", "--processes", "2"],
+        cwd=REPOSITORY,
+        env={**os.environ, "DOORBUSTER_RESULTS_DIR": str(results)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        wait_until(lambda: len(psutil.Process(process.pid).children()) >= 3)
+        children = psutil.Process(process.pid).children()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        said, _ = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "Interrupted" in said
+    assert "Traceback" not in said
+    wait_until(lambda: not any(child.is_running() for child in children))
 
 
 def test_another_version_does_not_continue_a_simulation(results):
