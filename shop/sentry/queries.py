@@ -64,7 +64,8 @@ def _check_clients(connection: Any, check_s: float) -> None:
     if connection.connection.info.server_version < _OLDEST_WITH_CHECK:
         return
     try:
-        with connection.cursor() as cursor:
+        # The driver's own cursor: a request whose client has left must not leave this out.
+        with connection.wrap_database_errors, connection.create_cursor() as cursor:
             cursor.execute(
                 f"SET client_connection_check_interval = {max(1, round(check_s * 1000))}"
             )
@@ -80,26 +81,27 @@ def _run(execute: Callable[..., Any], *arguments: Any) -> Any:
     if watch is None:
         return execute(*arguments)
     connection = arguments[3]["connection"]
-    number = watch.begin_query(getattr(connection.connection, "cancel_safe", None))
+    if not watch.begin_query(getattr(connection.connection, "cancel_safe", None)):
+        return execute(*arguments)
     try:
         result = execute(*arguments)
     except BaseException as error:
         was_cancelled = getattr(error.__cause__, "sqlstate", None) == _QUERY_CANCELED
-        if _end(watch, number, connection, was_cancelled):
+        if _end(watch, connection, was_cancelled):
             raise ClientGone from None
         raise
-    if _end(watch, number, connection, False):
+    if _end(watch, connection, False):
         raise ClientGone
     return result
 
 
-def _end(watch: Watch, number: int, connection: Any, was_cancelled: bool) -> bool:
+def _end(watch: Watch, connection: Any, was_cancelled: bool) -> bool:
     """Whether the page ends here: its query was cancelled, or its connection had to be closed.
 
     A query that came to its end is not turned into an interruption: what it has done (a lock it has
     taken, say) the page must know of to undo it. Its next query or check will do.
     """
-    ended_by = watch.end_query(number, was_cancelled)
+    ended_by = watch.end_query(was_cancelled)
     if ended_by is not None and ended_by.unconfirmed:
         _discard(connection)
         return True

@@ -64,7 +64,6 @@ class Watch:
         "_database_s",
         "_kept",
         "_may_cancel",
-        "_numbers",
         "_query_started_s",
         "_raised",
         "_running",
@@ -90,7 +89,6 @@ class Watch:
         self._raised = False
         self._running = False  # a query is under way
         self._send: Send | None = None  # how to cancel it, if that can be done
-        self._numbers = 0
         self._cancel: Cancel | None = None
         self._database_s = 0.0
         self._query_started_s = 0.0
@@ -157,8 +155,8 @@ class Watch:
 
     # -- its queries
 
-    def begin_query(self, send: Send | None) -> int:
-        """A query is about to be sent; answers its number, 0 if it is part of one under way.
+    def begin_query(self, send: Send | None) -> bool:
+        """A query is about to be sent; false if it is part of one that is under way already.
 
         `send(timeout=s)` cancels it from another thread and raises unless the database has
         confirmed in time. Raises ClientGone, but once: what a page does to clean up behind itself
@@ -166,23 +164,20 @@ class Watch:
         """
         with self.lock:
             if self._running:
-                return 0
+                return False
             if not self.interrupt or self._raised:
-                self._numbers += 1
                 self._running = True
                 self._send = send
                 self._query_started_s = time.perf_counter()
-                return self._numbers
+                return True
         self._raised = True
         raise ClientGone
 
-    def end_query(self, number: int, was_cancelled: bool) -> Cancel | None:
+    def end_query(self, was_cancelled: bool) -> Cancel | None:
         """The query is over, `was_cancelled` if it failed as one does that was cancelled.
 
         Waits for its cancel and answers it; None if there was none.
         """
-        if not number:
-            return None
         with self.lock:
             self._running, self._send = False, None
             self._database_s += time.perf_counter() - self._query_started_s
@@ -252,7 +247,12 @@ def _thread_clock() -> int:
     return _local.clock
 
 
-os.register_at_fork(after_in_child=lambda: set_current(None))
+def _forget() -> None:
+    """A forked child works on nobody's request, and its thread has another clock."""
+    _local.watch = _local.clock = None
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def current() -> Watch | None:

@@ -125,14 +125,14 @@ class TestStepByStep:
             asked.set()
             assert answered.wait(20)
 
-        number = watch.begin_query(send)
+        watch.begin_query(send)
         cancel = leaves(watch)
         canceller = threading.Thread(target=watch.cancel, args=(cancel, 5.0))
         canceller.start()
         assert asked.wait(20)
 
         def leave():
-            watch.end_query(number, was_cancelled=True)
+            watch.end_query(was_cancelled=True)
             left.set()
 
         leaver = threading.Thread(target=leave)
@@ -144,40 +144,46 @@ class TestStepByStep:
         leaver.join()
 
     def test_a_cancel_whose_query_has_ended_is_not_sent(self, watch):
-        number = watch.begin_query(pytest.fail)
+        sent = []
+
+        def send(*, timeout):
+            sent.append(timeout)
+
+        watch.begin_query(send)
         cancel = leaves(watch)
-        assert watch.end_query(number, was_cancelled=False) is cancel
+        assert watch.end_query(was_cancelled=False) is cancel
         watch.cancel(cancel, 1.0)
-        later = Watch(watch.fd, cancels=True)
-        later.begin_query(pytest.fail)
+        with pytest.raises(sentry.ClientGone):
+            watch.begin_query(send)
+        watch.begin_query(send)  # the clean-up's
         watch.cancel(cancel, 1.0)
+        assert sent == []
 
     def test_a_cancel_that_came_too_early_is_repeated(self, watch):
-        sent = []
-        number = watch.begin_query(lambda *, timeout: sent.append(timeout))
-        cancel = leaves(watch)
+        sent, cancels = [], []
 
-        def send_twice(*, timeout):
+        def send(*, timeout):
             sent.append(timeout)
             if len(sent) == 2:
-                cancel.left.set()  # as end_query does
+                cancels[0].left.set()  # as end_query does
 
-        watch._send = send_twice
-        watch.cancel(cancel, 5.0)
+        watch.begin_query(send)
+        cancels.append(leaves(watch))
+        watch.cancel(cancels[0], 5.0)
         assert len(sent) == 2
-        assert not watch.end_query(number, was_cancelled=True).unconfirmed
+        assert not watch.end_query(was_cancelled=True).unconfirmed
 
     def test_a_refused_cancel_is_given_up_after_its_time(self, watch):
-        number = watch.begin_query(lambda *, timeout: None)
+        watch.begin_query(lambda *, timeout: None)
         watch.cancel(leaves(watch), 0.03)
-        assert not watch.end_query(number, was_cancelled=False).unconfirmed
+        assert not watch.end_query(was_cancelled=False).unconfirmed
 
     def test_told_once_so_that_a_page_can_clean_up(self, watch):
         leaves(watch)
         with pytest.raises(sentry.ClientGone):
             watch.begin_query(None)
-        number = watch.begin_query(None)
-        watch.end_query(number, was_cancelled=False)
+        watch.begin_query(None)
+        watch.end_query(was_cancelled=False)
         with pytest.raises(sentry.ClientGone):
             sentry.check()
 
