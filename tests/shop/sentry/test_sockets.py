@@ -1,0 +1,130 @@
+"""A peer that has hung up is noticed; an event of somebody else's is not believed."""
+
+import os
+import socket
+import struct
+import threading
+
+import pytest
+
+from shop.sentry.sockets import SocketWatcher, has_hung_up
+
+
+class Watched:
+    """What the epoll thread needs of a request; `left` is set when it says that the peer has."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.lock = threading.Lock()
+        self.finished = False
+        self.left = threading.Event()
+
+    def client_left(self):
+        self.left.set()
+        return "a query"
+
+
+@pytest.fixture
+def peers():
+    """(the end that is watched, the end that leaves)."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        served, _ = listener.accept()
+    yield served, client
+    served.close()
+    client.close()
+
+
+@pytest.fixture
+def cancelled():
+    return []
+
+
+@pytest.fixture
+def watcher(cancelled):
+    watcher = SocketWatcher(on_cancel=lambda *what: cancelled.append(what))
+    yield watcher
+    assert len(watcher) == 0
+
+
+def reset(client):
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+
+
+WAYS = [socket.socket.close, lambda client: client.shutdown(socket.SHUT_WR), reset]
+
+
+@pytest.mark.parametrize("leave", WAYS)
+def test_every_way_of_leaving(peers, watcher, cancelled, leave):
+    served, client = peers
+    watched = Watched(served.fileno())
+    watcher.add(watched)
+    client.sendall(b"data that nobody reads")
+    assert not has_hung_up(served.fileno())
+    leave(client)
+    assert watched.left.wait(20)
+    assert has_hung_up(served.fileno())
+    watcher.remove(watched)
+    with watched.lock:  # the thread is done with it
+        pass
+    later = Watched(served.fileno())
+    watcher.add(later)  # by now it has called on_cancel, for it reports in turn
+    assert later.left.wait(20)
+    watcher.remove(later)
+    assert cancelled[0] == (watched, "a query")
+
+
+def test_an_event_of_an_earlier_connection_is_not_believed(peers, watcher):
+    """The kernel names a descriptor; the connection that has it now is well, and stays watched."""
+    served, client = peers
+    watched = Watched(served.fileno())
+    watcher.add(watched)
+    watcher._event(watcher._epoll, watched.fd)
+    assert not watched.left.is_set()
+    client.close()
+    assert watched.left.wait(20)
+    watcher.remove(watched)
+
+
+def test_an_event_after_the_request_is_nobodys(peers, watcher):
+    served, client = peers
+    watched = Watched(served.fileno())
+    watcher.add(watched)
+    watcher.remove(watched)
+    client.close()
+    watcher._event(watcher._epoll, watched.fd)
+    watched.finished = True
+    watcher._watched[watched.fd] = watched  # as if the event had been read just before the end
+    watcher._event(watcher._epoll, watched.fd)
+    del watcher._watched[watched.fd]
+    assert not watched.left.is_set()
+
+
+def test_a_descriptor_that_is_another_connections_by_now_is_left_alone(peers, watcher):
+    """A streamed response that was never closed is tidied up late."""
+    served, client = peers
+    early = Watched(served.fileno())
+    watcher.add(early)
+    watcher.remove(early)
+    later = Watched(served.fileno())
+    watcher.add(later)
+    watcher.remove(early)
+    client.close()
+    assert later.left.wait(20)
+    watcher.remove(later)
+
+
+def test_a_descriptor_that_is_closed_is_refused(watcher):
+    served, client = socket.socketpair()
+    served.close()
+    client.close()
+    with pytest.raises(ValueError, match="negative"):
+        watcher.add(Watched(served.fileno()))
+
+
+def test_what_cannot_be_polled_is_refused(watcher, tmp_path):
+    fd = os.open(tmp_path, os.O_RDONLY)
+    with pytest.raises(PermissionError):
+        watcher.add(Watched(fd))
+    os.close(fd)

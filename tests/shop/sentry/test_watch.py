@@ -1,0 +1,147 @@
+"""What may be stopped and when, without a server: each request's own state."""
+
+import socket
+
+import pytest
+
+from shop import sentry
+from shop.sentry.watch import Watch, set_current
+
+
+@pytest.fixture
+def peers():
+    """(the end that is watched, the end that leaves)."""
+    served, client = socket.socketpair()
+    yield served, client
+    served.close()
+    client.close()
+
+
+@pytest.fixture
+def watching(peers):
+    """Make a request of this thread; answers its watch."""
+
+    def watching(cancels=True):
+        watch = Watch(peers[0].fileno(), cancels=cancels)
+        set_current(watch)
+        return watch
+
+    yield watching
+    set_current(None)
+
+
+@pytest.fixture
+def grown():
+    """How the meter's counts have grown since the test began."""
+    before = sentry.snapshot()
+    return lambda: {name: value - before[name] for name, value in sentry.snapshot().items()}
+
+
+def leave(watch, peers):
+    peers[1].close()
+    with watch.lock:
+        watch.client_left()
+
+
+def test_outside_a_request_nothing_happens():
+    assert sentry.current() is None
+    sentry.check()
+    sentry.commit_point()
+
+
+def test_who_stays_is_counted_nowhere(watching, grown):
+    watch = watching()
+    assert sentry.current() is watch
+    watch.view_is_known(True)
+    sentry.check()
+    sentry.commit_point()
+    watch.finish()
+    assert set(grown().values()) == {0}
+
+
+def test_the_commit_point_asks_the_socket_itself(watching, peers, grown):
+    """Also if the epoll thread has not had its turn yet."""
+    watch = watching()
+    watch.view_is_known(True)
+    peers[1].close()
+    sentry.check()
+    with pytest.raises(sentry.ClientGone):
+        sentry.commit_point()
+    watch.finish()
+    assert (grown()["disconnects"], grown()["interrupted"]) == (1, 1)
+
+
+def test_after_the_commit_point_nothing_stops_it(watching, peers, grown):
+    watch = watching()
+    watch.view_is_known(True)
+    sentry.commit_point()
+    leave(watch, peers)
+    sentry.check()
+    sentry.commit_point()
+    assert watch.begin_query(None)
+    watch.end_query(was_cancelled=False)
+    watch.finish()
+    assert grown()["finished"] == 1
+    assert grown()["kept_cpu_s"] > 0
+    assert grown()["wasted_cpu_s"] == 0
+
+
+def test_a_request_that_waited_in_vain_is_not_begun(watching, peers):
+    watch = watching()
+    peers[1].close()
+    with pytest.raises(sentry.ClientGone):
+        watch.view_is_known(True)
+
+
+def test_until_its_view_is_known_a_request_is_not_stopped(watching, peers):
+    watch = watching()
+    leave(watch, peers)
+    sentry.check()
+    with pytest.raises(sentry.ClientGone):
+        watch.view_is_known(True)
+
+
+@pytest.mark.parametrize(("cancels", "may_cancel"), [(False, True), (True, False)])
+def test_what_may_not_be_stopped_runs_on(watching, peers, grown, cancels, may_cancel):
+    watch = watching(cancels)
+    watch.view_is_known(may_cancel)
+    leave(watch, peers)
+    sentry.check()
+    sentry.commit_point()
+    watch.finish()
+    spent = "wasted" if may_cancel else "kept"
+    assert grown()["finished"] == 1
+    assert grown()[f"{spent}_cpu_s"] > 0
+    assert grown()["unanswered_cpu_s"] > 0
+    assert sum(value > 0 for name, value in grown().items() if name.endswith("cpu_s")) == 2
+
+
+def test_database_time_is_parted_where_the_client_left(watching, peers, grown):
+    watch = watching(cancels=False)
+    watch.view_is_known(True)
+    watch.begin_query(None)
+    leave(watch, peers)
+    watch.end_query(was_cancelled=False)
+    watch.begin_query(None)
+    watch.end_query(was_cancelled=False)
+    watch.finish()
+    assert grown()["unanswered_database_s"] > 0
+    assert grown()["wasted_database_s"] > 0
+
+
+def test_finishing_twice_counts_once(watching, peers, grown):
+    watch = watching()
+    leave(watch, peers)
+    watch.finish()
+    watch.finish()
+    assert grown()["finished"] == 1
+
+
+def test_decorators_say_it_through_other_decorators():
+    from django.views.decorators.cache import never_cache
+
+    from shop.sentry import permission
+
+    assert permission.said_of(never_cache(sentry.cancellable(lambda request: None))) is True
+    assert permission.said_of(never_cache(sentry.protected(lambda request: None))) is False
+    assert permission.said_of(lambda request: None) is None
