@@ -4,6 +4,7 @@ Owns: `loadgen.draws.uniform` for arrays, equal to it in every bit, and the serv
 block of sessions. Must not know: what a draw becomes.
 """
 
+from array import array
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -26,14 +27,14 @@ class WorkDraws:
     def __init__(self, key: int) -> None:
         self._key = key
 
-    def first_attempts(self, session: int, lengths: Sequence[int]) -> list[list[float]]:
+    def first_attempts(self, session: int, lengths: Sequence[int]) -> list[Sequence[float]]:
         """The draws of sessions `session`, `session` + 1, … with so many steps each."""
         firsts = [address(session + i, 0, 1) for i in range(len(lengths))]
         ends = np.cumsum(lengths)
         steps = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
         positions = np.repeat(np.array(firsts, np.uint64), lengths)
         positions += steps.astype(np.uint64) * np.uint64(_STEP)
-        draws = uniforms(self._key, positions).tolist()
+        draws = array("d", uniforms(self._key, positions).tobytes())
         begins = [0, *ends.tolist()]
         return [draws[begin:end] for begin, end in pairwise(begins)]
 

@@ -5,7 +5,7 @@ Must not know: the policy, the server, the order of events.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from loadgen.draws import stream_key
@@ -44,7 +44,7 @@ class Session:
         arrival_s: float,
         walk: tuple[str, ...],
         kind: int,
-        work: list[float],
+        work: Sequence[float],
         name: str | None,
     ) -> None:
         self.index = index
@@ -60,7 +60,7 @@ class Session:
         self.sent_s = arrival_s
 
 
-NOBODY = Session(-1, math.inf, (), 0, [], None)
+NOBODY = Session(-1, math.inf, (), 0, (), None)
 """Who comes when all have come."""
 
 

@@ -19,7 +19,7 @@ def test_uniforms_are_those_of_the_session_model(key, positions):
 @given(KEYS, st.integers(0, 10**9), st.lists(st.integers(1, 40), min_size=1, max_size=20))
 def test_first_attempts_are_addressed_by_session_and_step(key, first, lengths):
     drawn = WorkDraws(key).first_attempts(first, lengths)
-    assert drawn == [
+    assert [list(work) for work in drawn] == [
         [uniform(key, address(first + i, step, 1)) for step in range(length)]
         for i, length in enumerate(lengths)
     ]
