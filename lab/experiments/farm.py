@@ -40,7 +40,7 @@ CALLABLE = ["lab.experiments."]
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
-LOST_AFTER_S = 10.0
+LOST_AFTER_S = 30.0
 """A task that no worker has had in hand for so long, and that does not wait either, is lost."""
 NOBODY_FOR_S = 60.0
 """So long without any worker, and the grid gives up."""

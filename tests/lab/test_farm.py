@@ -61,7 +61,7 @@ def worker(broker, *, places=1, code=None):
     try:
         assert "tasks at a time" in process.stdout.readline()
         control = farm.application(broker).control
-        wait_until(lambda: control.ping(timeout=0.3))
+        wait_until(lambda: control.ping(timeout=0.3), within_s=90)
         yield process
     finally:
         family = [process, *psutil.Process(process.pid).children(recursive=True)]
@@ -134,7 +134,7 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
 
 
 def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
-    monkeypatch.setattr(farm, "LOST_AFTER_S", 3.0)
+    monkeypatch.setattr(farm, "LOST_AFTER_S", 6.0)
     marker = tmp_path / "began"
     with worker(broker) as first:
 
@@ -200,7 +200,7 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
                           stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
         assert "tasks at a time" in process.stdout.readline()
         control = farm.application(broker).control
-        wait_until(lambda: control.ping(timeout=0.3))
+        wait_until(lambda: control.ping(timeout=0.3), within_s=90)
         done = subprocess.run(
             [*command, *here, "--celery", broker],
             cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
