@@ -18,7 +18,6 @@ from gateway.policies.sheet import Parameter, PolicyError, Sheet
 MEASURED_INTERVALS = 100
 """Each ac-interval that measures capacity takes 1 / so much of the weight of those before."""
 
-
 LEFTOVER_LIVES = log(2)
 """Unused quota lasts for so many average session lives (ac_cycle): for geometric lengths the time
 after which half of the sessions admitted together have ended, and the longest for which no arrivals
@@ -72,6 +71,7 @@ class PredictiveAdmission(CountingAdmission):
         self,
         *,
         capacity_rps: float,
+        planned_utilisation: float,
         measuring_utilisation: float,
         session_length: float,
         rejection_cost: float,
@@ -89,6 +89,7 @@ class PredictiveAdmission(CountingAdmission):
         )
         _check_estimate(session_length, rejection_cost)
         self.rejection_cost = rejection_cost
+        self.planned_utilisation = planned_utilisation
         self.ac_interval_s = ac_interval_s
         self.load: float | None = None  # of the newest ac-interval
         self._given_capacity_rps = capacity_rps
@@ -103,7 +104,7 @@ class PredictiveAdmission(CountingAdmission):
         self._rejected_before = 0
         self._processed_before = 0
         if capacity_rps and session_length and leftover_s:
-            self._start_quotas(capacity_rps / session_length)
+            self._start_quotas(planned_utilisation * capacity_rps / session_length)
 
     @property
     def capacity_rps(self) -> float | None:
@@ -162,8 +163,9 @@ class PredictiveAdmission(CountingAdmission):
         capacity_rps, length = self.capacity_rps, self.session_length
         if capacity_rps is None or length is None or self.leftover_s is None:
             return
-        self.load = arrivals / (over.covered_s * capacity_rps / length)
-        y = sessions_rps(capacity_rps, length, self.load, self.rejection_cost)
+        planned_rps = self.planned_utilisation * capacity_rps
+        self.load = arrivals / (over.covered_s * planned_rps / length)
+        y = sessions_rps(planned_rps, length, self.load, self.rejection_cost)
         if self._allowed is None:
             self._start_quotas(y)
         else:
@@ -208,13 +210,13 @@ SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     idea="SBAC that works out how many sessions the server can finish, and admits so many in each "
     "ac-interval: no burst of an interval's length gets in at once.",
-    rule="y = S_r (L − r Load) / (L (L − r)), S_r = capacity_rps, L = session_length, r = "
-    "rejection_cost, Load = new sessions of the last ac-interval / (interval × S_r / L); quota of "
+    rule="y = S_r (L − r Load) / (L (L − r)), S_r = planned_utilisation × capacity_rps, "
+    "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / (interval × S_r / L); quota of "
     "an interval = y × ac_interval_s + (y(Load as it was) − y(Load as expected)) of the interval "
     "before, fractions carried, + what the intervals of the last leftover_s left over; reject "
-    "each new session beyond the quota with retry_after_s. S_r = processed requests and "
+    "each new session beyond the quota with retry_after_s. capacity_rps = processed requests and "
     "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
-    "S_r and L are known: as sbac-responsive, with ac_threshold",
+    "capacity and L are known: as sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
     deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions that "
     "have ended by themselves (silent for 5 mean inter-request times; who comes back is no longer "
@@ -234,16 +236,25 @@ SBAC_PREDICTIVE = Sheet(
             "capacity_rps",
             0.0,
             "requests/s",
-            "S_r, the requests a second that the server can process; 0: measured",
+            "requests a second that the server can process; 0: measured",
             "SBAC, section 12",
             0.0,
             1_000_000.0,
         ),
         Parameter(
+            "planned_utilisation",
+            1.0,
+            "ratio",
+            "share of the capacity that quotas may fill; less leaves room for chance",
+            "SBAC, eq. 7 (all of it)",
+            0.1,
+            1.0,
+        ),
+        Parameter(
             "measuring_utilisation",
             0.5,
             "ratio",
-            "S_r is measured in ac-intervals of at least this utilisation",
+            "capacity is measured in ac-intervals of at least this utilisation",
             "ours",
             0.1,
             1.0,
@@ -284,6 +295,7 @@ SBAC_PREDICTIVE = Sheet(
 def sbac_predictive(
     *,
     capacity_rps: float,
+    planned_utilisation: float,
     measuring_utilisation: float,
     session_length: float,
     rejection_cost: float,
@@ -295,6 +307,7 @@ def sbac_predictive(
     """Policy SBAC, predictive."""
     return PredictiveAdmission(
         capacity_rps=capacity_rps,
+        planned_utilisation=planned_utilisation,
         measuring_utilisation=measuring_utilisation,
         session_length=session_length,
         rejection_cost=rejection_cost,

@@ -17,6 +17,7 @@ def predictive(**changes):
     """S_r = 100, L = 10: 10 sessions a second if nobody is rejected."""
     values = {
         "capacity_rps": 100.0,
+        "planned_utilisation": 1.0,
         "measuring_utilisation": 0.5,
         "session_length": 10.0,
         "rejection_cost": 1.0,
@@ -54,6 +55,13 @@ def test_a_load_that_was_overrated_is_made_good_again():
     # The fourth interval was given 8.889, as Load 2 would have it, but Load was 1.5: 9.444.
     _, quotas = run(predictive(), [20, 20, 20, 15])
     assert quotas[-1] == pytest.approx(9.4444 + (9.4444 - 8.8889), abs=1e-4)
+
+
+def test_a_plan_with_headroom_is_eq_7_for_a_smaller_server():
+    _, quotas = run(predictive(planned_utilisation=0.8), [16, 16])
+    # S_r = 80: 8 sessions a second, Load 2: y = 80 (10 − 2) / (10 × 9) = 7.111.
+    assert quotas == pytest.approx([7.1111 - (8 - 7.1111), 7.1111], abs=1e-4)
+    assert predictive(planned_utilisation=0.8).snapshot()["capacity_rps"] == 100.0
 
 
 def test_below_capacity_the_quota_is_the_capacity():
