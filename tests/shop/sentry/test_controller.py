@@ -1,0 +1,85 @@
+"""The sentry at the shop's controller: its mode, its meter, its metrics."""
+
+import json
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from shop import controller, controller_metrics, page_work, sentry
+from shop.sentry import configuration
+
+
+@pytest.fixture(autouse=True)
+def as_before(monkeypatch):
+    before = page_work.work.settings
+    monkeypatch.setattr(configuration, "_mode", None)
+    yield
+    page_work.work.configure(before)
+
+
+def call(method, path, body=None):
+    payload = b"" if body is None else json.dumps(body).encode()
+    answer = controller.answer(method, path, {"host": "localhost"}, payload)
+    return answer.status, json.loads(answer.body)
+
+
+@pytest.mark.parametrize("mode", sentry.MODES)
+def test_the_mode_is_set_and_reported(mode):
+    assert call("PUT", "/settings", {"sentry": mode})[1]["sentry"] == mode
+    assert call("GET", "/status")[1]["settings"]["sentry"] == mode == sentry.mode()
+
+
+def test_other_settings_leave_the_mode():
+    call("PUT", "/settings", {"sentry": "cancel"})
+    assert call("PUT", "/settings", {"seed": 5})[1]["sentry"] == "cancel"
+
+
+def test_the_mode_leaves_the_draws():
+    page = controller.PAGE_TYPES[0]
+    call("PUT", "/settings", {"seed": 5})
+    budget = page_work.work._current[1]
+    budget.draw(page)
+    call("PUT", "/settings", {"sentry": "cancel"})
+    assert page_work.work._current[1] is budget
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"sentry": "on", "seed": 7}, "sentry"),
+        ({"sentry": None}, "sentry"),
+        ({"sentry": ["watch"]}, "sentry"),
+        ({"sentry": "cancel", "seed": -1}, "seed"),
+        ({"sentry": "cancel", "watch": 1}, "watch"),
+    ],
+)
+def test_a_refusal_changes_nothing(body, field):
+    before = page_work.work.settings
+    status, answer = call("PUT", "/settings", body)
+    assert (status, answer["field"]) == (400, field)
+    assert answer["error"].startswith(f"{field}: must be {answer['allowed']}")
+    assert page_work.work.settings == before
+    assert sentry.mode() == "watch"
+
+
+def test_the_meter_is_in_the_status_as_documented():
+    meter = call("GET", "/status")[1]["sentry"]
+    text = (controller_metrics.settings.REPOSITORY / "docs" / "sentry.md").read_text("utf-8")
+    assert [name for name in meter if f"`{name}`" not in text] == []
+    assert set(meter) == {"watching", *sentry.snapshot()}
+
+
+def test_the_meter_is_in_the_metrics():
+    found = {
+        sample.name: sample.labels
+        for family in text_string_to_metric_families(controller_metrics.exposition().decode())
+        for sample in family.samples
+        if sample.name.startswith("doorbuster_shop_sentry_")
+    }
+    assert set(found) == {
+        f"doorbuster_shop_sentry_{what}"
+        for what in (
+            "watched_requests", "disconnects_total", "cancels_attempted_total", "requests_total",
+            "cancels_total", "cpu_seconds_total", "database_seconds_total",
+        )
+    }  # fmt: skip
