@@ -84,10 +84,11 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
 
 
 def _live(paper: str, given: dict[str, Any]) -> None:
-    for option in ("processes", "celery"):
-        if given[option] is not None:
+    for option in ("processes", "celery", "logs"):
+        if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: live runs are made here, one at a time; allowed: --engine simulated"
+                f"--{option}: is for simulations, live runs are made here one at a time and keep "
+                "their logs; allowed: --engine simulated"
             )
     from lab.experiments.reproduction.live import reproduce_live
 

@@ -13,6 +13,7 @@ Must not know: what a figure does with them, how simulations are spread over cor
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,10 @@ class Store:
         """A new folder; raises ExperimentError when it cannot be written."""
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         store = cls(results_dir / f"{when}-{name}")
+        for number in count(2):
+            if not store.path.exists():
+                break  # two within a second are told apart by a number
+            store = cls(results_dir / f"{when}-{name}-{number}")
         try:
             store.simulations.mkdir(parents=True)
             write_json(store.path / _FACTS, facts)

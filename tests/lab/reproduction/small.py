@@ -1,0 +1,49 @@
+"""Small real cases: a FIFO server of 20 requests/s, half a minute, a few dozen milliseconds."""
+
+from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.exhibits import CaseCurve, Claim, Exhibit, Panel, Study, within
+from lab.experiments.reproduction.sbac_values import aborted_percent, completed_percent
+
+
+def small_case(load=2.0, **changes):
+    values = {
+        "policy": "sq",
+        "parameters": {"capacity": 20},
+        "capacity_rps": 20.0,
+        "server": {"kind": "fifo", "capacity_rps": 20.0},
+        "customers": {
+            "timeout_s": 1.0,
+            "think_timeout_mean_s": 0.0,
+            "retry_probability": 1.0,
+            "max_retries": 1,
+            "think_time_mean_s": 1.0,
+        },
+        "lengths": {"kind": "geometric", "mean": 3},
+        "rho": load,
+        "duration_s": 30.0,
+        "stop_s": 30.0,
+        "session_known_from": "admission",
+    }
+    return Case(**{**values, **changes})
+
+
+def small_study():
+    """A figure of two curves that share a case, and a claim that holds."""
+    calm, busy = small_case(0.3), small_case(2.0)
+    exhibit = Exhibit(
+        "figure-1",
+        "Figure 1: a small server",
+        "Sessions under <two> loads.",
+        ("Nothing is published of it.",),
+        (
+            Panel("1a", "completed", "load", "%",
+                  [CaseCurve("all", [(load, case, completed_percent)
+                                     for load, case in ((30, calm), (200, busy))])],
+                  published={("all", 200.0): 44.5}),
+            Panel("1b", "aborted", "load", "%",
+                  [CaseCurve("all", [(200, busy, aborted_percent)])]),
+        ),
+    )  # fmt: skip
+    claim = within("The calm server completes", calm, completed_percent, 60, 100, "60 % or more", 1)
+    never = Claim("Of another case", "anything", [small_case(9.0)], lambda results: ("", True))
+    return Study("small", "A small study", ("For tests.",), [exhibit], [claim, never])

@@ -1,0 +1,59 @@
+import pytest
+
+from lab.experiments.reproduction import making
+from lab.experiments.reproduction.making import Options, carry_out, expected_real_s, finish, prepare
+from runtime import settings
+from tests.lab.reproduction.small import small_study
+
+OPTIONS = Options(repetitions=2, processes=1)
+
+
+def test_what_was_interrupted_is_resumed_and_comes_to_the_same(tmp_path):
+    planned = prepare(small_study(), tmp_path / "cut", OPTIONS)
+    assert len(planned.simulations) == 6
+    assert 0 < expected_real_s(planned) < 60
+
+    def interrupted(position):
+        if position == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(planned, interrupted)
+    resumed = prepare(small_study(), tmp_path / "cut", OPTIONS)
+    assert resumed.resumed
+    assert resumed.store.path == planned.store.path
+    assert len(resumed.missing) == 3
+    done = []
+    carry_out(resumed, done.append)
+    assert sorted(done) == [0, 1, 2]
+    page = finish(resumed, settings.load(), 1.0)
+
+    whole = prepare(small_study(), tmp_path / "whole", OPTIONS)
+    carry_out(whole, done.append)
+    finish(whole, settings.load(), 1.0)
+    for name in ("figures/figure-1.csv", "claims.json"):
+        assert (page.parent / name).read_text() == (whole.store.path / name).read_text()
+
+
+def test_fresh_and_other_options_begin_anew(tmp_path):
+    first = prepare(small_study(), tmp_path, OPTIONS)
+    assert prepare(small_study(), tmp_path, OPTIONS).store.path == first.store.path
+    other = prepare(small_study(), tmp_path, Options(repetitions=1, processes=1))
+    assert other.store.path.name.startswith("20")
+    assert not other.resumed
+    fresh = prepare(small_study(), tmp_path, Options(repetitions=2, processes=1, fresh=True))
+    assert not fresh.resumed
+    assert len(fresh.missing) == 6
+
+
+def test_other_code_begins_anew(tmp_path, monkeypatch):
+    prepare(small_study(), tmp_path, OPTIONS)
+    monkeypatch.setattr(making, "describe_versions", lambda: {"doorbuster": "another"})
+    assert not prepare(small_study(), tmp_path, OPTIONS).resumed
+
+
+def test_attempts_are_kept_with_logs(tmp_path):
+    planned = prepare(small_study(), tmp_path, Options(processes=1, logs=True))
+    carry_out(planned, lambda position: None)
+    kept = {path.stem for path in planned.store.attempts.glob("*.parquet")}
+    assert kept == {simulation.name for simulation in planned.simulations}
