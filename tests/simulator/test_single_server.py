@@ -26,7 +26,7 @@ def test_files_are_the_four_classes_of_specweb96():
         assert services_s[mine][-1] / services_s[mine][0] == pytest.approx(largest / smallest)
     mean_s = sum(share * s for share, s in zip(shares, services_s, strict=True))
     assert mean_s == pytest.approx(1 / 1000.0)
-    # 900 bytes, as SBAC's mean file is 14,725 bytes: 0.35 × 500 + 0.5 × 5000 + 0.14 × 50,000 + …
+    # The mean file has 0.35 × 500 + 0.5 × 5000 + 0.14 × 50,000 + 0.01 × 500,000 bytes.
     assert services_s[8] == pytest.approx(900 / 14_675 / 1000.0)
 
 
