@@ -212,8 +212,9 @@ SBAC_PREDICTIVE = Sheet(
     "ac-interval: no burst of an interval's length gets in at once.",
     rule="y = S_r (L − r Load) / (L (L − r)), S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
-    "(interval × S_r / L); quota of an interval = y × ac_interval_s + (y(Load as it was) − y(Load as expected)) of the interval "
-    "before, fractions carried, + what the intervals of the last leftover_s left over; reject "
+    "(interval × S_r / L); quota of an interval = y × ac_interval_s + "
+    "(y(Load as it was) − y(Load as expected)) of the interval before, fractions carried, "
+    "+ what the intervals of the last leftover_s left over; reject "
     "each new session beyond the quota with retry_after_s. capacity_rps = processed requests and "
     "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
     "capacity and L are known: as sbac-responsive, with ac_threshold",
