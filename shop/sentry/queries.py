@@ -5,7 +5,6 @@ Must not know: sockets, which page asks.
 """
 
 import logging
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import local
@@ -15,7 +14,7 @@ from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from . import configuration
+from . import configuration, forks
 from .watch import Cancel, ClientGone, Watch, current
 
 _logger = logging.getLogger(__name__)
@@ -119,7 +118,7 @@ class _SideThreads:
 
     def __init__(self) -> None:
         self._forget()
-        os.register_at_fork(after_in_child=self._forget)
+        forks.in_child(self._forget)
 
     def _forget(self) -> None:
         self._pool = ThreadPoolExecutor(_CANCEL_THREADS, thread_name_prefix="sentry-cancel")

@@ -9,11 +9,12 @@ reason to look, under the lock of whichever request has that number now, at the 
 """
 
 import logging
-import os
 import select
 import threading
 from collections.abc import Callable
 from typing import Any, Protocol
+
+from . import forks
 
 _logger = logging.getLogger(__name__)
 
@@ -50,9 +51,8 @@ class SocketWatcher:
 
     def __init__(self, on_cancel: Callable[[Any, Any], None]) -> None:
         self._on_cancel = on_cancel
-        self._starting = threading.Lock()
         self._forget()
-        os.register_at_fork(after_in_child=self._forget)
+        forks.in_child(self._forget)
 
     def _forget(self) -> None:
         """Nothing runs yet; a forked child has neither the thread nor a right to this epoll."""

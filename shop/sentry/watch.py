@@ -11,12 +11,11 @@ cancel of the one before is over, and one that the database did not confirm cost
 """
 
 import logging
-import os
 import threading
 import time
 from typing import Final, Protocol
 
-from . import meter
+from . import forks, meter
 from .sockets import has_hung_up
 
 _logger = logging.getLogger(__name__)
@@ -252,7 +251,7 @@ def _forget() -> None:
     _local.watch = _local.clock = None
 
 
-os.register_at_fork(after_in_child=_forget)
+forks.in_child(_forget)
 
 
 def current() -> Watch | None:
