@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from gateway.clock import PaperClock
@@ -53,7 +54,8 @@ def read_status(body: bytes) -> Status:
         raise ProbeError("the answer is not a JSON object")
     for name in _NUMBERS:
         value = whole.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        # Not "value < 0": JSON as Python reads it has NaN, which is below nothing.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
             raise ProbeError(f"{name}: {value!r} is not a number from 0 up")
     if whole["cpus"] <= 0:
         raise ProbeError("cpus: must be above 0")

@@ -52,9 +52,10 @@ class SingleQueue(IgnoringPolicy):
         return NOTHING
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
-        return [
-            Dispatch(self._line.take(self.discipline).id) for _ in range(min(free, len(self._line)))
-        ]
+        line, discipline = self._line, self.discipline
+        if free == 1:  # as it mostly is: a worker has just become free
+            return (Dispatch(line.take(discipline).id),) if len(line) else NOTHING
+        return [Dispatch(line.take(discipline).id) for _ in range(min(free, len(line)))]
 
     def withdraw(self, time_s: float, id: int) -> None:
         self._line.remove(id)
