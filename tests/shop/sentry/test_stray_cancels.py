@@ -236,13 +236,15 @@ def test_a_cancel_the_database_does_not_confirm_costs_the_session(
     with ThreadPoolExecutor(1) as pool:
 
         def cancel_soon(execute, *arguments):
-            pool.submit(watch.cancel, leaves(watch), 0.1)
+            cancel = leaves(watch)
+            asking = pool.submit(watch.cancel, cancel, 0.1)
+            bare.until(lambda: watch.lock.locked() or asking.done(), "the database being asked")
             return execute(*arguments)
 
         os.kill(postmaster, signal.SIGSTOP)
         try:
             with session.execute_wrapper(cancel_soon), pytest.raises(sentry.ClientGone):
-                ask(session, "SELECT 1 FROM pg_sleep(0.5)")
+                ask(session, "SELECT 1 FROM pg_sleep(0.01)")
         finally:
             os.kill(postmaster, signal.SIGCONT)
     assert session.connection is None
