@@ -20,8 +20,9 @@ from .sockets import has_hung_up
 
 _logger = logging.getLogger(__name__)
 
-# The first cancel may arrive before the query does; it is repeated, ever more slowly.
-_FIRST_PAUSE_S: Final = 0.01
+# The first cancel may arrive before the query does; it is repeated, ever more slowly. Not at once:
+# usually it has worked, and the request's thread needs the lock and the interpreter to say so.
+_FIRST_PAUSE_S: Final = 0.05
 
 
 class ClientGone(BaseException):
@@ -192,9 +193,10 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query, repeatedly until it has ended or `timeout_s` have passed.
+        """Cancel that query; begin to repeat it, until it has ended or `timeout_s` have passed.
 
-        Runs in a side thread; holds `lock` while the database is asked.
+        Each time the database has `timeout_s` to confirm. Runs in a side thread; holds `lock` while
+        the database is asked.
         """
         deadline_s = time.monotonic() + timeout_s
         pause_s = _FIRST_PAUSE_S
@@ -203,7 +205,7 @@ class Watch:
                 if self._cancel is not cancel or self._send is None:
                     return
                 try:
-                    self._send(timeout=max(deadline_s - time.monotonic(), _FIRST_PAUSE_S))
+                    self._send(timeout=timeout_s)
                 except Exception as error:
                     cancel.unconfirmed = True
                     _logger.warning("a query could not be cancelled: %s", error)

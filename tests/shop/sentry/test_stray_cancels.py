@@ -70,7 +70,6 @@ def test_none_of_a_thousand_later_requests_is_hit(threaded):
         return state["cancels_attempted"] == sum(state[outcome] for outcome in outcomes)
 
     bare.until(is_settled, "every cancel over")
-    assert threaded.state()["cancels_failed"] == before["cancels_failed"]
     assert "Error" not in threaded.said()
 
 
