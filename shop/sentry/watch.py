@@ -23,6 +23,7 @@ _logger = logging.getLogger(__name__)
 # The first cancel may arrive before the query does; it is repeated, ever more slowly. Not at once:
 # usually it has worked, and the request's thread needs the lock and the interpreter to say so.
 _FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 1.0
 
 
 class ClientGone(BaseException):
@@ -193,12 +194,11 @@ class Watch:
         return cancel
 
     def cancel(self, cancel: Cancel, timeout_s: float) -> None:
-        """Cancel that query; begin to repeat it, until it has ended or `timeout_s` have passed.
+        """Cancel that query, again and again until it has ended.
 
         Each time the database has `timeout_s` to confirm. Runs in a side thread; holds `lock` while
         the database is asked.
         """
-        deadline_s = time.monotonic() + timeout_s
         pause_s = _FIRST_PAUSE_S
         while True:
             with self.lock:
@@ -209,9 +209,9 @@ class Watch:
                 except Exception as error:
                     cancel.unconfirmed = True
                     _logger.warning("a query could not be cancelled: %s", error)
-            if cancel.left.wait(pause_s) or time.monotonic() + pause_s > deadline_s:
+            if cancel.left.wait(pause_s):
                 return
-            pause_s *= 2
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     # -- its end
 

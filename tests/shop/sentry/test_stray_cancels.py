@@ -172,10 +172,20 @@ class TestStepByStep:
         assert len(sent) == 2
         assert not watch.end_query(was_cancelled=True).unconfirmed
 
-    def test_a_refused_cancel_is_given_up_after_its_time(self, watch):
-        watch.begin_query(lambda *, timeout: None)
-        watch.cancel(leaves(watch), 0.03)
-        assert not watch.end_query(was_cancelled=False).unconfirmed
+    def test_one_that_was_not_confirmed_is_repeated_and_remembered(self, watch):
+        sent, cancels = [], []
+
+        def send(*, timeout):
+            sent.append(timeout)
+            if len(sent) == 1:
+                raise TimeoutError
+            cancels[0].left.set()
+
+        watch.begin_query(send)
+        cancels.append(leaves(watch))
+        watch.cancel(cancels[0], 5.0)
+        assert sent == [5.0, 5.0]
+        assert watch.end_query(was_cancelled=True).unconfirmed
 
     def test_told_once_so_that_a_page_can_clean_up(self, watch):
         leaves(watch)
