@@ -240,8 +240,8 @@ class Figures:
             "Completed requests per second of the three schemes, LIFO-Pri's shop with impatient "
             "customers. ρ = 1 is 5.6 requests/s.",
             (
-                "Below capacity all three complete what is offered, above it SQ falls most, as "
-                "published. 8Q-LIFO-Pri keeps nearly the whole capacity where the paper reports "
+                "Below capacity all three complete what is offered, well above it SQ falls most, "
+                "as published. 8Q-LIFO-Pri keeps nearly the whole capacity where the paper reports "
                 "63 % of it at ρ = 2. " + WHY_IT_DIFFERS,
             ),
             (

@@ -136,12 +136,11 @@ class Cases:
     def admitted(self, admission: str, mean: float, load: float, **parameters: float) -> Case:
         """Behind an admission policy (sections 9, 10 and 12).
 
-        Predictive plans with PLANNED_UTILISATION of the capacity unless `capacity_rps` is given
-        (0: it measures the capacity itself, and plans with all of it).
+        Predictive plans with PLANNED_UTILISATION of the capacity it measures unless
+        `planned_utilisation` is given.
         """
         if admission == "sbac-predictive":
-            planned = PLANNED_UTILISATION * self.scale.capacity_rps
-            parameters = {"capacity_rps": planned, **parameters}
+            parameters = {"planned_utilisation": PLANNED_UTILISATION, **parameters}
         return self.overloaded(mean, load).with_(
             admission=admission, admission_parameters=parameters
         )

@@ -74,8 +74,9 @@ READINGS = (
     ("A new session", "Is known from its admission on; its later requests are never rejected."),
     ("Clients", "The paper's limit of 10,000 clients is not imposed: sessions in progress stay "
      "below it behind admission control."),
-    ("Predictive", "Measures load and session length itself, as section 12 says; S_r is given as "
-     "95 % of the capacity (see Table 2). A rejection is counted as one request (equation 7)."),
+    ("Predictive", "Measures capacity, load and session length itself, as section 12 says, and "
+     "plans with 95 % of the capacity (see Table 2). A rejection is counted as one request "
+     "(equation 7)."),
 )  # fmt: skip
 
 
