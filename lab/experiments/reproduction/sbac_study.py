@@ -20,7 +20,7 @@ from lab.experiments.reproduction.exhibits import (
     within,
 )
 from lab.experiments.reproduction.sbac_cases import DAYS, MEANS, SEGMENTS_S, STRATEGIES, Cases
-from lab.experiments.reproduction.sbac_figures import Figures
+from lab.experiments.reproduction.sbac_figures import figures
 from lab.experiments.reproduction.store import Results
 
 LENGTH_TOLERANCE = 0.12
@@ -54,7 +54,7 @@ def study(*, quick: bool) -> Study:
                 else ""
             ),
         ),
-        exhibits=Figures(cases).all(),
+        exhibits=figures(cases),
         claims=claims(cases),
         readings=READINGS,
     )

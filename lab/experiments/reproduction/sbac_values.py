@@ -3,8 +3,6 @@
 Owns: their definitions. Must not know: which case they are read from.
 """
 
-from collections.abc import Callable
-
 from lab.experiments.reproduction.exhibits import Value
 from lab.experiments.reproduction.store import Metrics
 
@@ -68,8 +66,3 @@ def kind_completed_percent(kind: int) -> Value:
         return 100 * counts["completed"] / counts["sessions"] if counts["sessions"] else None
 
     return value
-
-
-def metric(name: str) -> Callable[[Metrics], float | None]:
-    """A metric as it is."""
-    return lambda metrics: metrics[name]
