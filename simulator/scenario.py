@@ -124,8 +124,8 @@ class Scenario:
     `abandonment`: what a customer's leaving does; `ignore` executes orphan requests in full,
     `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
     `session_known_from`: whether a session counts as under way once it was admitted (SBAC's
-    simulation; its requests carry its name from the first) or once it has got an answer, and with
-    it the gateway's cookie.
+    simulation) or once it has got an answer, and with it the gateway's cookie; an attempt before
+    that is a session of its own.
     """
 
     customers: Customers

@@ -20,8 +20,9 @@ class Session:
     """One customer's session.
 
     `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
-    that its session does not await is an orphan. `name` is what the gateway's cookie would say,
-    None while the customer has none. `work` has the first attempt's draw of each step.
+    that its session does not await is an orphan. `name` is what a policy is told of it: in the
+    gateway the id in its cookie or, while the customer has none, one made up for the attempt
+    (docs/decisions/0006). `work` has the first attempt's draw of each step.
     """
 
     __slots__ = (
@@ -45,14 +46,13 @@ class Session:
         walk: tuple[str, ...],
         kind: int,
         work: Sequence[float],
-        name: str | None,
     ) -> None:
         self.index = index
         self.arrival_s = arrival_s
         self.walk = walk
         self.kind = kind
         self.work = work
-        self.name = name
+        self.name = str(index)
         self.is_new = True
         self.step = 0
         self.attempt = 1
@@ -60,7 +60,7 @@ class Session:
         self.sent_s = arrival_s
 
 
-NOBODY = Session(-1, math.inf, (), 0, (), None)
+NOBODY = Session(-1, math.inf, (), 0, ())
 """Who comes when all have come."""
 
 
@@ -73,7 +73,6 @@ class SessionsToCome:
 
     def __iter__(self) -> Iterator[Session]:
         customers = self._scenario.customers
-        is_named = self._scenario.session_known_from == "admission"
         arrivals_s = self._arrivals()
         first = 0
         while block_s := list(islice(arrivals_s, SESSIONS_AT_ONCE)):
@@ -81,8 +80,7 @@ class SessionsToCome:
             walks = [customers.walk(index) for index in indexes]
             draws = self._draws.first_attempts(first, [len(walk) for walk in walks])
             for index, arrival_s, walk, work in zip(indexes, block_s, walks, draws, strict=True):
-                name = str(index) if is_named else None
-                yield Session(index, arrival_s, walk, customers.kind(index), work, name)
+                yield Session(index, arrival_s, walk, customers.kind(index), work)
             first += len(block_s)
 
     def work(self, session: Session) -> float:

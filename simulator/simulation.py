@@ -257,9 +257,7 @@ class _Simulation:
         if step == len(session.walk):
             self._session_ended(now_s, session, SessionFate.COMPLETED)
             return
-        if session.is_new:
-            session.is_new = False
-            session.name = str(index)
+        session.is_new = False
         think_s = self._customers.think_time_s(index, step)
         heappush(self._due, (now_s + think_s, index, session))
 
@@ -280,6 +278,8 @@ class _Simulation:
         self._offer_workers(now_s)
         if self._customers.retries(session.index, session.step, session.attempt):
             session.attempt += 1
+            if session.is_new:  # nothing tells its next attempt from a stranger's
+                session.name = f"{session.index}.{session.attempt}"
             heappush(self._due, (now_s, session.index, session))
         else:
             self._session_ended(now_s, session, SessionFate.TIMED_OUT)

@@ -17,12 +17,23 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from runtime import account, pinned, ports, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
+
+# The same examples every time, and no deadline: a slow or busy machine fails no test.
+hypothesis.settings.register_profile(
+    "doorbuster",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("doorbuster")
 
 
 def pytest_configure(config: pytest.Config) -> None:

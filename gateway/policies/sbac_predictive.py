@@ -118,7 +118,7 @@ class PredictiveAdmission(CountingAdmission):
 
     @property
     def leftover_s(self) -> float | None:
-        """How long unused quota lasts: as given, or half an average session's life."""
+        """How long unused quota lasts: as given, or LEFTOVER_LIVES of an average session's life."""
         between_s, length = self.census.inter_request_s, self.session_length
         if self._given_leftover_s:
             return self._given_leftover_s
@@ -283,7 +283,7 @@ SBAC_PREDICTIVE = Sheet(
             0.0,
             "s",
             "how long unused quota may be used later on, less than ac_interval_s: not at all; "
-            "0: measured, half a session's life",
+            "0: measured, ln 2 of a session's mean life",
             "SBAC, section 12 (“the last few ac-intervals”)",
             0.0,
             86_400.0,

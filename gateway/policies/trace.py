@@ -110,7 +110,7 @@ def write(path: Path, events: Iterable[Event]) -> None:
                 "told": [_plain(value) for value in event.told],
                 "verdicts": event.verdicts,
             }
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(row) + "\n")
 
 
 def read(path: Path) -> list[Event]:
@@ -127,7 +127,7 @@ def read(path: Path) -> list[Event]:
             events.append(_event(json.loads(line)))
         except json.JSONDecodeError:
             raise TraceError(f"{path}:{number}: is not JSON") from None
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise TraceError(f"{path}:{number}: {_in_words(error)}") from None
         if len(events) > 1 and events[-1].time_s < events[-2].time_s:
             raise TraceError(f"{path}:{number}: time_s: goes backwards")

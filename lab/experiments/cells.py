@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lab.experiments.errors import ExperimentError
 from lab.experiments.intervals import Estimate, estimate
 from lab.experiments.outcomes import Outcomes, after_warm_up, outcomes_of, response_times_s
 from lab.experiments.results import ResultFolder
@@ -59,11 +60,19 @@ class Cell:
 
 
 def read_cells(folder: ResultFolder) -> list[Cell]:
-    """The complete runs of an experiment, by ρ and policy in the order of the spec."""
+    """The complete runs of an experiment, by ρ and policy in the order of the spec.
+
+    Raises ExperimentError for one of which the warm-up leaves nothing.
+    """
     spec = folder.spec()
     found: dict[tuple[float, str], list[tuple[Outcomes, Mapping[str, Any], float]]] = {}
     for planned, run in folder.whole_runs():
         attempts = after_warm_up(run.attempts(), spec.warm_up_s)
+        if not attempts.num_rows:
+            raise ExperimentError(
+                f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
+                "give more sessions or a shorter warm_up_s."
+            )
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0

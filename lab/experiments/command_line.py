@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from lab.experiments import policy_sheets
+from lab.experiments.broker import checked
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.experiment_options import (
     PAGE_PROFILE,
@@ -113,7 +114,7 @@ def worker(broker: str | None, processes: int | None) -> None:
     """Make simulated runs for others: for `--celery`, on this machine or another."""
     from lab.experiments.farm import serve
 
-    serve(broker_of(broker or "") or "", processes)
+    serve(checked(broker or settings.load().celery_broker, "--broker"), processes)
 
 
 @main.command()

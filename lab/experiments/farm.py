@@ -1,9 +1,9 @@
 """Tasks of a grid on Celery workers: on this machine, or on others that share no disk with it.
 
 Owns: the Celery application, what a worker does with a task, noticing that a worker is lost.
-Must not know: what a task is; which results are kept.
+Must not know: what a task is, but for what its function is called; which results are kept.
 
-Messages and results are JSON and nothing else. A task names a function of this package; a worker
+Messages and results are JSON and nothing else. A task names a function that simulates; a worker
 calls no other. Broker and results are one Redis: whoever can write to it has work done, so it
 belongs on a private network, with a password (docs/experiments.md, *More than one machine*).
 """
@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import redis
 from celery import Celery, Task
@@ -28,18 +27,24 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from lab.experiments import grid
+from lab.experiments.broker import shown
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.grid import Failure, OnDone, OnProgress
 from lab.experiments.machine import code_digest, describe_versions
 
 QUEUE = "doorbuster"
 TASK = "doorbuster.work"
-CALLABLE = ["lab.experiments."]
-"""Where the functions live that a task may name."""
+CALLABLE = [
+    "lab.experiments.simulated_run:make_packed_run",
+    "lab.experiments.reproduction.metrics:simulate_case",
+]
+"""How the names begin of the functions that a task may name."""
 
 POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
+FIRST_REPLY_WITHIN_S = 10.0
+"""So long without any worker at the start: there is none. A busy one answers late."""
 LOST_AFTER_S = 30.0
 """A task that no worker has had in hand for so long, and that does not wait either, is lost."""
 NOBODY_FOR_S = 60.0
@@ -85,12 +90,6 @@ def application(broker: str) -> Celery:
     )
     app.task(name=TASK, bind=True)(_work)
     return app
-
-
-def shown(broker: str) -> str:
-    """An address without its password."""
-    parts = urlsplit(broker)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 # ---- the worker's side ---------------------------------------------------------------------------
@@ -201,12 +200,7 @@ class _Farm:
         self._slots = 0
 
     def run(self, on_done: OnDone, on_progress: OnProgress) -> list[Failure]:
-        answers = self._ask()
-        if not answers:
-            raise ExperimentError(
-                f"No worker listens at {self._broker}; start some, here or elsewhere: "
-                f"doorbuster worker --broker {self._broker}"
-            )
+        self._find_workers()
         answered_s = asked_s = time.monotonic()
         while self._waiting or self._under_way:
             # One in hand and one waiting for every place: nobody idles, and little is to revoke.
@@ -233,6 +227,15 @@ class _Farm:
             self._app.control.revoke(list(self._under_way), terminate=True)
             for id in self._under_way:
                 self._app.backend.forget(id)
+
+    def _find_workers(self) -> None:
+        until_s = time.monotonic() + FIRST_REPLY_WITHIN_S
+        while not self._ask():
+            if time.monotonic() > until_s:
+                raise ExperimentError(
+                    f"No worker listens at {self._broker}; start some, here or elsewhere: "
+                    f"doorbuster worker --broker {self._broker}"
+                )
 
     def _send(self, index: int) -> None:
         self._tries[index] += 1

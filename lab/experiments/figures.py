@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from lab.experiments.capacity import from_json
 from lab.experiments.cells import Cell
-from lab.experiments.outcomes import Outcomes, response_times_s
+from lab.experiments.outcomes import Outcomes, after_warm_up, response_times_s
 from lab.experiments.published import published
 from lab.experiments.results import ResultFolder
 from lab.experiments.titles import title_of
@@ -59,8 +59,13 @@ def _ccdf(folder: ResultFolder, rho: float, style: Styles) -> Figure:
     """Fig. 7: P(response time of Br-1 > t), pooled over repetitions; who never got it counts."""
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
+    warm_up_s = folder.spec().warm_up_s
     for policy, (colour, _, dash) in style.items():
-        pooled = [response_times_s(r.attempts(), FIRST_PAGE) for p, r in runs if p.policy == policy]
+        pooled = [
+            response_times_s(after_warm_up(run.attempts(), warm_up_s), FIRST_PAGE)
+            for planned, run in runs
+            if planned.policy == policy
+        ]
         if not pooled:
             continue
         times_s = np.sort(np.concatenate(pooled))
@@ -161,6 +166,8 @@ def save(figure: Figure, stem: Path) -> Path:
     # Not with_suffix(): the ".4" of "rho1.4" is no suffix.
     files = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
     for file in files:
-        figure.savefig(file, dpi=150)
+        # The time of day would make another file of the same figure.
+        undated = {"Date": None} if file.suffix == ".svg" else None
+        figure.savefig(file, dpi=150, metadata=undated)
     plt.close(figure)
     return files[-1]

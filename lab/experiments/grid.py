@@ -168,8 +168,9 @@ def _run_on_cores(
     waiting = list(reversed(range(len(tasks))))
     tries = [0] * len(tasks)
     failures: list[Failure] = []
-    cores = [_Core(worker) for _ in range(count)]
+    cores: list[_Core] = []
     try:
+        cores.extend(_Core(worker) for _ in range(count))
         while waiting or any(core.index is not None for core in cores):
             for position, core in enumerate(cores):
                 if core.index is None and waiting:

@@ -22,7 +22,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = [
         f"TOO SHORT: {cell.place} confirmed more than a "
-        " lasting overload allows: the rush ended before the queues were full. "
+        "lasting overload allows: the rush ended before the queues were full. "
         "Give it more sessions."
         for cell in cells
         if sum(run.confirms for run in cell.runs)

@@ -13,6 +13,7 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -41,13 +42,18 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 
 def describe_versions() -> dict[str, str]:
-    """The project's commit and what it runs on."""
+    """The project's commit, its code (two edited trees of one commit differ), what it runs on."""
     versions = {name: metadata.version(name) for name in _PACKAGES}
-    return {"doorbuster": _commit(), "python": platform.python_version(), **versions}
+    ours = {"doorbuster": _commit(), "code": code_digest()}
+    return {**ours, "python": platform.python_version(), **versions}
 
 
+@cache
 def code_digest() -> str:
-    """Changes with every line that decides what a simulated run gives."""
+    """Changes with every line that decides what a simulated run gives.
+
+    As it was when this process first asked: somebody may be editing.
+    """
     digest = hashlib.sha256()
     for part in ("gateway/policies", "loadgen", "simulator", "lab/experiments"):
         for path in sorted((ROOT / part).rglob("*.py")):
@@ -97,6 +103,7 @@ def _cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+@cache
 def _commit() -> str:
     try:
         described = subprocess.run(

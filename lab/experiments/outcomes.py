@@ -161,7 +161,11 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     """The attempts of sessions that arrived after `warm_up_s` paper seconds, sessions whole."""
     if warm_up_s == 0:
         return attempts
-    first = attempts.filter(pc.equal(attempts.column("step"), 0))
+    # Of the first page the first attempt: a retry comes later than its session.
+    is_arrival = pc.and_(
+        pc.equal(attempts.column("step"), 0), pc.equal(attempts.column("attempt"), 1)
+    )
+    first = attempts.filter(is_arrival)
     late = first.filter(pc.greater_equal(first.column("intended_s"), warm_up_s))
     return attempts.filter(pc.is_in(attempts.column("session"), late.column("session").unique()))
 
@@ -198,6 +202,17 @@ def session_fates(attempts: pa.Table) -> SessionFates:
         completed=int(np.count_nonzero(whole)),
         completed_requests=int(length[whole].sum()),
     )
+
+
+def completed_by(attempts: pa.Table, time_s: float) -> int:
+    """Sessions that had got everything they planned by `time_s`, paper seconds."""
+    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    is_completed = _is(attempts, AttemptOutcome.COMPLETED) & is_over
+    length = np.bincount(of_session[is_planned], minlength=len(sessions))
+    completed = np.bincount(of_session[is_completed], minlength=len(sessions))
+    return int(np.count_nonzero(length == completed))
 
 
 def _first_attempts(attempts: pa.Table) -> pa.Table:

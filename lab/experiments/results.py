@@ -158,17 +158,25 @@ class ResultFolder:
         return cls(path)
 
     def spec(self) -> Spec:
-        """The spec as it was run."""
+        """The spec as it was run; raises ExperimentError when missing or damaged."""
         path = self.path / "spec.toml"
-        return read_spec(path.read_text(encoding="utf-8"), str(path))
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as fault:
+            raise ExperimentError(f"{path} cannot be read: {fault}") from None
+        return read_spec(text, str(path))
 
     def facts(self, name: str) -> dict[str, Any]:
         """machine, versions or capacity."""
         return read_json(self.path / f"{name}.json")
 
     def plan(self) -> list[PlannedRun]:
-        """All runs in the order in which they are made."""
-        return [PlannedRun(**row) for row in read_json(self.path / "plan.json")]
+        """All runs in the order in which they are made; raises ExperimentError when damaged."""
+        path = self.path / "plan.json"
+        try:
+            return [PlannedRun(**row) for row in read_json(path)]
+        except TypeError as fault:
+            raise ExperimentError(f"{path} is no plan: {fault}") from None
 
     def run(self, planned: PlannedRun) -> RunFolder:
         """The folder of a planned run, made or not."""
@@ -188,7 +196,7 @@ def unfinished(results_dir: Path, spec: Spec) -> ResultFolder | None:
             same = folder.spec().fingerprint == spec.fingerprint
             if same and len(folder.whole_runs()) < len(folder.plan()):
                 return folder
-        except (ExperimentError, OSError, TypeError):
+        except ExperimentError:
             continue  # an older or damaged folder is not ours to resume
     return None
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.policies.interface import PAGES
+from lab.experiments.errors import ExperimentError
 from lab.experiments.grid import tell
 from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
@@ -37,13 +38,18 @@ def make_simulated_run(
     folder: RunFolder,
     on_progress: OnProgress,
 ) -> Mapping[str, Any]:
-    """Make the run and fill its folder as `live_run.make_run` does; returns what run.json says."""
+    """Make the run and fill its folder as `live_run.make_run` does; returns what run.json says.
+
+    Raises ExperimentError when nobody arrives.
+    """
     folder.clear()
     policy = spec.choice(planned.policy)
     folder.log("run started", policy=policy.model_dump(mode="json"), rho=planned.rho)
     log = AttemptLog()
     scenario = scenario_of(spec, planned, capacity_rps)
     simulated = simulate(scenario, log=log, on_progress=lambda time_s, ended: on_progress(ended))
+    if not len(simulated.sessions):
+        raise ExperimentError("load: no session arrives in so short a time; give more")
     customers = scenario.customers
     load_generator = {
         "engine": "simulated",

@@ -101,6 +101,11 @@ class Spec(Section):
                 "page_profile: 'real' is known to the shop only; "
                 "allowed: 'paper' or 'cpu' with engine = 'simulated'"
             )
+        arrivals_s = self.load.arrivals_s
+        if arrivals_s is not None and self.warm_up_s >= arrivals_s:
+            raise ValueError(
+                f"warm_up_s: no session arrives after it; allowed: less than {arrivals_s:g}"
+            )
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
             raise ValueError(
                 "page_profile: a fifo server serves files, no pages; allowed: leave it out"

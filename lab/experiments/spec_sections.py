@@ -168,7 +168,7 @@ class Load(Section):
 class Class(Section):
     """One class of sessions in a mixture of lengths."""
 
-    name: str = Field(min_length=1, max_length=40)
+    name: str = Field(max_length=40, pattern=r"^[\w.+-]+( [\w.+-]+)*$")  # part of an option, live
     share: float
     mean: float
 

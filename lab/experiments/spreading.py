@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from lab.experiments.errors import SpecError
+from lab.experiments import broker
 from runtime import settings
 
 FRESH = click.option(
@@ -39,7 +39,4 @@ def broker_of(celery: str | None) -> str | None:
     """The broker that `--celery` names, the settings' where it names none; None without it."""
     if celery is None:
         return None
-    broker = celery or settings.load().celery_broker
-    if not broker.startswith(("redis://", "rediss://")):
-        raise SpecError(f"--celery: {broker!r} is no broker; allowed: redis://host:port/database")
-    return broker
+    return broker.checked(celery or settings.load().celery_broker, "--celery")

@@ -50,6 +50,24 @@ def test_only_an_unfinished_folder_of_the_same_spec_is_resumed(tmp_path):
     assert unfinished(tmp_path, SPEC) is None
 
 
+@pytest.mark.parametrize(
+    ("part", "file", "content"),
+    [
+        ("spec", "spec.toml", None),
+        ("spec", "spec.toml", b"\xff"),
+        ("plan", "plan.json", b'[{"n": 1}]'),
+    ],
+)
+def test_a_damaged_folder_is_an_error_for_people(tmp_path, part, file, content):
+    folder = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    (folder.path / file).unlink()
+    if content is not None:
+        (folder.path / file).write_bytes(content)
+    with pytest.raises(ExperimentError, match=file):
+        getattr(folder, part)()
+    assert unfinished(tmp_path, SPEC) is None
+
+
 def test_no_result_is_said_with_the_mend(tmp_path):
     with pytest.raises(ExperimentError, match="make compare"):
         newest(tmp_path)

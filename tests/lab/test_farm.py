@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -20,6 +20,8 @@ from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab import grid_tasks
 from tests.lab.test_grid import results_of, wait_until
+
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
@@ -60,15 +62,26 @@ def worker(broker, *, places=1, code=None):
     )
     try:
         assert "tasks at a time" in process.stdout.readline()
-        control = farm.application(broker).control
-        wait_until(lambda: control.ping(timeout=0.3), within_s=90)
+        wait_for_answer(broker)
         yield process
     finally:
-        family = [process, *psutil.Process(process.pid).children(recursive=True)]
-        for one in family:
-            one.kill()
+        kill(psutil.Process(process.pid))
         process.wait()
         process.stdout.close()
+
+
+def wait_for_answer(broker):
+    """Until a worker answers at the broker."""
+    control = farm.application(broker).control
+    wait_until(lambda: control.ping(timeout=1.0), within_s=90)
+
+
+def kill(process):
+    """A process and all that it started; some may have ended by themselves meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        for one in [process, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
 
 
 def test_tasks_are_made_by_workers_and_results_are_taken_away(busy):
@@ -102,9 +115,10 @@ def test_failures_are_told_as_on_cores(busy):
     ]
 
 
-def test_a_worker_calls_the_labs_functions_only(busy):
+@pytest.mark.parametrize("name", ["os:system", "lab.experiments.command_line:main"])
+def test_a_worker_calls_the_functions_that_simulate_only(busy, name):
     with pytest.raises(GridError, match="none of the functions"):
-        run_grid([1], "os:system", celery_broker=busy, on_done=pytest.fail)
+        run_grid([1], name, celery_broker=busy, on_done=pytest.fail)
 
 
 def test_a_process_that_is_killed_has_its_task_made_again(busy, tmp_path):
@@ -122,7 +136,7 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
     marker = tmp_path / "began"
 
     def stop(index, result):
-        wait_until(marker.exists)
+        wait_until(lambda: marker.exists() and marker.read_text())
         raise ExperimentError("no room left")
 
     tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
@@ -134,20 +148,18 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
 
 
 def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
-    monkeypatch.setattr(farm, "LOST_AFTER_S", 6.0)
+    monkeypatch.setattr(farm, "LOST_AFTER_S", 10.0)
     marker = tmp_path / "began"
-    with worker(broker) as first:
 
-        def kill():
-            wait_until(marker.exists)
-            for one in [psutil.Process(first.pid), *psutil.Process(first.pid).children()]:
-                one.kill()
+    def kill_whoever_has_it():
+        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=90))
+        kill(psutil.Process(pid).parent())
 
-        killer = threading.Thread(target=kill)
+    with worker(broker), worker(broker):
+        killer = threading.Thread(target=kill_whoever_has_it)
         killer.start()
-        with worker(broker):
-            task = {"marker": str(marker)}
-            assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
+        task = {"marker": str(marker)}
+        assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
         killer.join()
 
 
@@ -159,7 +171,8 @@ def test_a_worker_of_other_code_is_refused(broker):
         run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
 
 
-def test_nobody_there_names_the_command(broker):
+def test_nobody_there_names_the_command(broker, monkeypatch):
+    monkeypatch.setattr(farm, "FIRST_REPLY_WITHIN_S", 0.0)
     with pytest.raises(ExperimentError, match="start some, here or elsewhere: doorbuster worker"):
         run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
 
@@ -198,15 +211,18 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
     )
     with subprocess.Popen([*command, "worker", "--broker", broker], cwd=REPOSITORY,
                           stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
-        assert "tasks at a time" in process.stdout.readline()
-        control = farm.application(broker).control
-        wait_until(lambda: control.ping(timeout=0.3), within_s=90)
-        done = subprocess.run(
-            [*command, *here, "--celery", broker],
-            cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
-        )  # fmt: skip
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 0
+        try:
+            assert "tasks at a time" in process.stdout.readline()
+            wait_for_answer(broker)
+            done = subprocess.run(
+                [*command, *here, "--celery", broker],
+                cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
+            )  # fmt: skip
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+        except BaseException:
+            kill(psutil.Process(process.pid))  # else nobody would, and this test would hang
+            raise
     assert done.returncode == 0, done.stdout + done.stderr
     assert "MB came back" in done.stdout
     (path,) = tmp_path.glob("*/runs/*")

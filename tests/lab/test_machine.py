@@ -67,4 +67,4 @@ def test_a_result_can_say_where_and_with_what_it_was_measured():
     assert machine["cpus"] >= 1
     assert machine["memory_gib"] >= 1
     versions = describe_versions()
-    assert {"doorbuster", "python", "django", "locust"} <= set(versions)
+    assert {"doorbuster", "code", "python", "django", "locust"} <= set(versions)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
+from lab.experiments.outcomes import after_warm_up, completed_by, outcomes_of, response_times_s
 from tests.lab.attempt_tables import RUSH, SHOPPERS, table
 
 
@@ -56,6 +56,13 @@ def test_sessions_are_completed_whole_aborted_or_rejected():
     assert nobody.mean_completed_length is None
 
 
+def test_sessions_that_had_completed_by_then():
+    # Of SHOPPERS 0 has all at 1.5 s and 1, after a retry, at 11.5 s.
+    assert [completed_by(SHOPPERS, time_s) for time_s in (1.4, 1.5, 11.4, 11.5, 99.0)] == [
+        0, 1, 1, 2, 2,
+    ]  # fmt: skip
+
+
 def test_response_times_of_those_never_answered_are_infinite():
     times = np.sort(response_times_s(RUSH, "Br-1"))
     assert times.tolist() == [0.5, 3.0, np.inf, np.inf]
@@ -65,4 +72,6 @@ def test_response_times_of_those_never_answered_are_infinite():
 def test_warm_up_leaves_out_whole_sessions():
     kept = after_warm_up(RUSH, 2.0)
     assert set(kept.column("session").to_pylist()) == {1, 2}
+    # Session 1 asks again for its first page at 11 s, but it has been here since 2 s.
+    assert set(after_warm_up(RUSH, 3.0).column("session").to_pylist()) == {2}
     assert after_warm_up(RUSH, 0.0).num_rows == RUSH.num_rows

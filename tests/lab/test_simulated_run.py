@@ -5,6 +5,7 @@ import pytest
 from gateway.policies.combination import Combination
 from lab.experiments.capacity import computed
 from lab.experiments.comparison import plan
+from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, RunFolder
 from lab.experiments.sampling import SCHEMA
 from lab.experiments.simulated_run import (
@@ -54,6 +55,11 @@ def test_customers_driver_and_server_agree(spec, abandonment, tmp_path):
     assert [check for check in summary["checks"] if not check["holds"]] == []
     assert summary["reconciles"]
     assert summary == folder.summary()
+
+
+def test_a_run_in_which_nobody_comes_is_an_error_for_people(tmp_path):
+    with pytest.raises(ExperimentError, match="load: no session arrives"):
+        made(changed(SPEC, load__duration_s=1e-6), tmp_path)
 
 
 def test_the_folder_is_that_of_a_live_run(tmp_path):

@@ -90,6 +90,12 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
             "label",
         ),
         ("[[policy]]\nname = 'sq'\nlabel = '../a'", "policy.0.label", "letters, digits"),
+        (
+            "[customers]\nlengths = {mixture = [{name = 'a:b', share = 1, mean = 2}]}",
+            "customers.lengths.mixture.0.name",
+            "pattern",
+        ),
+        ("warm_up_s = 50\n[load]\nduration_s = 50", "warm_up_s", "less than 50"),
         ("[customers]\nlengths = {kind = 'x', mean = 5}", "customers.lengths.kind", "'geometric'"),
         ("[customers]\nlengths = {}", "customers.lengths.mean", "a mixture"),
         ("[customers]\nlengths = {mean = 0.5}", "customers.lengths.mean", "1 to 4096"),

@@ -6,6 +6,7 @@ import pytest
 from lab.experiments.capacity import Capacity
 from lab.experiments.cells import read_cells
 from lab.experiments.comparison import plan
+from lab.experiments.errors import ExperimentError
 from lab.experiments.figures import draw_figures
 from lab.experiments.honesty import honesty
 from lab.experiments.results import ResultFolder, write_json
@@ -116,6 +117,12 @@ def test_only_complete_runs_count(folder):
     assert sorted(len(cell.runs) for cell in cells) == [1, 2]
 
 
+def test_a_warm_up_that_leaves_nothing_is_an_error_for_people(tmp_path):
+    folder = finished(tmp_path, changed(SPEC, warm_up_s=1000), RUSH)
+    with pytest.raises(ExperimentError, match="warm_up_s = 1000"):
+        read_cells(folder)
+
+
 def test_what_is_not_true_is_said(folder):
     cells = read_cells(folder)
     # Two confirms of two planned at ρ = 1.4: more than overload allows, for RUSH is no overload.
@@ -148,4 +155,5 @@ def test_figures_are_png_and_svg(folder):
     for png in draw_figures(folder, read_cells(folder)):
         assert png.read_bytes().startswith(b"\x89PNG")
         assert png.with_name(png.name.removesuffix(".png") + ".svg").is_file()
-    assert (folder.figures / "ccdf-br1-rho1.4.svg").is_file()
+    drawn = (folder.figures / "ccdf-br1-rho1.4.svg").read_text(encoding="utf-8")
+    assert "<dc:date>" not in drawn

@@ -92,7 +92,8 @@ class _Server(socketserver.ThreadingTCPServer):
     def leave_all(self) -> None:
         with self.lock:
             for sock in self.open:
-                sock.shutdown(socket.SHUT_RDWR)
+                with suppress(OSError):  # the customer has just left
+                    sock.shutdown(socket.SHUT_RDWR)
 
 
 class _Connection(socketserver.StreamRequestHandler):

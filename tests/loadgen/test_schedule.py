@@ -27,5 +27,5 @@ def test_the_clock_speaks_paper_seconds() -> None:
 
 def test_what_has_passed_is_not_waited_for() -> None:
     clock = RunClock(time_scale=1)
-    clock.sleep_until(-10)
-    assert clock.now_s() < 1
+    clock.sleep_until(-30)
+    assert clock.now_s() < 20

@@ -527,7 +527,7 @@ def test_a_policy_that_serves_nobody_is_found_out():
     ("known_from", "expected"),
     [
         ("admission", [("0", True), ("0", False), ("0", False)]),
-        ("answer", [(None, True), (None, True), ("0", False)]),
+        ("answer", [("0", True), ("0.2", True), ("0.2", False)]),
     ],
 )
 def test_from_when_a_session_is_known(known_from, expected):

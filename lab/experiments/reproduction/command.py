@@ -52,6 +52,10 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
     from lab.experiments.terminal import GridProgress, console, duration
 
     lab = settings.load()
+    if given["logs"] and given["celery"] is not None:
+        raise SpecError(
+            "--logs: files stay on the machine that simulates; allowed: without --celery"
+        )
     known, quick = STUDIES[paper], given["quick"]
     options = making.Options(
         quick=quick,
@@ -67,11 +71,11 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
     done = len(planned.simulations) - len(planned.missing)
     if planned.resumed:
         console.print(f"Resuming: {done} of {len(planned.simulations)} simulations are done.")
-    expected_s = making.expected_real_s(planned)
+    # How fast other machines are is not known here.
+    expected = "" if options.celery_broker else f", {duration(making.expected_real_s(planned))}"
     console.print(
-        f"{len(planned.missing)} simulations on {options.processes} processes, "
-        f"{duration(expected_s)}. Interrupted, the same command resumes.\n"
-        f"Results: {planned.store.path}"
+        f"{len(planned.missing)} simulations on {options.where}{expected}. "
+        f"Interrupted, the same command resumes.\nResults: {planned.store.path}"
     )
     began_s = time.monotonic()
     sizes = [simulation.case.expected_requests() for simulation in planned.missing]

@@ -27,6 +27,11 @@ class Series:
     y: Sequence[float | None]
     half_width: Sequence[float | None]
 
+    @property
+    def has_intervals(self) -> bool:
+        """False of a formula, and of cases that were simulated once."""
+        return any(half is not None for half in self.half_width)
+
 
 class Curve(Protocol):
     """A curve that is still to be read off the results."""
@@ -137,12 +142,15 @@ class Panel:
         for x in shown:
             name = self.x_names[every.index(x)] if self.x_names else self.x_format(x)
             rows.append((name, *(self._cell(one, x) for one in series)))
-        note = "Published | reproduced." if self.published else ""
+        notes = {
+            "Published | reproduced.": bool(self.published),
+            "Mean ± half-width of the 95 % interval.": any(one.has_intervals for one in series),
+        }
         return Table(
             f"{self.key}: {self.title}",
             (self.x_label, *(one.label for one in series)),
             rows,
-            f"{note} Mean ± half-width of the 95 % interval.".strip(),
+            " ".join(note for note, wanted in notes.items() if wanted),
         )
 
     def _cell(self, series: Series, x: float) -> str:

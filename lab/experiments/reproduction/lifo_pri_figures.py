@@ -140,8 +140,12 @@ class Figures:
                 f"The paper's ρ = {NOMINAL_RHO:g} cannot be the load behind its own table: at that "
                 f"load 1 − 1/{NOMINAL_RHO:g} = 32 % of the requests cannot be served by any "
                 "discipline, and 13.3 % dropped is published where nobody times out. That drop "
-                f"rate implies an effective ρ of {EFFECTIVE_RHO:g}, the main reading here; the "
-                "nominal load is simulated below it.",
+                f"rate implies an effective ρ of {EFFECTIVE_RHO:g}, the "
+                + (
+                    "load tried here."
+                    if self.engine == "live"
+                    else "main reading here; the nominal load is simulated below it."
+                ),
                 "LIFO-at-overload with a timeout of 20 s is published with 4 points less than "
                 "Always-LIFO. Simulated, it is the same as Always-LIFO: above capacity the CPU "
                 "is never below the lower threshold of 95 %, so that it never goes back to FIFO.",

@@ -12,7 +12,7 @@ from typing import Any
 from lab.experiments import capacity as capacities
 from lab.experiments.live_comparison import compare_live
 from lab.experiments.machine import describe_machine, describe_versions
-from lab.experiments.outcomes import outcomes_of
+from lab.experiments.outcomes import completed_by, outcomes_of
 from lab.experiments.reproduction import lifo_pri_cases, lifo_pri_study, sbac_live
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.exhibits import Study
@@ -56,7 +56,7 @@ def reproduce_live(paper: str, given: Mapping[str, Any]) -> None:
     store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
     name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
     store = store or Store.create(lab.results_dir, name, facts)
-    folders = [_folder(part.spec, store) for part in parts]
+    folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
     page = write_report(study, read_results(parts, folders), store, made_by(
         repetitions=repetitions,
         seed=given["seed"],
@@ -82,13 +82,13 @@ def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> 
     return Results(found)
 
 
-def _folder(spec: Spec, store: Store) -> ResultFolder:
+def _folder(spec: Spec, store: Store, *, fresh: bool) -> ResultFolder:
     """The comparison of `spec`: the one that this reproduction has already, or made now."""
     path = store.path / _COMPARISONS
     known: dict[str, str] = read_json(path) if path.is_file() else {}
     if spec.fingerprint in known:
         return ResultFolder.open(Path(known[spec.fingerprint]))
-    folder = compare_live(spec, fresh=False)
+    folder = compare_live(spec, fresh=fresh)
     write_json(path, {**known, spec.fingerprint: str(folder.path)})
     return folder
 
@@ -141,9 +141,12 @@ def _sbac(quick: bool, seed: int, repetitions: int) -> tuple[Study, list[LivePar
 
 def _session_metrics(run: RunFolder, case: Case, capacity_rps: float) -> Metrics:
     """Sessions by fate, under the names of the simulated metrics."""
-    fates = outcomes_of(run.attempts(), case.rho).fates
+    attempts = run.attempts()
+    fates = outcomes_of(attempts, case.rho).fates
+    assert case.duration_s is not None
     return {
         "arrivals_s": case.duration_s,
+        "completed_by_end": completed_by(attempts, case.duration_s),
         "capacity_rps": capacity_rps,
         "sessions": fates.arrived,
         "rejected": fates.rejected,

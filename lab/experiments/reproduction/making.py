@@ -39,6 +39,11 @@ class Options:
         """Part of the folder's name."""
         return "-quick" if self.quick else ""
 
+    @property
+    def where(self) -> str:
+        """Where simulations are made, for people."""
+        return "Celery workers" if self.celery_broker else f"{self.processes} processes"
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -114,7 +119,6 @@ def finish(planned: Planned, lab: Settings, took_real_s: float) -> Path:
 
 def _made(planned: Planned, lab: Settings, took_real_s: float) -> list[tuple[str, str]]:
     options = planned.options
-    where = "Celery workers" if options.celery_broker else f"{options.processes} processes"
     return made_by(
         repetitions=options.repetitions,
         seed=options.seed,
@@ -122,7 +126,7 @@ def _made(planned: Planned, lab: Settings, took_real_s: float) -> list[tuple[str
         versions=planned.store.facts()["versions"],
         more=[
             ("Simulations", f"{len(planned.simulations)}, {len(planned.missing)} of them now, in "
-                            f"{took_real_s / 60:.1f} minutes on {where}"),
+                            f"{took_real_s / 60:.1f} minutes on {options.where}"),
             ("Every case", "simulations/*.json holds the whole description of each simulation, "
                            "its seed and its metrics; reproduction.json the plan"),
         ],

@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from lab.experiments import broker
 from lab.experiments.reproduction.charts import draw
 from lab.experiments.reproduction.exhibits import Exhibit, Study
 from lab.experiments.reproduction.store import Results, Store
@@ -104,7 +105,11 @@ def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, A
         shown["picture"] = f"data:image/svg+xml;base64,{encoded}"
         shown["alt"] = alternative_text(exhibit)
         published = any(panel.published for panel in exhibit.panels)
-        bars = any(panel.kind in ("lines", "bars") for panel in exhibit.panels)
+        bars = any(
+            panel.kind in ("lines", "bars")
+            and any(curve.series(results).has_intervals for curve in panel.curves)
+            for panel in exhibit.panels
+        )
         shown["caption"] = " ".join(
             text
             for text, wanted in (
@@ -144,7 +149,7 @@ def made_by(
 ) -> list[tuple[str, str]]:
     """How a reproduction came about, for the end of its page."""
     return [
-        ("Command", shlex.join(["doorbuster", *sys.argv[1:]])),
+        ("Command", shlex.join(["doorbuster", *map(broker.shown, sys.argv[1:])])),
         ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
         *more,
         ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; every policy "

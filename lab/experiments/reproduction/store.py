@@ -104,8 +104,11 @@ class Store:
         return None
 
     def facts(self) -> dict[str, Any]:
-        """What was known before the first simulation."""
-        return dict(read_json(self.path / _FACTS))
+        """What was known before the first simulation; raises ExperimentError when damaged."""
+        found = read_json(self.path / _FACTS)
+        if not isinstance(found, dict):
+            raise ExperimentError(f"{self.path / _FACTS} is no description of a reproduction.")
+        return found
 
     def has(self, simulation: Simulation) -> bool:
         """Whether it has been made."""

@@ -9,7 +9,7 @@ from tests.gateway.policies.combinations import fresh
 from tests.gateway.policies.simulated_trace import COMMITTED, FOLDER
 
 FIRST = Request(1, Page.MAIN, 0.1)
-SECOND = Request(2, Page.CONFIRM, 0.2, "ümlaut", session_is_new=False, attempt=3)
+SECOND = Request(2, Page.CONFIRM, 0.2, "ümlaut\u2028", session_is_new=False, attempt=3)
 
 
 def short_history():
@@ -85,6 +85,7 @@ GOOD = '{"event": "abandonment", "time_s": 1.0, "told": [1], "verdicts": []}'
         ('{"event": "arrive", "time_s": 1.0, "told": [], "verdicts": []}', "allowed: arrival"),
         ('{"event": "abandonment", "time_s": 1.0, "told": [], "verdicts": []}', "takes 1 value"),
         ('{"event": "abandonment", "time_s": "1", "told": [1], "verdicts": []}', "time_s: '1'"),
+        (f'{{"event": "abandonment", "time_s": 1{"0" * 400}, "told": [1]}}', "too large"),
         ('{"event": "abandonment", "time_s": NaN, "told": [1], "verdicts": []}', "time_s: nan"),
         ('{"event": "abandonment", "time_s": 1, "told": ["1"], "verdicts": []}', "whole number"),
         ('{"event": "abandonment", "time_s": 0.5, "told": [1], "verdicts": []}', "backwards"),

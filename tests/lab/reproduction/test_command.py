@@ -13,6 +13,7 @@ from lab.experiments.command_line import main
         (["sbac", "--seed", "-1"], ["--seed", "x>=0"]),
         (["sbac", "--processes", "0"], ["--processes", "x>=1"]),
         (["sbac", "--celery", "amqp://x"], ["--celery", "redis://"]),
+        (["sbac", "--celery", "redis://x", "--logs"], ["--logs", "without --celery"]),
         (["sbac", "--engine", "live", "--processes", "2"], ["--processes", "simulated"]),
         (["sbac", "--engine", "live", "--logs"], ["--logs", "simulated"]),
     ],

@@ -11,7 +11,7 @@ OPTIONS = Options(repetitions=2, processes=1)
 def test_what_was_interrupted_is_resumed_and_comes_to_the_same(tmp_path):
     planned = prepare(small_study(), tmp_path / "cut", OPTIONS)
     assert len(planned.simulations) == 6
-    assert 0 < expected_real_s(planned) < 60
+    assert expected_real_s(planned) > 0
 
     def interrupted(position):
         if position == 2:

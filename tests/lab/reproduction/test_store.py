@@ -39,9 +39,10 @@ def test_only_a_folder_of_the_same_facts_without_a_report_is_resumed(tmp_path):
     assert Store.unfinished(tmp_path, FACTS) is None
 
 
-def test_a_damaged_folder_is_passed_over(tmp_path):
+@pytest.mark.parametrize("content", ["{", "[1]"])
+def test_a_damaged_folder_is_passed_over(tmp_path, content):
     store = Store.create(tmp_path, "small", FACTS)
-    (store.path / "reproduction.json").write_text("{")
+    (store.path / "reproduction.json").write_text(content)
     assert Store.unfinished(tmp_path, FACTS) is None
 
 
