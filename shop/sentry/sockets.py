@@ -12,6 +12,7 @@ import logging
 import select
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from . import forks
@@ -74,7 +75,7 @@ class SocketWatcher:
                 # Left behind by a connection whose descriptor a forked child still holds.
                 epoll.modify(watched.fd, _EVENTS)
         except BaseException:
-            del self._watched[watched.fd]
+            self._watched.pop(watched.fd, None)
             raise
 
     def remove(self, watched: Watched) -> None:
@@ -113,7 +114,8 @@ class SocketWatcher:
             if watched.finished:
                 return
             if not has_hung_up(fd):  # the event was of an earlier connection of this number
-                epoll.modify(fd, _EVENTS)
+                with suppress(FileNotFoundError):  # its request begins or ends at this moment
+                    epoll.modify(fd, _EVENTS)
                 return
             cancel = watched.client_left()
         if cancel is not None:

@@ -1,29 +1,31 @@
 """The gateway as a process of its own, before a shop in a thread."""
 
 import http.server
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.gateway.real_sockets import closed_port
+from tests.gateway.real_sockets import PATIENCE_S, closed_port
 
 REPOSITORY = Path(__file__).parents[2]
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """One kilobyte, after `work_s`."""
+    """One kilobyte, once `opens` is set."""
 
     protocol_version = "HTTP/1.1"
-    work_s = 0.0
+    opens = threading.Event()
     disable_nagle_algorithm = True
 
     def do_GET(self):
-        time.sleep(self.work_s)
+        self.opens.wait()
         body = b"x" * 1024
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -49,15 +51,21 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 @contextmanager
-def shop(work_s=0.0):
-    """The port of a small threaded HTTP server."""
-    page = type("WorkingPage", (Page,), {"work_s": work_s})
+def shop(opens=None):
+    """The port of a small threaded HTTP server, which answers once the event `opens` is set."""
+    if opens is None:
+        opens = threading.Event()
+        opens.set()
+    page = type("HeldPage", (Page,), {"opens": opens})
     with Server(("127.0.0.1", 0), page) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+        try:
+            yield server.server_address[1]
+        finally:
+            opens.set()
+            server.shutdown()
+            thread.join()
 
 
 def command(*options):
@@ -68,6 +76,37 @@ def environment(**variables):
     """Ours, without what a running appliance may have set."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     return kept | {name: str(value) for name, value in variables.items()}
+
+
+def until(condition):
+    """Wait until `condition()` holds; fail if it never does."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s, "it never came true"
+        time.sleep(0.01)
+
+
+def health(admin_port):
+    """The status with which a gateway answers; None if it does not."""
+    try:
+        with _call(admin_port, "/health") as answer:
+            return answer.status
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code
+    except OSError:
+        return None
+
+
+def requests_in(admin_port):
+    """(in service, waiting) of a gateway."""
+    with _call(admin_port, "/snapshot") as answer:
+        snapshot = json.load(answer)
+    return snapshot["in_service"], snapshot["waiting"]
+
+
+def _call(admin_port, path):
+    return urllib.request.urlopen(f"http://127.0.0.1:{admin_port}{path}", timeout=PATIENCE_S)
 
 
 @contextmanager
@@ -87,15 +126,12 @@ def gateway(shop_port, *options):
         text=True,
     )
     try:
-        deadline_s = time.monotonic() + 20
-        while True:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{admin_port}/health", timeout=5):
-                    break
-            except OSError:
-                assert process.poll() is None, process.stderr.read()
-                assert time.monotonic() < deadline_s, "the gateway does not come up"
-                time.sleep(0.02)
+
+        def answers():
+            assert process.poll() is None, process.stderr.read()
+            return health(admin_port) == 200
+
+        until(answers)
         yield process, port, admin_port
     finally:
         process.kill()

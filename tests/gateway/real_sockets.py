@@ -13,6 +13,8 @@ from gateway.settings import Settings
 
 run = uvloop.run
 
+PATIENCE_S = 60.0  # for what takes milliseconds, on a machine that has much else to do
+
 
 def closed_port():
     """A port on which nobody listens."""
@@ -22,18 +24,19 @@ def closed_port():
 
 
 class Shop:
-    """A small real HTTP server: counts what it gets, answers after `work_s`, as told by `answer`.
+    """A small real HTTP server: counts what it gets, answers as told by `answer`.
 
-    `answer` is a coroutine (method, target, fields, body, writer) → None.
+    `answer` is a coroutine (method, target, fields, body, writer) → None. A shop that is held
+    answers only as many requests as it is told to by `let_go`.
     """
 
-    def __init__(self, answer=None, work_s=0.0):
+    def __init__(self, answer=None, *, is_held=False):
         self.requests = []
         self.busy = 0
         self.most_busy = 0
         self.finished = 0
         self.connections = 0
-        self.work_s = work_s
+        self._turns = asyncio.Semaphore(0) if is_held else None
         self._answer = answer or self._plain
         self._serving = set()
 
@@ -41,6 +44,11 @@ class Shop:
         content = b"" if method == "HEAD" else b"you asked for %b" % target.encode()
         length = len(b"you asked for ") + len(target)
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (length, content))
+
+    def let_go(self, requests):
+        """So many requests, of those that are held or yet to come, are answered."""
+        for _ in range(requests):
+            self._turns.release()
 
     async def serve(self, reader, writer):
         self.connections += 1
@@ -74,8 +82,8 @@ class Shop:
         self.busy += 1
         self.most_busy = max(self.most_busy, self.busy)
         try:
-            if self.work_s:
-                await asyncio.sleep(self.work_s)
+            if self._turns is not None:
+                await self._turns.acquire()
             await self._answer(method, target, known, body, writer)
             await writer.drain()
             self.finished += 1
@@ -99,7 +107,7 @@ class Bed:
         writer.write(data)
         if half_close:
             writer.write_eof()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             answer = await reader.read()
         writer.close()
         return answer
@@ -122,7 +130,7 @@ class Bed:
             b"%b %b HTTP/1.1\r\nConnection: close\r\nContent-Length: %d\r\n%b\r\n%b"
             % (method.encode(), path.encode(), len(body), fields, body)
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             answer = await reader.read()
         writer.close()
         head, _, content = answer.partition(b"\r\n\r\n")
@@ -131,7 +139,7 @@ class Bed:
             return status, json.loads(content)
         return status, content.decode()
 
-    async def until(self, condition, limit_s=10.0):
+    async def until(self, condition, limit_s=PATIENCE_S):
         """Waits until `condition()` holds; fails the test if it never does."""
         deadline_s = time.monotonic() + limit_s
         while not condition():

@@ -5,11 +5,20 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 
 import pytest
 
-from tests.gateway.process import REPOSITORY, command, environment, gateway, shop
+from tests.gateway.process import (
+    REPOSITORY,
+    command,
+    environment,
+    gateway,
+    health,
+    requests_in,
+    shop,
+    until,
+)
+from tests.gateway.real_sockets import PATIENCE_S
 
 
 def run(*options, **variables):
@@ -19,7 +28,7 @@ def run(*options, **variables):
         env=environment(**variables),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -29,38 +38,45 @@ def test_a_signal_drains_and_ends_well(number):
     statuses = []
 
     def customer(port):
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
         connection.request("GET", "/")
         response = connection.getresponse()
         statuses.append((response.status, len(response.read()), response.getheader("Connection")))
         connection.close()
 
-    with shop(work_s=0.2) as shop_port, gateway(shop_port, "--workers", "2") as (process, port, _):
+    opens = threading.Event()
+    with (
+        shop(opens) as shop_port,
+        gateway(shop_port, "--workers", "2", "--drain-s", "60") as (process, port, admin_port),
+    ):
         idle = socket.create_connection(("127.0.0.1", port))
         customers = [threading.Thread(target=customer, args=(port,)) for _ in range(6)]
         for thread in customers:
             thread.start()
-        time.sleep(0.1)  # some are in service, some wait, none is answered yet
+        until(lambda: requests_in(admin_port) == (2, 4))
         process.send_signal(number)
+        until(lambda: health(admin_port) == 503)
+        opens.set()
         for thread in customers:
             thread.join()
         assert statuses == [(200, 1024, "close")] * 6
         assert idle.recv(1) == b""
         idle.close()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert "draining: 6 requests" in process.stderr.read()
 
 
 def test_the_drain_has_a_deadline():
+    never = threading.Event()
     with (
-        shop(work_s=5) as shop_port,
-        gateway(shop_port, "--drain-s", "0.3") as (process, port, _),
+        shop(never) as shop_port,
+        gateway(shop_port, "--drain-s", "0.3") as (process, port, admin_port),
         socket.create_connection(("127.0.0.1", port)) as customer,
     ):
         customer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(0.1)
+        until(lambda: requests_in(admin_port) == (1, 0))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(4) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert "deadline passed" in process.stderr.read()
 
 

@@ -86,7 +86,7 @@ def test_the_others_stay(before, after):
     "cookies", [b"xsid=" * 6000, b" " * 30_000 + b"x", b";" * 30_000, b"; sid" * 6000]
 )
 def test_a_head_full_of_anything_costs_little(cookies):
-    began_s = time.perf_counter()
+    began_s = time.thread_time()
     cookie_field.find(fields(cookies), b"sid=")
     cookie_field.without(cookies, PAIRS)
-    assert time.perf_counter() - began_s < 2  # some milliseconds; squared it would be minutes
+    assert time.thread_time() - began_s < 2  # some milliseconds; squared it would be minutes

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.gateway.process import gateway, shop
+from tests.gateway.real_sockets import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def tool(name, *arguments):
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed (Debian packages: curl, httperf, wrk, apache2-utils)")
     done = subprocess.run(
-        [name, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=True
+        [name, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     return done.stdout
 
@@ -45,10 +46,10 @@ def test_curl(port, arguments):
 
 
 def test_wrk(port):
-    text = tool("wrk", "-t1", "-c16", "-d1", f"http://127.0.0.1:{port}/")
+    text = tool("wrk", "-t1", "-c16", "-d1", "--timeout", "30s", f"http://127.0.0.1:{port}/")
     assert "Non-2xx" not in text
     assert "Socket errors" not in text
-    assert int(re.search(r"(\d+) requests in", text)[1]) > 10
+    assert int(re.search(r"(\d+) requests in", text)[1]) > 0
 
 
 @pytest.mark.parametrize("keep_alive", [[], ["-k"]])

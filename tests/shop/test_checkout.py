@@ -23,10 +23,10 @@ def at_once(count, do):
     barrier = threading.Barrier(count)
 
     def run(i):
-        barrier.wait(10)
+        barrier.wait(60)
         try:
             with connection.cursor() as cursor:
-                cursor.execute("SET lock_timeout = '20s'")
+                cursor.execute("SET lock_timeout = '60s'")
             return do(i)
         except Exception as error:
             return error

@@ -212,9 +212,9 @@ def test_another_threads_cpu_does_not_count():
     other = threading.Thread(target=lambda: [None for _ in iter(stop.is_set, True)])
     other.start()
     try:
-        before_s = time.process_time()
+        before_s = time.thread_time()
         page_work.burn(Stopwatch(), 0.03)
-        assert time.process_time() - before_s > 0.04
+        assert time.thread_time() - before_s >= 0.03
     finally:
         stop.set()
         other.join()

@@ -53,10 +53,8 @@ class Database:
         bare.until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
 
     def is_gone(self, tag: str) -> None:
-        """No query with this tag is left within the bound."""
-        bare.until(
-            lambda: self.running(tag) == 0, f"queries {tag!r} gone", within_s=bare.GONE_WITHIN_S
-        )
+        """Wait until no query with this tag is left."""
+        bare.until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
 
     def written(self, key: str) -> list[str]:
         """The committed rows of this key."""

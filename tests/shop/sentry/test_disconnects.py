@@ -102,11 +102,15 @@ def test_data_behind_the_request_is_not_leaving(threaded, database):
         database.has_begun("behind")
         client.close()
     database.is_gone("behind")
+    threaded.has_counted(before, disconnects=1, interrupted=1, cancels_effective=1)
 
 
 def test_nothing_is_watched_between_requests(threaded):
     before = threaded.state()
-    kept = [http.client.HTTPConnection("127.0.0.1", threaded.port, timeout=20) for _ in range(5)]
+    kept = [
+        http.client.HTTPConnection("127.0.0.1", threaded.port, timeout=bare.PATIENCE_S)
+        for _ in range(5)
+    ]
     for number, client in enumerate(kept):
         client.request("GET", f"/echo/{number}/")
         assert client.getresponse().read() == str(number).encode()
@@ -120,15 +124,17 @@ def test_nothing_is_watched_between_requests(threaded):
     ("path", "method"), [("/write/unsafe/", "POST"), ("/guarded/protected/", "GET")]
 )
 def test_what_may_not_be_cancelled_is_finished(threaded, database, path, method):
+    (key,) = (part for part in path.split("/") if part in ("unsafe", "protected"))
     before = threaded.state()
-    with threaded.client() as client:
+    with threaded.client() as client, database.holding(4):
         client.send(path, method)
-        database.has_begun("pg_sleep(0.3)")
+        database.has_begun(f"{key} waits")
+        client.close()
+        threaded.has_counted(before, disconnects=1)
     after = threaded.has_counted(before, disconnects=1, finished=1)
     assert after["cancels_attempted"] == before["cancels_attempted"]
     assert after["kept_database_s"] > before["kept_database_s"]
     assert after["wasted_database_s"] == before["wasted_database_s"]
-    (key,) = (part for part in path.split("/") if part in ("unsafe", "protected"))
     assert database.written(key) == [key]
 
 
@@ -224,7 +230,7 @@ def test_processes_that_are_forked_after_loading(tmp_path, appliance_database, d
 
 def test_a_server_that_stops_does_not_wait_for_the_sentry(tmp_path, appliance_database, database):
     bare.make(tmp_path, appliance_database)
-    with bare.served(tmp_path, "--threads", "4") as project:
+    with bare.served(tmp_path, "--threads", "4", "--graceful-timeout", "60") as project:
         with project.client() as client:
             client.send("/sleep/leaving/")
             database.has_begun("leaving")

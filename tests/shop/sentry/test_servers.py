@@ -83,7 +83,7 @@ def manage(folder, *arguments, **environment):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=bare.PATIENCE_S,
     )
 
 

@@ -101,6 +101,17 @@ def test_an_event_after_the_request_is_nobodys(peers, watcher):
     assert not watched.left.is_set()
 
 
+def test_an_event_while_the_request_ends_is_nobodys(peers, watcher):
+    """Not registered any more, but not finished yet."""
+    served, _ = peers
+    watched = Watched(served.fileno())
+    watcher.add(watched)
+    watcher._epoll.unregister(watched.fd)
+    watcher._event(watcher._epoll, watched.fd)
+    assert not watched.left.is_set()
+    watcher.remove(watched)
+
+
 def test_a_descriptor_that_is_another_connections_by_now_is_left_alone(peers, watcher):
     """A streamed response that was never closed is tidied up late."""
     served, client = peers
