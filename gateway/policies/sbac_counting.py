@@ -32,7 +32,7 @@ class CountingAdmission(UtilisationAdmission):
     def arrival(self, time_s: float, request: Request) -> Reject | None:
         rejection = super().arrival(time_s, request)
         if rejection is None:
-            self.census.request(time_s, request.id, request.session, is_new=request.session_is_new)
+            self.census.request(time_s, request.id, request.session)
         return rejection
 
     def dropped(self, time_s: float, id: int) -> None:

@@ -13,7 +13,7 @@ lengths that is unbiased whatever cuts sessions short; in the long run, if nobod
 C_r/C_s.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 
 from gateway.policies.interface import Outcome
 
@@ -33,12 +33,11 @@ _PROCESSED = frozenset({Outcome.ANSWERED, Outcome.ORPHANED})
 class _Asked:
     """A request of a session: when it came, C_r then, whether it ended in an abort."""
 
-    __slots__ = ("at_s", "has_name", "is_aborted", "processed")
+    __slots__ = ("at_s", "is_aborted", "processed")
 
-    def __init__(self, at_s: float, processed: int, *, has_name: bool) -> None:
+    def __init__(self, at_s: float, processed: int) -> None:
         self.at_s = at_s
         self.processed = processed
-        self.has_name = has_name
         self.is_aborted = False
 
 
@@ -46,20 +45,18 @@ class SessionCensus:
     """Counts the sessions that were admitted, by what becomes of them.
 
     Memory is bounded by `remembered`, whatever names customers make up: a session forgotten has
-    ended. A client may show no name with its first request, because the gateway's cookie comes
-    with the answer. Then L = 1 + q M, with M the mean requests of a session from its first name
-    on, and q the share of the nameless that come back with one.
+    ended. A driver of an admission policy names every session from its first request on; a request
+    without a name is of no session and is left out.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self.processed = 0  # requests of whomever
-        self.ended = 0  # sessions with a name
+        self.ended = 0
         self._remembered = remembered
         self._under_way: OrderedDict[str, _Asked] = OrderedDict()  # the longest silent first
         self._silent: OrderedDict[str, _Asked] = OrderedDict()  # over, as it seems
         self._in_system: OrderedDict[int, _Asked] = OrderedDict()  # by the request's id
-        self._nameless = _Nameless()
-        self._processed_with_name = 0
+        self._processed_of_sessions = 0
         self._processed_until_end = 0
         self._gaps = 0
         self._gaps_s = 0.0
@@ -75,9 +72,7 @@ class SessionCensus:
         With an `estimate` (above 0) there is an answer at once: it counts as much as
         ENOUGH_SESSIONS sessions.
         """
-        measured = None
-        if self.ended > 0:
-            measured = self._nameless.length(self._processed_until_end / self.ended)
+        measured = self._processed_until_end / self.ended if self.ended > 0 else None
         if estimate > 0:
             weight = self.ended / (self.ended + ENOUGH_SESSIONS)
             return estimate if measured is None else estimate + weight * (measured - estimate)
@@ -85,23 +80,29 @@ class SessionCensus:
 
     # ---- told of every request that was let in -------------------------------------------------
 
-    def request(self, time_s: float, id: int, session: str | None, *, is_new: bool) -> None:
-        """A request was let in; `is_new` if it is the first of its session."""
-        asked = _Asked(time_s, self._processed_with_name, has_name=session is not None)
-        self._in_system[id] = asked
+    def request(self, time_s: float, id: int, session: str | None) -> None:
+        """A request was let in."""
+        if session is None:
+            return
+        asked = self._in_system[id] = _Asked(time_s, self._processed_of_sessions)
         if len(self._in_system) > self._remembered:
             self._in_system.popitem(last=False)
-        if session is not None:
-            self._named_request(session, asked, is_new=is_new)
-        elif is_new:
-            self._nameless.begun += 1
+        before = self._under_way.pop(session, None)
+        if before is not None:
+            self._gaps += 1
+            self._gaps_s += asked.at_s - before.at_s
+        elif session in self._silent:
+            self.ended -= not self._silent.pop(session).is_aborted
+        self._under_way[session] = asked
+        if len(self._under_way) > self._remembered:
+            self._end_oldest()
 
     def request_ended(self, id: int, outcome: Outcome) -> None:
         """A request that was let in was served, or not."""
         asked = self._in_system.pop(id, None)
         if outcome in _PROCESSED:
             self.processed += 1
-            self._processed_with_name += asked is not None and asked.has_name
+            self._processed_of_sessions += asked is not None
 
     def request_aborted(self, id: int) -> None:
         """The customer of a request closed the connection, or was refused by a full queue.
@@ -109,9 +110,8 @@ class SessionCensus:
         If nothing more comes of the session, it was cut short.
         """
         asked = self._in_system.get(id)
-        if asked is not None and not asked.is_aborted:
+        if asked is not None:
             asked.is_aborted = True
-            self._nameless.begun -= not asked.has_name
 
     def request_dropped(self, id: int) -> None:
         """A request was refused by a full queue: aborted, and out of the system."""
@@ -121,26 +121,12 @@ class SessionCensus:
     def count_ended(self, time_s: float) -> None:
         """Bring the counts up to date; to be called once per ac-interval."""
         between_s = self.inter_request_s
-        self._nameless.note(time_s, between_s)
         if between_s is not None:
             horizon_s = time_s - SILENCE_GAPS * between_s
             while self._under_way and next(iter(self._under_way.values())).at_s <= horizon_s:
                 self._end_oldest()
 
     # ---- the machinery -------------------------------------------------------------------------
-
-    def _named_request(self, session: str, asked: _Asked, *, is_new: bool) -> None:
-        before = self._under_way.pop(session, None)
-        if before is not None:
-            self._gaps += 1
-            self._gaps_s += asked.at_s - before.at_s
-        elif session in self._silent:
-            self.ended -= not self._silent.pop(session).is_aborted
-        elif not is_new:
-            self._nameless.came_back += 1
-        self._under_way[session] = asked
-        if len(self._under_way) > self._remembered:
-            self._end_oldest()
 
     def _end_oldest(self) -> None:
         session, asked = self._under_way.popitem(last=False)
@@ -150,32 +136,3 @@ class SessionCensus:
         self._silent[session] = asked
         if len(self._silent) > self._remembered:
             self._silent.popitem(last=False)
-
-
-class _Nameless:
-    """Sessions whose first request shows no name: how many of them come back with one.
-
-    They cannot be told apart, so those who came back until now are set against those who had begun
-    one inter-request time ago.
-    """
-
-    def __init__(self) -> None:
-        self.begun = 0
-        self.came_back = 0
-        self._begun_before = 0
-        self._notes: deque[tuple[float, int]] = deque(maxlen=10_000)
-
-    def note(self, time_s: float, inter_request_s: float | None) -> None:
-        """Note down how many there are."""
-        self._notes.append((time_s, self.begun))
-        if inter_request_s is not None:
-            while self._notes and self._notes[0][0] <= time_s - inter_request_s:
-                self._begun_before = self._notes.popleft()[1]
-
-    def length(self, named_length: float) -> float | None:
-        """Requests per session, with `named_length` of them from the first name on."""
-        if self.begun <= 0:
-            return named_length
-        if self._begun_before <= 0:
-            return None
-        return 1 + min(1.0, self.came_back / self._begun_before) * named_length

@@ -286,7 +286,7 @@ class Figures:
             "Share of attempts at Br-1 not answered within t, timed-out and dropped ones included.",
             (
                 "Published: within 5 s 8Q-LIFO-Pri answers nearly 80 % of these requests, SQ and "
-                "8Q-AF about 10 %. The order and the gap come out.",
+                "8Q-AF about 10 %. “What must hold” checks the order.",
             ),
             (
                 Panel("7", "main page, ρ = 1.4", "response time t, s", NOT_ANSWERED,

@@ -73,8 +73,8 @@ class AdmissionFigures(Curves):
             "in completed sessions (a), and sessions aborted of those admitted (b).",
             (
                 "Published at 300 % are up to 55 % aborted for mean 5, none for means 15 and 50. "
-                "Rejections are served ahead of the listen queue; were they free for the server, "
-                "or waited in the queue, the abort rate of short sessions would be far lower.",
+                "Rejections are served ahead of the listen queue; how the paper serves them is "
+                "not said, and decides how many short sessions are aborted.",
             ),
             (
                 Panel("6a", "throughput in completed sessions", LOAD, THROUGHPUT,

@@ -133,6 +133,7 @@ def _overloaded(cases: Cases) -> list[Claim]:
         )
     )
     useful = paper["useful_utilisation"]
+    # “Around 15 percent” and “less than 7 percent”, read off a curve, over the offered load.
     for load, theirs in ((2.0, useful["at_200"]), (3.0, useful["at_300_below"])):
         needs = [cases.overloaded(mean, load) for mean in MEANS]
 

@@ -8,16 +8,16 @@ from gateway.policies.interface import Outcome
 from gateway.policies.session_census import ENOUGH_SESSIONS, SILENCE_GAPS, SessionCensus
 
 
-def ask(census, time_s, id, session, *, is_new=False, outcome=Outcome.ANSWERED):
-    census.request(time_s, id, session, is_new=is_new)
+def ask(census, time_s, id, session, *, outcome=Outcome.ANSWERED):
+    census.request(time_s, id, session)
     census.request_ended(id, outcome)
 
 
 def test_the_inter_request_time_by_hand():
     census = SessionCensus()
     assert census.inter_request_s is None
-    ask(census, 0.0, 1, "a", is_new=True)
-    ask(census, 1.0, 2, "b", is_new=True)
+    ask(census, 0.0, 1, "a")
+    ask(census, 1.0, 2, "b")
     assert census.inter_request_s is None
     ask(census, 3.0, 3, "a")
     ask(census, 6.0, 4, "b")
@@ -28,7 +28,7 @@ def test_the_inter_request_time_by_hand():
 def test_a_session_has_ended_after_five_gaps_of_silence_unless_it_comes_back():
     census = SessionCensus()
     for id, (time_s, session) in enumerate([(0.0, "a"), (0.0, "b"), (2.0, "a"), (2.0, "b")]):
-        ask(census, time_s, id, session, is_new=time_s == 0)
+        ask(census, time_s, id, session)
     assert census.inter_request_s == 2.0
     census.count_ended(2.0 + SILENCE_GAPS * 2.0 - 0.1)
     assert census.ended == 0
@@ -46,10 +46,10 @@ def test_requests_after_the_last_end_do_not_count():
     for name in "abc":
         for time_s in (0.0, 1.0):
             id += 1
-            ask(census, time_s, id, name, is_new=time_s == 0)
+            ask(census, time_s, id, name)
     for step in range(40):
         id += 1
-        ask(census, 2.0 + step, id, "d", is_new=step == 0)
+        ask(census, 2.0 + step, id, "d")
     census.count_ended(41.0)
     assert census.ended == 3
     # Of 46 requests, 5 had been processed when the last of the ended sessions asked for the 6th.
@@ -66,14 +66,14 @@ def test_an_estimate_counts_as_much_as_enough_sessions():
 def test_aborted_and_dropped_sessions_are_not_taken_for_short_ones():
     census = SessionCensus()
     for id, name in enumerate("abcd"):
-        ask(census, 0.0, id, name, is_new=True)
+        ask(census, 0.0, id, name)
         ask(census, 1.0, 10 + id, name)
-    census.request(2.0, 20, "a", is_new=False)
+    census.request(2.0, 20, "a")
     census.request_aborted(20)
     census.request_ended(20, Outcome.ORPHANED)
-    census.request(2.0, 21, "b", is_new=False)
+    census.request(2.0, 21, "b")
     census.request_dropped(21)
-    census.request(2.0, 22, "c", is_new=False)
+    census.request(2.0, 22, "c")
     census.request_aborted(22)
     ask(census, 3.0, 23, "c")  # tried again
     census.count_ended(100.0)
@@ -87,41 +87,38 @@ def test_cancelled_and_failed_requests_were_not_processed():
     assert census.processed == 2
 
 
-def simulated_length(mean, *, until_s, has_name, seed=5):
+def simulated_length(mean, *, until_s, seed=5):
     """The measured length in a server that begins empty: think time 5 s, 20 sessions/s."""
     rng, events, census = random.Random(seed), [], SessionCensus()
     time_s, number = 0.0, 0
     while (time_s := time_s + rng.expovariate(20)) < until_s:
-        number, step_s, is_first = number + 1, time_s, True
+        number, step_s = number + 1, time_s
         while step_s < until_s:
-            events.append((step_s, str(number), is_first))
+            events.append((step_s, str(number)))
             if rng.random() < 1 / mean:
                 break
-            step_s, is_first = step_s + rng.expovariate(1 / 5), False
+            step_s += rng.expovariate(1 / 5)
     next_s = 1.0
-    for id, (asked_s, session, is_first) in enumerate(sorted(events)):
+    for id, (asked_s, session) in enumerate(sorted(events)):
         while asked_s >= next_s:
             census.count_ended(next_s)
             next_s += 1.0
-        name = session if has_name or not is_first else None
-        ask(census, asked_s, id, name, is_new=is_first)
+        ask(census, asked_s, id, session)
     return census.session_length()
 
 
-@pytest.mark.parametrize("has_name", [True, False], ids=["named at once", "cookie comes later"])
 @pytest.mark.parametrize("mean", [2, 5, 15])
-def test_geometric_lengths_are_found_long_before_the_running_ratio_finds_them(mean, has_name):
-    measured = simulated_length(mean, until_s=100.0, has_name=has_name)
+def test_geometric_lengths_are_found_long_before_the_running_ratio_finds_them(mean):
+    measured = simulated_length(mean, until_s=100.0)
     assert measured == pytest.approx(mean, rel=0.12)
 
 
-@pytest.mark.parametrize("has_name", [True, False])
-def test_memory_is_bounded_against_made_up_names(has_name):
+def test_memory_is_bounded_against_made_up_names():
     census = SessionCensus(remembered=50)
     ask(census, 0.0, 1, "a")
     ask(census, 0.1, 2, "a")
     for id in range(3, 5000):
-        census.request(id / 10, id, str(id) if has_name else None, is_new=True)
+        census.request(id / 10, id, str(id))
         census.count_ended(id / 10)
     sizes = [len(value) for value in vars(census).values() if hasattr(value, "__len__")]
     assert max(sizes) <= 50
@@ -132,7 +129,7 @@ def test_enough_sessions_are_needed():
     for number in range(ENOUGH_SESSIONS):
         assert census.session_length() is None
         for step in range(2):
-            ask(census, number + step / 2, 2 * number + step, str(number), is_new=step == 0)
+            ask(census, number + step / 2, 2 * number + step, str(number))
         census.count_ended(number + 0.5 + SILENCE_GAPS * 0.5)
     census.count_ended(1000.0)
     assert census.session_length() == pytest.approx(2.0, rel=0.02)
