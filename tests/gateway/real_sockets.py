@@ -13,7 +13,7 @@ from gateway.settings import Settings
 
 run = uvloop.run
 
-PATIENCE_S = 60.0  # for what takes milliseconds, on a machine that has much else to do
+PATIENCE_S = 240.0  # for what takes milliseconds, on a machine that has much else to do
 
 
 def closed_port():

@@ -46,6 +46,6 @@ def _runtime(command, environment):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=400,
     )
     assert done.returncode == 0, done.stdout + done.stderr

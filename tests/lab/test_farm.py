@@ -21,7 +21,7 @@ from tests.conftest import serving
 from tests.lab import grid_tasks
 from tests.lab.test_grid import results_of, wait_until
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def worker(broker, *, places=1, code=None):
 def wait_for_answer(broker):
     """Until a worker answers at the broker."""
     control = farm.application(broker).control
-    wait_until(lambda: control.ping(timeout=1.0), within_s=90)
+    wait_until(lambda: control.ping(timeout=1.0), within_s=240)
 
 
 def kill(process):
@@ -152,7 +152,7 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
     marker = tmp_path / "began"
 
     def kill_whoever_has_it():
-        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=90))
+        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
         kill(psutil.Process(pid).parent())
 
     with worker(broker), worker(broker):
@@ -216,10 +216,10 @@ def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
             wait_for_answer(broker)
             done = subprocess.run(
                 [*command, *here, "--celery", broker],
-                cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=100,
+                cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=240,
             )  # fmt: skip
             process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) == 0
+            assert process.wait(timeout=240) == 0
         except BaseException:
             kill(psutil.Process(process.pid))  # else nobody would, and this test would hang
             raise

@@ -80,9 +80,9 @@ def test_interrupt_resume_and_draw(appliance):
     assert "Another live run holds this machine" in output
 
     wait_until(lambda: begun() and list(begun()[0].glob("runs/*/loadgen.log")), within_s=200)
-    assert wait_until(lambda: load_generators(appliance), within_s=30)
+    assert wait_until(lambda: load_generators(appliance), within_s=120)
     interrupted.send_signal(signal.SIGINT)
-    output, _ = interrupted.communicate(timeout=60)
+    output, _ = interrupted.communicate(timeout=240)
     assert interrupted.returncode == 130, output
     assert "the same command resumes" in output
     assert "Interrupted" in output
@@ -187,9 +187,9 @@ def test_without_an_appliance_the_mend_is_named():
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_a_runner_that_is_ended_leaves_no_load_behind(appliance, sign):
     runner = start(appliance, "capacity", *SCALE)
-    wait_until(lambda: load_generators(appliance), within_s=60)
+    wait_until(lambda: load_generators(appliance), within_s=240)
     runner.send_signal(sign)
-    output, _ = runner.communicate(timeout=60)
-    wait_until(lambda: not load_generators(appliance), within_s=30)
+    output, _ = runner.communicate(timeout=240)
+    wait_until(lambda: not load_generators(appliance), within_s=120)
     assert runner.returncode == (130 if sign == signal.SIGTERM else -sign)
     assert "Traceback" not in output

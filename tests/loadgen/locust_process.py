@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 LOCUSTFILE = Path(__file__).parents[2] / "loadgen" / "locustfile.py"
-PATIENCE_S = 40
+PATIENCE_S = 240
 
 
 @dataclass

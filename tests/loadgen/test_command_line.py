@@ -13,7 +13,7 @@ from loadgen.attempts import read_attempts
 from tests.loadgen.locust_process import free_port
 from tests.loadgen.small_shop import small_shop
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 
 
 def _loadgen(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

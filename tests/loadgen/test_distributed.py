@@ -138,5 +138,5 @@ def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -
     rows = read_attempts(tmp_path / "attempts.parquet").num_rows
     counts = ended.summary["counts"]
     assert rows == counts["attempts"]
-    # What was under way when the run was cut is in no row: a page per customer at most.
-    assert rows <= seen <= rows + counts["started"] - counts["ended"]
+    # What was under way when the run was cut is in no row: half a second's pages at most.
+    assert rows <= seen <= rows + 30

@@ -27,7 +27,7 @@ def _answer(method: str, port: int, path: str, body: object = None) -> dict[str,
         headers={"Content-Type": "application/json"},
         method=method,
     )
-    with urllib.request.urlopen(request, timeout=5) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return dict(json.loads(answer.read()))
 
 

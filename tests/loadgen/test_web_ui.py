@@ -15,7 +15,7 @@ from loadgen.attempts import read_attempts, read_metadata
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import SmallShop, small_shop
 
-PATIENCE_S = 60
+PATIENCE_S = 240
 
 
 class WebUi:
@@ -25,7 +25,7 @@ class WebUi:
         self._url = f"http://127.0.0.1:{port}"
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(self._url + path, timeout=5) as answer:
+        with urllib.request.urlopen(self._url + path, timeout=60) as answer:
             return bytes(answer.read())
 
     def start(self, **options: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ class WebUi:
 
     def post(self, path: str, fields: dict[str, str]) -> dict[str, Any]:
         form = urllib.parse.urlencode(fields).encode()
-        with urllib.request.urlopen(self._url + path, form, timeout=5) as answer:
+        with urllib.request.urlopen(self._url + path, form, timeout=60) as answer:
             return dict(json.loads(answer.read()))
 
     def statistics(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Appliance:
     def state(self) -> State:
         return State(self.settings.state_dir)
 
-    def run(self, *command: str, timeout_s: float = 90, **variables: str) -> tuple[int, str]:
+    def run(self, *command: str, timeout_s: float = 300, **variables: str) -> tuple[int, str]:
         """The exit code and everything printed."""
         done = subprocess.run(
             [sys.executable, "-m", "runtime", *command],

@@ -25,7 +25,7 @@ def started(command: list[str], **environment: str) -> tuple[int, list[object]]:
     process = subprocess.Popen(
         command, cwd=REPOSITORY, env=os.environ | environment, stdout=subprocess.PIPE, text=True
     )
-    printed, _ = process.communicate(timeout=60)
+    printed, _ = process.communicate(timeout=240)
     assert process.returncode == 0
     return process.pid, json.loads(printed)
 

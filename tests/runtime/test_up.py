@@ -102,7 +102,7 @@ def test_changed_code_restarts_its_service_alone(appliance: Appliance) -> None:
 def test_a_service_that_dies_is_started_again(appliance: Appliance) -> None:
     before = pids(appliance)
     os.kill(before["redis"], signal.SIGKILL)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while pids(appliance)["redis"] in (0, before["redis"]):
         assert time.monotonic() < deadline
         time.sleep(0.1)

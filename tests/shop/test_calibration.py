@@ -34,7 +34,7 @@ def calibrate(*arguments):
         capture_output=True,
         text=True,
         env=dict(os.environ),
-        timeout=90,
+        timeout=240,
         check=False,
     )
 

@@ -97,7 +97,7 @@ def serve(environment, **changes):
         env=environment | changes,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
 
