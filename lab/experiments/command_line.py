@@ -41,6 +41,13 @@ class _Commands(click.Group):
         except (ExperimentError, settings.SettingsError) as fault:
             click.echo(f"Error: {fault}", err=True)
             sys.exit(2 if isinstance(fault, SpecError) else 1)
+        except PermissionError as fault:
+            click.echo(
+                f"Error: {fault.filename}: {fault.strerror}; if it holds the results, choose "
+                "another folder with DOORBUSTER_RESULTS_DIR.",
+                err=True,
+            )
+            sys.exit(1)
         except click.UsageError as fault:
             click.echo(f"Error: {fault.format_message()}", err=True)
             sys.exit(2)

@@ -115,11 +115,15 @@ def _throughput(folder: ResultFolder, cells: Sequence[Cell], style: Styles) -> F
 
 
 def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
-    """Sessions that got to their end, of all that came and of those that were let in."""
+    """The work that was of use, and who of those that were let in got to their end."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
-    _over_rho(left, cells, style, lambda run: run.fates.completed_ratio)
+    _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_admitted_ratio)
-    left.set(ylabel="completed / arrived", title="Sessions completed, of all", ylim=(0, 1.1))
+    left.set(
+        ylabel="requests of completed sessions\nper paper second",
+        title="Useful throughput",
+        ylim=(0, None),
+    )
     right.set(
         ylabel="completed / admitted", title="Sessions completed, of the admitted", ylim=(0, 1.1)
     )

@@ -62,6 +62,6 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         )
     elif not late:
         lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
-    if any(cell.published for cell in cells):
+    if {"sq", "8q-lifo-pri"} <= {cell.published for cell in cells}:
         lines.append(WHY_IT_DIFFERS)
     return lines

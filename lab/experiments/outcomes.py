@@ -97,9 +97,30 @@ class Outcomes:
         return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
 
     @property
+    def timed_out_ratio(self) -> float:
+        """Attempts that timed out over the requests the sessions would have made."""
+        return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
+
+    @property
+    def turned_away_ratio(self) -> float:
+        """Attempts rejected, dropped, refused or failed, over the same."""
+        return self._turned_away() / sum(self.planned.values())
+
+    @property
     def throughput_rps(self) -> float:
         """Completed requests per paper second."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
+
+    @property
+    def useful_rps(self) -> float:
+        """Requests of sessions that completed, per paper second (SBAC's useful work)."""
+        return self.fates.completed_requests / self.duration_s if self.duration_s else 0.0
+
+    @property
+    def useful_ratio(self) -> float | None:
+        """Share of them in all that were answered in time; None when nothing was."""
+        answered = self.count(AttemptOutcome.COMPLETED)
+        return self.fates.completed_requests / answered if answered else None
 
     @property
     def confirm_bound(self) -> float:

@@ -76,10 +76,13 @@ def sessions(cells: Sequence[Cell]) -> Table:
     table = Table(
         "Sessions",
         ("ρ", "Policy", "Arrived", "Rejected %", "Admitted", "Aborted %", "Completed %",
-         "Completed % of all", "Mean length of completed"),
+         "Completed % of all", "Mean length of completed", "Useful requests/s", "Useful %"),
         note="Arrived and admitted are means per run. Rejected: turned away by admission at their "
         "first attempt, in % of those that arrived. Aborted and completed: in % of the admitted; "
-        "a session is completed when every request it planned was answered in time.",
+        "a session is completed when every request it planned was answered in time. Overload "
+        "favours short sessions, so that many completed ones may be little work: useful requests "
+        "are those of sessions that completed, per paper second and in % of all that were "
+        "answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(
@@ -93,6 +96,8 @@ def sessions(cells: Sequence[Cell]) -> Table:
                 _percent(cell.over_known(lambda run: run.fates.completed_of_admitted_ratio)),
                 cell.over(lambda run: 100 * run.fates.completed_ratio).text(1),
                 _or_none(cell.over_known(lambda run: run.fates.mean_completed_length)),
+                cell.over(lambda run: run.useful_rps).text(2),
+                _percent(cell.over_known(lambda run: run.useful_ratio)),
             )
         )
     return table
@@ -134,6 +139,23 @@ def table4(cells: Sequence[Cell]) -> Table:
     return table
 
 
+def requests(cells: Sequence[Cell]) -> Table:
+    """What became of requests, in percent of all that the sessions would have made."""
+    table = Table(
+        "Requests, in % of all that the sessions planned",
+        ("", *(f"ρ = {cell.load} {cell.title}" for cell in cells)),
+        note="Retries are counted too. Turned away: rejected, dropped, refused or failed.",
+    )
+    for name, figure in (
+        ("Completed", lambda run: run.completed_ratio),
+        ("Timed out", lambda run: run.timed_out_ratio),
+        ("Turned away", lambda run: run.turned_away_ratio),
+    ):
+        shares = [cell.over(lambda run, figure=figure: 100 * figure(run)) for cell in cells]
+        table.rows.append((name, *(share.text(1) for share in shares)))
+    return table
+
+
 def table5(cells: Sequence[Cell]) -> Table:
     """Table 5: percentages, published | measured, a column per policy and ρ."""
     beside = _beside(cells)
@@ -159,7 +181,7 @@ def table5(cells: Sequence[Cell]) -> Table:
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
     """What there is to show of these runs, the most important first."""
     if spec.customers.lengths:  # nobody buys, and pages are all alike
-        return [sessions(cells), table5(cells)]
+        return [sessions(cells), requests(cells)]
     guarded = any(not policy.is_pure_queueing for policy in spec.policy)
     return [headline(cells), *([sessions(cells)] if guarded else []), table4(cells), table5(cells)]
 
