@@ -15,6 +15,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -213,7 +214,8 @@ def _run_on_cores(
 
 def _work(pipe: Connection, worker: str) -> None:
     """A core's process: a task in, progress and a result (or why there is none) out."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # By an exception, so that a task's temporary folder goes with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def say(kind: str, content: str) -> None:

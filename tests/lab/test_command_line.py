@@ -132,19 +132,21 @@ def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
     assert list(results.glob("*")) == [path]
 
 
-def test_ctrl_c_ends_all_processes_of_a_simulation(results):
+def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
+    temporary = tmp_path_factory.mktemp("temporary")
     command = [sys.executable, "-m", "lab.experiments.command_line", "simulate"]
     command += ["--policies", "sq", "--rho", "1.4,0.9,0.8", "--sessions", "1000000"]
     with subprocess.Popen(
         [*command, "--repetitions", "1", "--processes", "2"],
         cwd=REPOSITORY,
-        env={**os.environ, "DOORBUSTER_RESULTS_DIR": str(results)},
+        env={**os.environ, "DOORBUSTER_RESULTS_DIR": str(results), "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
         text=True,
     ) as process:
         wait_until(lambda: len(psutil.Process(process.pid).children()) >= 3, within_s=240)
+        wait_until(lambda: list(temporary.glob("doorbuster-run-*")), within_s=240)
         children = psutil.Process(process.pid).children()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         said, _ = process.communicate(timeout=240)
@@ -153,6 +155,7 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results):
     assert "Traceback" not in said
     _, alive = psutil.wait_procs(children, timeout=240)
     assert alive == []
+    assert list(temporary.iterdir()) == []
 
 
 def test_another_version_does_not_continue_a_simulation(results):
