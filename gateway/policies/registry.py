@@ -54,8 +54,8 @@ ADMISSIONS: dict[str, tuple[Sheet, Callable[..., Admission] | None]] = {
             (sbac.SBAC_RESPONSIVE, sbac.sbac_responsive),
             (sbac.SBAC_STABLE, sbac.sbac_stable),
             (sbac.SBAC, sbac.sbac),
-            (sbac_hybrid.SBAC_HYBRID, sbac_hybrid.sbac_hybrid),
-            (sbac_predictive.SBAC_PREDICTIVE, sbac_predictive.sbac_predictive),
+            (sbac_hybrid.SBAC_HYBRID, sbac_hybrid.HybridAdmission),
+            (sbac_predictive.SBAC_PREDICTIVE, sbac_predictive.PredictiveAdmission),
         )
     },
 }

@@ -115,21 +115,3 @@ SBAC_HYBRID = Sheet(
         *COMMON,
     ),
 )
-
-
-def sbac_hybrid(
-    *,
-    ac_weight: float,
-    ac_cycle_s: float,
-    ac_threshold: float,
-    ac_interval_s: float,
-    retry_after_s: float,
-) -> HybridAdmission:
-    """Policy SBAC, hybrid."""
-    return HybridAdmission(
-        ac_weight=ac_weight,
-        ac_cycle_s=ac_cycle_s,
-        ac_threshold=ac_threshold,
-        ac_interval_s=ac_interval_s,
-        retry_after_s=retry_after_s,
-    )

@@ -291,29 +291,3 @@ SBAC_PREDICTIVE = Sheet(
         *COMMON,
     ),
 )
-
-
-def sbac_predictive(
-    *,
-    capacity_rps: float,
-    planned_utilisation: float,
-    measuring_utilisation: float,
-    session_length: float,
-    rejection_cost: float,
-    leftover_s: float,
-    ac_threshold: float,
-    ac_interval_s: float,
-    retry_after_s: float,
-) -> PredictiveAdmission:
-    """Policy SBAC, predictive."""
-    return PredictiveAdmission(
-        capacity_rps=capacity_rps,
-        planned_utilisation=planned_utilisation,
-        measuring_utilisation=measuring_utilisation,
-        session_length=session_length,
-        rejection_cost=rejection_cost,
-        leftover_s=leftover_s,
-        ac_threshold=ac_threshold,
-        ac_interval_s=ac_interval_s,
-        retry_after_s=retry_after_s,
-    )

@@ -4,7 +4,7 @@ import pytest
 
 from gateway.policies.interface import LoadSample, Outcome, Page, Request
 from gateway.policies.registry import PolicyError, create
-from gateway.policies.sbac_hybrid import sbac_hybrid
+from gateway.policies.sbac_hybrid import HybridAdmission
 
 
 def hybrid(**changes):
@@ -15,7 +15,7 @@ def hybrid(**changes):
         "ac_interval_s": 1.0,
         "retry_after_s": 300.0,
     }
-    return sbac_hybrid(**{**values, **changes})
+    return HybridAdmission(**{**values, **changes})
 
 
 def weights(policy, aborted, utilisation=0.9):

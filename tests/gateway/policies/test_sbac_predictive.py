@@ -8,7 +8,7 @@ from gateway.policies.interface import LoadSample, Outcome, Page, Request
 from gateway.policies.quota import sessions_rps
 from gateway.policies.registry import PolicyError, create
 from gateway.policies.sbac import AcInterval
-from gateway.policies.sbac_predictive import CapacityMeter, sbac_predictive
+from gateway.policies.sbac_predictive import CapacityMeter, PredictiveAdmission
 
 NO_LEFTOVERS_S = 0.5
 
@@ -26,7 +26,7 @@ def predictive(**changes):
         "ac_interval_s": 1.0,
         "retry_after_s": 300.0,
     }
-    return sbac_predictive(**{**values, **changes})
+    return PredictiveAdmission(**{**values, **changes})
 
 
 def run(policy, arrivals, covered_s=1.0):
