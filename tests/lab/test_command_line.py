@@ -15,7 +15,7 @@ from lab.experiments.comparison import plan
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
-from tests.lab.test_grid import wait_until
+from tests.lab.waiting import wait_until
 
 SMALL = ("--policies", "sq,8q-lifo-pri", "--rho", "1.4", "--sessions", "200", "--repetitions", "1")
 

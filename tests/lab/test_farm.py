@@ -19,7 +19,8 @@ from runtime import ports, redis_server
 from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab import grid_tasks
-from tests.lab.test_grid import results_of, wait_until
+from tests.lab.test_grid import results_of
+from tests.lab.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
@@ -11,20 +10,13 @@ from lab.experiments.errors import ExperimentError
 from lab.experiments.grid import GridError, run_grid
 from runtime.settings import REPOSITORY
 from tests.lab import grid_tasks
+from tests.lab.waiting import wait_until
 
 
 def results_of(tasks, worker, **options):
     found = {}
     run_grid(tasks, worker, on_done=found.__setitem__, **options)
     return [found[index] for index in range(len(tasks))]
-
-
-def wait_until(happened, within_s=240.0):
-    deadline_s = time.monotonic() + within_s
-    while not (found := happened()):
-        assert time.monotonic() < deadline_s, "it never happened"
-        time.sleep(0.05)
-    return found
 
 
 def test_every_task_is_made_once_by_processes_of_its_own():

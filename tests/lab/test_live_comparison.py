@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ import pytest
 
 from loadgen.attempts import read_attempts
 from runtime.settings import REPOSITORY
+from tests.lab.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -45,14 +45,6 @@ def doorbuster(environment, *arguments):
 
 def folders(environment):
     return sorted(Path(environment["DOORBUSTER_RESULTS_DIR"]).glob("*/plan.json"))
-
-
-def wait_until(happened, within_s):
-    deadline_s = time.monotonic() + within_s
-    while not (found := happened()):
-        assert time.monotonic() < deadline_s, "it never happened"
-        time.sleep(0.05)
-    return found
 
 
 def load_generators(environment):
