@@ -15,7 +15,7 @@ import json
 import multiprocessing
 import os
 import signal
-import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -131,11 +131,11 @@ def reason(error: Exception) -> str:
 class _Core:
     """A process of our own and the pipe to it; `index` is the task it has."""
 
-    def __init__(self, worker: str) -> None:
+    def __init__(self, worker: str, temporary: str) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(
-            target=_work, args=(theirs, worker), daemon=True, name="doorbuster grid"
+            target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster grid"
         )
         # Ctrl-C is for the parent alone, which then ends this process; blocked from its first
         # moment on. The tracker is started before, because it unblocks what it finds blocked.
@@ -170,14 +170,15 @@ def _run_on_cores(
     tries = [0] * len(tasks)
     failures: list[Failure] = []
     cores: list[_Core] = []
+    temporary = tempfile.TemporaryDirectory(prefix="doorbuster-grid-")
     try:
-        cores.extend(_Core(worker) for _ in range(count))
+        cores.extend(_Core(worker, temporary.name) for _ in range(count))
         while waiting or any(core.index is not None for core in cores):
             for position, core in enumerate(cores):
                 if core.index is None and waiting:
                     if not core.process.is_alive():
                         core.end()
-                        core = cores[position] = _Core(worker)
+                        core = cores[position] = _Core(worker, temporary.name)
                     index = waiting.pop()
                     tries[index] += 1
                     core.give(index, tasks[index])
@@ -209,13 +210,18 @@ def _run_on_cores(
     finally:
         for core in cores:
             core.end()
+        temporary.cleanup()
     return failures
 
 
-def _work(pipe: Connection, worker: str) -> None:
-    """A core's process: a task in, progress and a result (or why there is none) out."""
-    # By an exception, so that a task's temporary folder goes with it.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+def _work(pipe: Connection, worker: str, temporary: str) -> None:
+    """A core's process: a task in, progress and a result (or why there is none) out.
+
+    Its temporary folders are made in `temporary`, which the parent removes: what ends this process
+    need not ask it to tidy up.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    tempfile.tempdir = temporary
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def say(kind: str, content: str) -> None:

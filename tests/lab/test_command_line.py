@@ -146,7 +146,7 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
         text=True,
     ) as process:
         wait_until(lambda: len(psutil.Process(process.pid).children()) >= 3, within_s=240)
-        wait_until(lambda: list(temporary.glob("doorbuster-run-*")), within_s=240)
+        wait_until(lambda: list(temporary.glob("*/doorbuster-run-*")), within_s=240)
         children = psutil.Process(process.pid).children()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         said, _ = process.communicate(timeout=240)
