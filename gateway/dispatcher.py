@@ -12,6 +12,7 @@ from typing import Protocol
 
 from gateway.policies.interface import (
     FATES,
+    Abandonment,
     BrokenPolicyError,
     Cancel,
     Dispatch,
@@ -36,7 +37,10 @@ class Host(Protocol):
         """Answer the request with a refusal; the dispatcher has forgotten it."""
 
     def cancel(self, id: int) -> None:
-        """Stop the request's work; `finished` follows."""
+        """Stop the request's work; `finished` follows, once it has stopped."""
+
+    def withdraw(self, id: int) -> None:
+        """Nobody is left to answer the request; the dispatcher has forgotten it."""
 
 
 class Dispatcher:
@@ -48,10 +52,17 @@ class Dispatcher:
     """
 
     def __init__(
-        self, policy: Policy, *, workers: int, clock_s: Callable[[], float], host: Host
+        self,
+        policy: Policy,
+        *,
+        workers: int,
+        clock_s: Callable[[], float],
+        host: Host,
+        abandonment: Abandonment = "ignore",
     ) -> None:
         self.policy = policy
         self.workers = workers
+        self.abandonment = abandonment
         self._clock_s = clock_s
         self._host = host
         self._ids = 0
@@ -92,7 +103,11 @@ class Dispatcher:
         self._handle(completion)
 
     def client_left(self, id: int) -> None:
-        """The customer of a request closed the connection; harmless for one that is done."""
+        """The customer of a request closed the connection; harmless for one that is done.
+
+        The policy is told first. What then still waits is withdrawn, and what is in service
+        cancelled, as far as `abandonment` says.
+        """
 
         def abandonment(now_s: float) -> Verdicts:
             waiting = self._waiting.get(id)
@@ -100,7 +115,14 @@ class Dispatcher:
                 return ()
             if waiting is not None:
                 self._counts[waiting.page]["abandoned_waiting"] += 1
-            return self.policy.abandonment(now_s, id)
+            self._obey(self.policy.abandonment(now_s, id))
+            if self.abandonment == "cancel" and id in self._in_service:
+                self._host.cancel(id)
+            elif self.abandonment != "ignore" and id in self._waiting:
+                self.policy.withdraw(now_s, id)
+                self._counts[self._waiting.pop(id).page]["withdrawn"] += 1
+                self._host.withdraw(id)
+            return ()
 
         self._handle(abandonment)
 
