@@ -10,6 +10,9 @@ from collections.abc import Iterable
 from lab.experiments.results import PlannedRun, ResultFolder
 from lab.experiments.spec import Spec
 
+_LAST_ANSWERS_S = 60.0
+"""Paper seconds until the last who came have got their answers, or have left."""
+
 
 def plan(spec: Spec) -> list[PlannedRun]:
     """Every policy at every ρ in every repetition; runs of one repetition share a seed.
@@ -21,7 +24,7 @@ def plan(spec: Spec) -> list[PlannedRun]:
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
     for repetition in range(spec.repetitions):
-        cells = [(policy.key, rho) for rho in spec.load.rho for policy in spec.policy]
+        cells = [(policy.key, rho) for rho in spec.load.rhos for policy in spec.policy]
         rng.shuffle(cells)
         ordered += [(key, rho, spec.seed + repetition) for key, rho in cells]
     return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
@@ -32,22 +35,28 @@ def missing(folder: ResultFolder) -> list[PlannedRun]:
     return [planned for planned in folder.plan() if not folder.run(planned).is_whole]
 
 
-def expected_real_s(spec: Spec, runs: Iterable[PlannedRun], capacity_rps: float) -> float:
+def expected_real_s(spec: Spec, runs: Iterable[PlannedRun], capacity_rps: float | None) -> float:
     """About how long these runs take: arrivals, the last sessions, and the orphans after them."""
+    return sum(_expected_s(spec, run, capacity_rps) for run in runs) / spec.time_scale
+
+
+def _expected_s(spec: Spec, run: PlannedRun, capacity_rps: float | None) -> float:
+    """The same for one run, in paper seconds."""
+    arrivals_s = spec.load.arrivals_s
+    if run.rho is None or capacity_rps is None:  # a closed loop: everybody leaves at its end
+        return (arrivals_s or 0.0) + _LAST_ANSWERS_S
     model = spec.customers.as_model()
-    mean_requests = model.mean_requests()
-    tail_s = 60.0 + mean_requests * model.think_time_mean_s
-    paper_s = 0.0
-    for run in runs:
-        arrivals_s = spec.load.arrivals_s
-        if arrivals_s is None:
-            arrivals_s = (spec.load.sessions or 0) / model.session_rate(run.rho, capacity_rps)
-        paper_s += arrivals_s + tail_s
-    return paper_s / spec.time_scale
+    if arrivals_s is None:
+        arrivals_s = (spec.load.sessions or 0) / model.session_rate(run.rho, capacity_rps)
+    return arrivals_s + _LAST_ANSWERS_S + model.mean_requests() * model.think_time_mean_s
 
 
-def expected_sessions(spec: Spec, run: PlannedRun, capacity_rps: float) -> float:
-    """About how many sessions a run has."""
+def expected_sessions(spec: Spec, run: PlannedRun, capacity_rps: float | None) -> float:
+    """About how many sessions a run has; in a closed loop a client is one."""
+    if spec.clients:
+        return 2 * spec.clients.per_set
+    assert run.rho is not None
+    assert capacity_rps is not None
     return spec.load.expected_sessions(
         spec.customers.as_model().session_rate(run.rho, capacity_rps)
     )

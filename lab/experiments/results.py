@@ -5,7 +5,7 @@ Must not know: how they came about or how they are drawn.
 
     results/<when>-<name>/
         spec.toml  machine.json  versions.json  capacity.json  plan.json
-        runs/<number>-<policy>-rho<ρ>-seed<seed>/
+        runs/<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
             attempts.parquet  samples.parquet  events.jsonl
             run.json (written last: the run is whole)
         tables.md  tables.json  figures/*.png, *.svg
@@ -37,17 +37,20 @@ class PlannedRun:
 
     number: int
     policy: str
-    rho: float
+    rho: float | None
+    """None in a closed loop."""
     seed: int
 
     @property
     def folder(self) -> str:
         """The name of its folder."""
-        return f"{self.number:03}-{self.policy}-rho{self.rho:g}-seed{self.seed}"
+        load = "" if self.rho is None else f"-rho{self.rho:g}"
+        return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
 
     def title(self, of: int) -> str:
         """For people: `[3/9] sq at ρ = 1.4, seed 1`."""
-        return f"[{self.number}/{of}] {self.policy} at ρ = {self.rho:g}, seed {self.seed}"
+        load = "" if self.rho is None else f" at ρ = {self.rho:g}"
+        return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
 
 class RunFolder:

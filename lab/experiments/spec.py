@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from gateway.policies import registry
+from gateway.policies.interface import Abandonment
 from lab.experiments import spec_sections
 from lab.experiments.errors import SpecError
 from lab.experiments.spec_sections import (
     EXTENTS,
+    Clients,
     Customers,
     FifoServerSection,
     Load,
@@ -39,14 +41,17 @@ class Spec(Section):
     version: Literal[1] = 1
     title: str = Field("Comparison", min_length=1, max_length=200)
     engine: Engine = "live"
+    abandonment: Abandonment = "ignore"
     policy: tuple[PolicyChoice, ...] = Field(
         tuple(PolicyChoice(name=name) for name in _DEFAULT_POLICIES), min_length=1
     )
     admission: str = registry.NO_ADMISSION
-    abandonment: Literal["ignore", "drop-queued", "cancel"] = "ignore"
     load: Load = Load()
     customers: Customers = Customers()
+    clients: Clients | None = None
     page_profile: Literal["paper", "real", "cpu"] = "paper"
+    catalogue_books: int | None = Field(None, ge=1, le=500_000)
+    database_cpus: Literal["other", "shop"] = "other"
     server: Server | None = None
     seed: int = Field(1, ge=0)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -74,6 +79,27 @@ class Spec(Section):
             "policy": [{**admission, **one} if isinstance(one, dict) else one for one in policies],
         }
 
+    @model_validator(mode="before")
+    @classmethod
+    def _a_closed_loop_has_no_rho(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or plain.get("clients") is None:
+            return plain
+        load = plain.get("load", {})
+        return {**plain, "load": {"rho": None, **load}} if isinstance(load, dict) else plain
+
+    @field_validator("policy")
+    @classmethod
+    def _abandonment_of_their_own(
+        cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
+    ) -> tuple[PolicyChoice, ...]:
+        """Forget what the spec says already: keys name only what differs."""
+        return tuple(
+            policy.model_copy(update={"abandonment": None})
+            if policy.abandonment == info.data.get("abandonment")
+            else policy
+            for policy in policies
+        )
+
     @field_validator("policy")
     @classmethod
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
@@ -91,16 +117,12 @@ class Spec(Section):
                 raise ValueError(
                     "server: describes a simulated server; allowed: with engine = 'simulated'"
                 )
-            if self.abandonment != "ignore":
-                raise ValueError(
-                    f"abandonment: {self.abandonment!r} is simulated only; "
-                    "allowed: 'ignore' with engine = 'live'"
-                )
-        elif self.page_profile == "real":
-            raise ValueError(
-                "page_profile: 'real' is known to the shop only; "
-                "allowed: 'paper' or 'cpu' with engine = 'simulated'"
-            )
+        else:
+            self._refuse_what_only_the_shop_has()
+        if self.clients:
+            self._refuse_what_no_closed_loop_has()
+        elif self.load.rho is None:
+            raise ValueError("load.rho: is missing; allowed: None with [clients] only")
         arrivals_s = self.load.arrivals_s
         if arrivals_s is not None and self.warm_up_s >= arrivals_s:
             raise ValueError(
@@ -112,6 +134,39 @@ class Spec(Section):
             )
         return self
 
+    def _refuse_what_only_the_shop_has(self) -> None:
+        if self.page_profile == "real":
+            raise ValueError(
+                "page_profile: 'real' is known to the shop only; "
+                "allowed: 'paper' or 'cpu' with engine = 'simulated'"
+            )
+        if self.catalogue_books is not None:
+            raise ValueError(
+                "catalogue_books: a simulated server has no catalogue; "
+                "allowed: with engine = 'live'"
+            )
+        if self.database_cpus != "other":
+            raise ValueError(
+                "database_cpus: a simulated server has no database; "
+                "allowed: 'other' with engine = 'simulated'"
+            )
+
+    def _refuse_what_no_closed_loop_has(self) -> None:
+        if "customers" in self.model_fields_set:
+            raise ValueError("customers: given together with clients; allowed: one of them")
+        for key in ("rho", "sessions", "schedule"):
+            if getattr(self.load, key) is not None:
+                raise ValueError(
+                    f"load.{key}: clients are a closed loop; allowed: load.duration_s alone"
+                )
+        if self.load.duration_s is None:
+            raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
+        if self.has_fifo_server:
+            raise ValueError(
+                "server.kind: a fifo server knows no classes of requests; "
+                "allowed: 'shared-cpus' with clients"
+            )
+
     @property
     def has_fifo_server(self) -> bool:
         """True where SBAC's server is simulated."""
@@ -121,11 +176,17 @@ class Spec(Section):
         """The policy that runs call `key`; KeyError when there is none."""
         return {policy.key: policy for policy in self.policy}[key]
 
+    def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
+        """What a customer's leaving does while that policy runs."""
+        return policy.abandonment or self.abandonment
+
     def plain(self) -> dict[str, Any]:
         """Every value that holds, defaults too, as TOML and JSON have them."""
         plain = self.model_dump(mode="json", exclude_none=True)
         if self.has_fifo_server:
             del plain["page_profile"]
+        if self.clients:
+            del plain["customers"]
         return plain
 
     def to_toml(self) -> str:
@@ -199,6 +260,7 @@ _SECTIONS: dict[str, type[Section]] = {
     "load": Load,
     "schedule": spec_sections.Stretch,
     "customers": Customers,
+    "clients": Clients,
     "lengths": spec_sections.Lengths,
     "mixture": spec_sections.Class,
     "shared-cpus": spec_sections.SharedCpusServer,

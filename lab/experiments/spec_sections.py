@@ -1,9 +1,10 @@
-"""The sections of a spec: policies, load, customers, a simulated server.
+"""The sections of a spec: policies, load, customers or clients, a simulated server.
 
 Owns: their keys, defaults and what contradicts itself within one of them.
 Must not know: the spec as a whole, files. Durations are paper seconds.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
@@ -19,7 +20,7 @@ from pydantic import (
 )
 
 from gateway.policies import registry
-from gateway.policies.interface import Policy
+from gateway.policies.interface import Abandonment, Policy
 from loadgen.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, SharedCpus
 
@@ -33,6 +34,9 @@ _FIFO = FifoServer()
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """How long sessions arrive is said in one of these ways."""
+
+CLIENT_CLASSES = ("home", "browse", "search", "select", "file")
+"""The Connection Sentry's classes of requests, in the order of its tables."""
 
 
 class Section(BaseModel):
@@ -48,6 +52,8 @@ class PolicyChoice(Section):
     parameters: Parameters = {}
     admission: str = registry.NO_ADMISSION
     admission_parameters: Parameters = {}
+    abandonment: Abandonment | None = None
+    """What a customer's leaving does; None: what the spec says."""
     label: str | None = None
 
     @field_validator("label")
@@ -74,10 +80,12 @@ class PolicyChoice(Section):
 
     @property
     def key(self) -> str:
-        """What runs, cells and folders call it: the label, or the names of the policies."""
-        if self.label:
-            return self.label
-        return self.name if self.is_pure_queueing else f"{self.name}+{self.admission}"
+        """What runs, cells and folders call it: the label, or what it is made of.
+
+        `sq`, `sq+sbac-stable`, `sq+cancel`: abandonment only where it is not the spec's.
+        """
+        admission = None if self.is_pure_queueing else self.admission
+        return self.label or "+".join(filter(None, (self.name, admission, self.abandonment)))
 
     @property
     def is_pure_queueing(self) -> bool:
@@ -102,10 +110,11 @@ class Load(Section):
     """How much is offered, and how long.
 
     Every ρ is a run of its own. Sessions arrive until `sessions` have, for `duration_s`, or by a
-    `schedule` that brings its own loads (the run's ρ is then 1).
+    `schedule` that brings its own loads (the run's ρ is then 1). In a closed loop there is no ρ:
+    clients are there for `duration_s`.
     """
 
-    rho: tuple[Annotated[float, Field(gt=0, le=20)], ...] = Field((1.4,), min_length=1)
+    rho: tuple[Annotated[float, Field(gt=0, le=20)], ...] | None = Field((1.4,), min_length=1)
     sessions: int | None = Field(None, ge=1, le=1_000_000)
     duration_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
     schedule: tuple[Stretch, ...] | None = Field(None, min_length=1)
@@ -117,24 +126,30 @@ class Load(Section):
             return plain
         if plain.get("schedule") is not None:
             return {"rho": (1.0,), **plain}
-        if all(plain.get(extent) is None for extent in EXTENTS):
+        is_closed_loop = plain.get("rho", ()) is None
+        if not is_closed_loop and all(plain.get(extent) is None for extent in EXTENTS):
             return {**plain, "sessions": 1000}
         return plain
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Load":
-        if len(set(self.rho)) < len(self.rho):
+        if len(set(self.rhos)) < len(self.rhos):
             raise ValueError("rho: a load is named twice; allowed: repetitions repeat runs")
         given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
         if len(given) > 1:
             raise ValueError(
                 f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
             )
-        if self.schedule and self.rho != (1.0,):
+        if self.schedule and self.rho not in (None, (1.0,)):
             raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
             raise ValueError("schedule: nobody ever arrives; allowed: at least one rho above 0")
         return self
+
+    @property
+    def rhos(self) -> tuple[float | None, ...]:
+        """The ρ of each run; None is that of a closed loop."""
+        return (None,) if self.rho is None else self.rho
 
     @property
     def arrivals_s(self) -> float | None:
@@ -147,10 +162,12 @@ class Load(Section):
             return None
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
-    def offered(self, rho: float) -> float:
+    def offered(self, rho: float | None) -> float | None:
         """The mean offered load of the run at `rho`: of its schedule, where it has one."""
         schedule = self.as_schedule()
-        return schedule.expected_sessions(rho) / schedule.duration_s if schedule else rho
+        if schedule is None or rho is None:
+            return rho
+        return schedule.expected_sessions(rho) / schedule.duration_s
 
     def expected_sessions(self, session_rate: float) -> float:
         """How many sessions arrive in a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
@@ -160,6 +177,8 @@ class Load(Section):
 
     def words(self) -> str:
         """For headings: `1,000 sessions`, `500 s of arrivals`."""
+        if self.rho is None:
+            return f"{self.arrivals_s:g} s of clients in a closed loop"
         if self.sessions is not None:
             return f"{self.sessions} sessions"
         return f"{self.arrivals_s:g} s of arrivals" + (", scheduled" if self.schedule else "")
@@ -211,6 +230,31 @@ class Customers(Section):
         """In the session model's form."""
         given = {name: getattr(self, name) for name in Customers.model_fields if name != "lengths"}
         return SessionModel(**given, lengths=self.lengths.as_model() if self.lengths else None)
+
+
+class Clients(Section):
+    """The Connection Sentry's clients, in a closed loop (section 4.2); the reload is the design's.
+
+    Two sets of `per_set` client processes: the control set never leaves, the test set leaves at a
+    patience uniform up to `patience_max_s`, then reloads at once or goes away for a while.
+    """
+
+    per_set: int = Field(9, ge=1, le=1000)
+    patience_max_s: Annotated[float, Field(gt=0, le=1e6)] = 7.5
+    think_time_mean_s: Annotated[float, Field(ge=0, le=1e6)] = 3.5
+    reload_probability: float = Field(0.75, ge=0, le=1)
+    away_mean_s: Annotated[float, Field(ge=0, le=1e6)] = 15.0
+    mix: dict[str, NotNegative] = {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
+    """Class of request → weight; Table 2, the sentry's column at 15 s."""
+
+    @field_validator("mix")
+    @classmethod
+    def _possible(cls, mix: dict[str, float]) -> dict[str, float]:
+        if unknown := [kind for kind in mix if kind not in CLIENT_CLASSES]:
+            raise ValueError(f"{unknown[0]!r} is unknown; allowed: {', '.join(CLIENT_CLASSES)}")
+        if not (math.fsum(mix.values()) > 0):
+            raise ValueError("nothing is asked for; allowed: weights of which one is above 0")
+        return mix
 
 
 class SharedCpusServer(Section):

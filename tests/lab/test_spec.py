@@ -7,6 +7,7 @@ from lab.experiments.errors import ExperimentError
 from lab.experiments.spec import SPECS, Spec, changed, load_spec, read_spec
 from lab.experiments.spec_sections import (
     Class,
+    Clients,
     FifoServerSection,
     Lengths,
     PolicyChoice,
@@ -43,6 +44,10 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("version = 1\n[load]\nrho = [nan]", "load.rho.0", "finite"),
         ("engine = 'quantum'", "engine", "live"),
         ("abandonment = 'sulk'", "abandonment", "ignore"),
+        ("[[policy]]\nname = 'sq'\nabandonment = 'x'", "policy.0.abandonment", "'drop-queued'"),
+        ("catalogue_books = 0", "catalogue_books", "greater than or equal to 1"),
+        ("catalogue_books = 500001", "catalogue_books", "less than or equal to 500000"),
+        ("database_cpus = 'x'", "database_cpus", "'other' or 'shop'"),
         ("page_profile = 'x'", "page_profile", "'paper', 'real' or 'cpu'"),
         ("time_scale = 0.5", "time_scale", "greater than or equal to 1"),
         ("[[policy]]\nname = 'x'", "policy.0", "8q-lifo-pri"),
@@ -52,7 +57,8 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("= 1", "", "not TOML"),
         # what contradicts itself
         ("[server]\nkind = 'fifo'", "server", "engine = 'simulated'"),
-        ("abandonment = 'cancel'", "abandonment", "allowed: 'ignore'"),
+        ("engine = 'simulated'\ncatalogue_books = 9", "catalogue_books", "engine = 'live'"),
+        ("engine = 'simulated'\ndatabase_cpus = 'shop'", "database_cpus", "allowed: 'other'"),
         ("engine = 'simulated'\npage_profile = 'real'", "page_profile", "'paper' or 'cpu'"),
         (
             "engine = 'simulated'\npage_profile = 'paper'\n[server]\nkind = 'fifo'",
@@ -111,6 +117,49 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
             "rejection_cost",
         ),
         ("engine = 'simulated'\n[server]\nworkers = 0", "server.workers", "equal to 1"),
+        # a closed loop
+        ("[clients]", "load.duration_s", "is missing"),
+        ("[clients]\n[load]\nrho = [2]\nduration_s = 5", "load.rho", "load.duration_s alone"),
+        ("[clients]\n[load]\nsessions = 5", "load.sessions", "load.duration_s alone"),
+        (
+            "[clients]\n[load]\nschedule = [{duration_s = 1, rho = 1}]",
+            "load.schedule",
+            "load.duration_s alone",
+        ),
+        ("[clients]\n[customers]\n[load]\nduration_s = 5", "customers", "one of them"),
+        ("[clients]\nx = 1\n[load]\nduration_s = 5", "clients.x", "per_set, patience_max_s"),
+        ("[clients]\nper_set = 0\n[load]\nduration_s = 5", "clients.per_set", "equal to 1"),
+        (
+            "[clients]\npatience_max_s = 0\n[load]\nduration_s = 5",
+            "clients.patience_max_s",
+            "greater than 0",
+        ),
+        (
+            "[clients]\nreload_probability = 1.5\n[load]\nduration_s = 5",
+            "clients.reload_probability",
+            "less than or equal to 1",
+        ),
+        (
+            "[clients]\nmix = {hom = 1}\n[load]\nduration_s = 5",
+            "clients.mix",
+            "allowed: home, browse, search, select, file",
+        ),
+        (
+            "[clients]\nmix = {home = -1}\n[load]\nduration_s = 5",
+            "clients.mix.home",
+            "greater than or equal to 0",
+        ),
+        (
+            "[clients]\nmix = {home = 0}\n[load]\nduration_s = 5",
+            "clients.mix",
+            "one is above 0",
+        ),
+        ("warm_up_s = 5\n[clients]\n[load]\nduration_s = 5", "warm_up_s", "less than 5"),
+        (
+            "engine = 'simulated'\n[clients]\n[load]\nduration_s = 5\n[server]\nkind = 'fifo'",
+            "server.kind",
+            "'shared-cpus'",
+        ),
     ],
 )
 def test_faults_are_one_line_with_field_and_mend(text, field, hint):
@@ -168,6 +217,46 @@ def test_admission_is_the_specs_unless_a_policy_has_its_own():
     assert everybody.policy[0].key == "sq+sbac-stable"
 
 
+def test_abandonment_is_the_specs_unless_a_policy_has_its_own():
+    entries = [
+        {"name": "sq"},
+        {"name": "sq", "abandonment": "cancel"},
+        {"name": "sq", "admission": "sbac", "abandonment": "drop-queued"},
+        {"name": "8q-af", "abandonment": "ignore"},
+        {"name": "sq", "abandonment": "cancel", "label": "mine"},
+    ]
+    spec = Spec(policy=entries)
+    keys = ["sq", "sq+cancel", "sq+sbac+drop-queued", "8q-af", "mine"]
+    assert [policy.key for policy in spec.policy] == keys
+    found = [spec.abandonment_of(policy) for policy in spec.policy]
+    assert found == ["ignore", "cancel", "drop-queued", "ignore", "cancel"]
+    assert read_spec(spec.to_toml(), "again") == spec
+    cancelling = Spec(policy=[{"name": "sq"}, {"name": "sq", "abandonment": "ignore"}],
+                      abandonment="cancel")  # fmt: skip
+    assert [policy.key for policy in cancelling.policy] == ["sq", "sq+ignore"]
+    with pytest.raises(ExperimentError, match="named twice"):
+        changed(spec, abandonment="cancel")
+
+
+@pytest.mark.parametrize("engine", ["live", "simulated"])
+def test_clients_are_there_for_a_time(engine):
+    spec = read_spec(
+        f"version = 1\nengine = '{engine}'\n[clients]\nmix = {{search = 1}}\n"
+        "[load]\nduration_s = 1800",
+        "my.toml",
+    )
+    assert (spec.load.rho, spec.load.rhos, spec.load.arrivals_s) == (None, (None,), 1800)
+    assert spec.load.offered(None) is None
+    assert "closed loop" in spec.load.words()
+    assert spec.clients.per_set == 9
+    assert spec.clients.mix == {"search": 1}
+    assert "customers" not in spec.plain()
+    assert read_spec(spec.to_toml(), "again") == spec
+    assert changed(spec, load__duration_s=60, repetitions=2).load.duration_s == 60
+    with pytest.raises(ExperimentError, match=r"load\.rho: clients are a closed loop"):
+        changed(spec, load__rho=[2.0])
+
+
 def test_sessions_arrive_by_number_for_a_time_or_by_schedule():
     assert Spec().load.expected_sessions(2.0) == 1000
     for_a_time = changed(Spec(), load__duration_s=50).load
@@ -201,6 +290,8 @@ def flat(section, prefix=""):
 def shown(value, *, required):
     if required or value is None:
         return "must be given" if required else "–"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one:g}" for key, one in value.items())
     if isinstance(value, tuple):
         return ", ".join(getattr(item, "name", None) or f"{item:g}" for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value) or "–"
@@ -211,7 +302,7 @@ def test_the_documented_keys_and_defaults_are_the_codes():
     rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
     expected = flat(Spec) | {"version": "must be given", "load.sessions": "1000"}
     expected |= flat(PolicyChoice, "policy.") | {"policy.admission": "–", "policy.parameters": "–"}
-    expected |= {"policy.admission_parameters": "–"}
+    expected |= {"policy.admission_parameters": "–"} | flat(Clients, "clients.")
     expected |= flat(Stretch, "load.schedule.") | flat(Lengths, "customers.lengths.")
     expected |= flat(Class, "customers.lengths.mixture.")
     fifo, shared = flat(FifoServerSection, "server."), flat(SharedCpusServer, "server.")
