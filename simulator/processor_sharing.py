@@ -113,13 +113,19 @@ class ProcessorSharing:
         self.spent_s = execution.spent_s
         return execution.id
 
-    def cancel(self, now_s: float, id: int) -> None:
+    def spent_until(self, now_s: float, id: int) -> float:
         self._pass_time(now_s)
         execution = self._executions[id]
+        if not execution.is_running:
+            return execution.spent_s
+        left_s = max(0.0, execution.finish - self._virtual_s)
+        return execution.spent_s + (execution.busy_slice_s - left_s)
+
+    def cancel(self, now_s: float, id: int) -> None:
+        execution = self._executions[id]
+        execution.spent_s = self.spent_until(now_s, id)
         if execution.is_running:
             self._on_cpu -= 1
-            left_s = max(0.0, execution.finish - self._virtual_s)
-            execution.spent_s += execution.busy_slice_s - left_s
         execution.is_cancelled = self._has_void_entries = True
         self._cancelled.append(execution)
         self._plan()

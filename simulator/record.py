@@ -20,7 +20,17 @@ from simulator.scenario import Scenario
 from simulator.servers import Server
 from simulator.sessions import Session
 
-SAMPLED_FATES = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
+SAMPLED_FATES = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "answered",
+    "orphaned",
+    "failed",
+    "withdrawn",
+    "cancelled",
+)
 """Fates whose totals are in every sample, as in a live run's samples.parquet."""
 
 UNANSWERED = (
@@ -47,6 +57,7 @@ class Record:
         self.dropped = [0] * len(PAGES)
         self.rejected = [0] * len(PAGES)
         self.abandoned_waiting = [0] * len(PAGES)
+        self.withdrawn = [0] * len(PAGES)
         self.answered = [0] * len(PAGES)
         self.orphaned = [0] * len(PAGES)
         self.failed = [0] * len(PAGES)  # no server of the simulator fails
@@ -55,6 +66,11 @@ class Record:
         """Attempts that ended otherwise than completed, as their customers see it."""
         self.spent_s = array("d")
         """Session → server time spent on its requests."""
+        self.disconnects = 0
+        self.wasted_busy_s = 0.0
+        self.unanswered_busy_s = 0.0
+        self._spent_before: dict[int, float] = {}
+        """Request in service → server time when its customer left it."""
         self._arrived_s = array("d")
         self._ended_s = array("d")
         self._length = array("i")
@@ -88,6 +104,16 @@ class Record:
         self.unanswered[outcome] += 1
         if self._log is not None:
             self._write(now_s, session, outcome, status)
+
+    def left_in_service(self, id: int, spent_s: float) -> None:
+        """The customer left a request that has had `spent_s` of server time."""
+        self._spent_before[id] = spent_s
+        self.unanswered_busy_s += spent_s
+
+    def left_alone(self, id: int, spent_s: float) -> None:
+        """A request whose customer had left has ended, after `spent_s` of server time."""
+        self.disconnects += 1
+        self.wasted_busy_s += spent_s - self._spent_before.pop(id, 0.0)
 
     def session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
         """A session is over; orphan requests of it may still be under way."""
@@ -178,6 +204,10 @@ class Record:
             busy_s=self._server.busy_until(end_s),
             useful_busy_s=float(spent_s[sessions.fate == SessionFate.COMPLETED].sum()),
             rejection_busy_s=self._server.rejection_busy_s,
+            wasted_busy_s=self.wasted_busy_s,
+            unanswered_busy_s=self.unanswered_busy_s,
+            disconnects=self.disconnects,
+            cancelled=sum(self.cancelled),
             end_s=end_s,
             requests=requests,
             events=events,

@@ -64,6 +64,15 @@ class Simulated:
     """Of it on requests, orphans too, of sessions that completed (SBAC's useful utilisation)."""
     rejection_busy_s: float
     """Of it on rejections."""
+    wasted_busy_s: float
+    """Of it on requests after their customers had left, those dispatched later included: what
+    `cancel` can save."""
+    unanswered_busy_s: float
+    """Of it on requests before their customers left them in service."""
+    disconnects: int
+    """Customers who left a request in service, or one that was dispatched after they had left."""
+    cancelled: int
+    """Requests stopped in service."""
     end_s: float
     """The last event, or where the simulation was cut."""
     requests: int

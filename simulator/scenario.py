@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
-from gateway.policies.interface import Policy
+from gateway.policies.interface import Abandonment, Policy
 from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers
 
-Abandonment = Literal["ignore", "drop-queued", "cancel"]
 SessionKnown = Literal["admission", "answer"]
 RejectionPlace = Literal["ahead", "free"]
 ExecutionTimes = Literal["uniform", "exponential"]

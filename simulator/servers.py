@@ -31,6 +31,10 @@ class Server(Protocol):
         """Let what is due at `next_s` happen; the id of the request that ended, or 0."""
         ...
 
+    def spent_until(self, now_s: float, id: int) -> float:
+        """Server time used so far by a request in service, CPU seconds."""
+        ...
+
     def cancel(self, now_s: float, id: int) -> None:
         """Stop a request in service; `advance`, due at once, gives it back."""
         ...

@@ -182,6 +182,9 @@ class _Simulation:
         if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
             record.sample(end_s, load, self._waiting.values(), len(self._in_service))
+        for id, (session, _, _) in self._in_service.items():
+            if session.awaits != id:
+                record.left_alone(id, server.spent_until(end_s, id))
         return record.result(end_s=end_s, requests=self._requests, events=events)
 
     def _sample(self, now_s: float) -> None:
@@ -224,8 +227,11 @@ class _Simulation:
         """The server is done with a request."""
         session, place, _ = self._in_service.pop(id)
         record = self._record
-        record.spent_s[session.index] += self._server.spent_s
+        spent_s = self._server.spent_s
+        record.spent_s[session.index] += spent_s
         is_awaited = session.awaits == id
+        if not is_awaited:
+            record.left_alone(id, spent_s)
         if id in self._cancelled:
             self._cancelled.remove(id)
             outcome = Outcome.CANCELLED
@@ -264,15 +270,18 @@ class _Simulation:
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
         abandonment = self._scenario.abandonment
+        record = self._record
         asked = self._waiting.get(id)
-        if asked is not None:
-            self._record.abandoned_waiting[asked[1]] += 1
+        if asked is None:
+            record.left_in_service(id, self._server.spent_until(now_s, id))
+        else:
+            record.abandoned_waiting[asked[1]] += 1
         session.awaits = 0
-        self._record.attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
+        record.attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
         self._obey(now_s, self._policy.abandonment(now_s, id))
         if abandonment != "ignore" and id in self._waiting:
             self._policy.withdraw(now_s, id)
-            del self._waiting[id]
+            record.withdrawn[self._waiting.pop(id)[1]] += 1
         elif abandonment == "cancel" and id in self._in_service:
             self._cancel(now_s, id)
         self._offer_workers(now_s)

@@ -66,6 +66,9 @@ class SingleServer:
         self.free = 1
         return id
 
+    def spent_until(self, now_s: float, id: int) -> float:
+        return now_s - self._began_s
+
     def cancel(self, now_s: float, id: int) -> None:
         self.next_s = now_s
 

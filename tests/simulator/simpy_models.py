@@ -10,9 +10,9 @@ from typing import Any
 
 import simpy
 
+from gateway.policies.interface import Abandonment
 from loadgen.attempts import Attempt, AttemptOutcome, not_generated
 from loadgen.sessions import Customers
-from simulator.scenario import Abandonment
 
 Draw = Callable[[int, int, int, str], float]
 """(session, step, attempt, page) → seconds."""

@@ -4,6 +4,7 @@ import gc
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -39,16 +40,21 @@ FIXED = SharedCpus(
 
 
 class ArrivingAt(Customers):
-    """Customers who arrive at given times."""
+    """Customers who arrive at given times; `patience` is by session."""
 
-    __slots__ = ("times",)
+    __slots__ = ("patience", "times")
 
     def __init__(self, *times: float, **model: object) -> None:
         super().__init__(SessionModel(**{"chain": SINGLE_REQUESTS, **model}), 1, 1.0)
         self.times = times
+        self.patience: dict[int, float] = {}
 
     def arrivals(self, until_s=math.inf):
         return (time_s for time_s in self.times if time_s < until_s)
+
+    def patience_s(self, session: int, step: int, attempt: int) -> float:
+        drawn_s = super().patience_s(session, step, attempt)
+        return self.patience.get(session, drawn_s)
 
 
 class Diary(IgnoringPolicy):
@@ -216,8 +222,9 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
 
     # Requests, as the driver sees them.
     assert counts["arrived"] == simulated.requests
-    withdrawn = 0 if scenario.abandonment == "ignore" else counts["abandoned_waiting"]
-    settled = counts["dispatched"] + counts["dropped"] + counts["rejected"] + withdrawn
+    leavers_taken_out = 0 if scenario.abandonment == "ignore" else counts["abandoned_waiting"]
+    assert counts["withdrawn"] == leavers_taken_out
+    settled = counts["dispatched"] + counts["dropped"] + counts["rejected"] + counts["withdrawn"]
     ended = counts["answered"] + counts["orphaned"] + counts["cancelled"]
     assert settled <= counts["arrived"]
     assert ended <= counts["dispatched"]
@@ -263,6 +270,40 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
     assert simulated.busy_s <= simulated.end_s * cpus * (1 + 1e-9)
     assert 0 <= simulated.rejection_busy_s <= simulated.busy_s + 1e-9
     assert simulated.useful_busy_s + simulated.rejection_busy_s <= simulated.busy_s + 1e-9
+    assert simulated.wasted_busy_s >= -1e-9
+    assert simulated.unanswered_busy_s >= 0
+    if scenario.abandonment == "cancel":
+        assert simulated.wasted_busy_s == 0
+        assert simulated.disconnects == simulated.cancelled == counts["cancelled"]
+    elif not is_cut:
+        assert simulated.disconnects == counts["orphaned"]
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios(), st.sampled_from([1.0, 0.7]))
+def test_server_time_is_answered_wasted_unanswered_or_spent_on_rejections(scenario, busy_ratio):
+    """Where every page has a fixed time, what answers and orphans took is known beforehand."""
+    fixed_s = {page: 0.1 * place for place, page in enumerate(PAGES, start=1)}
+    if isinstance(scenario.server, SharedCpus):
+        server = replace(
+            scenario.server, mean_execution_s=fixed_s, spread_ratio=0.0, busy_ratio=busy_ratio
+        )
+        busy_s = {page: seconds * busy_ratio for page, seconds in fixed_s.items()}
+    else:
+        server = replace(scenario.server, file_classes=(FileClass(1.0, 1.0, 1.0),))
+        busy_s = dict.fromkeys(PAGES, 1 / server.capacity_rps)
+    simulated = simulate(replace(scenario, server=server, stop_s=None))
+
+    def spent_s(fate: str) -> float:
+        return sum(counts[fate] * busy_s[page] for page, counts in simulated.counts.items())
+
+    lost_s = simulated.wasted_busy_s + simulated.unanswered_busy_s
+    answered_and_rejected_s = spent_s("answered") + simulated.rejection_busy_s
+    assert simulated.busy_s == pytest.approx(answered_and_rejected_s + lost_s)
+    if scenario.abandonment == "cancel":
+        assert simulated.wasted_busy_s == 0
+    else:
+        assert lost_s == pytest.approx(spent_s("orphaned"))
 
 
 def test_samples_have_the_columns_of_a_live_run():
@@ -327,6 +368,63 @@ def test_a_worker_is_offered_to_who_waits_before_the_next_customer_comes():
     ]
 
 
+HALF_BUSY = replace(FIXED, busy_ratio=0.5, slices=1)
+"""0.5 s of CPU, then 0.5 s of waiting."""
+
+FIFO = FifoServer(capacity_rps=1.0, file_classes=(FileClass(1.0, 1.0, 1.0),))
+"""One request at a time, one second each."""
+
+
+@pytest.mark.parametrize(
+    ("server", "abandonment", "busy_s", "wasted_s", "unanswered_s", "disconnects"),
+    [
+        # The first leaves at 0.6 s in service; the second at 0.9 s in the queue.
+        (FIXED, "ignore", 2.0, 0.4 + 1.0, 0.6, 2),
+        (FIXED, "drop-queued", 1.0, 0.4, 0.6, 1),
+        # The second gets the worker at 0.6 s, and leaves it at 0.9 s.
+        (FIXED, "cancel", 0.9, 0.0, 0.6 + 0.3, 2),
+        (FIFO, "ignore", 2.0, 0.4 + 1.0, 0.6, 2),
+        (FIFO, "drop-queued", 1.0, 0.4, 0.6, 1),
+        (FIFO, "cancel", 0.9, 0.0, 0.6 + 0.3, 2),
+        # At 0.6 s the first has had all its CPU time and waits for its back end.
+        (HALF_BUSY, "ignore", 1.0, 0.5, 0.5, 2),
+        (HALF_BUSY, "drop-queued", 0.5, 0.0, 0.5, 1),
+        (HALF_BUSY, "cancel", 0.8, 0.0, 0.5 + 0.3, 2),
+    ],
+)
+def test_what_is_wasted_on_customers_who_left(
+    server, abandonment, busy_s, wasted_s, unanswered_s, disconnects
+):
+    """Two customers, patience 0.6 s, arriving at 0 and 0.3 s; a request takes 1 s."""
+    customers = ArrivingAt(0.0, 0.3, timeout_s=0.6, think_timeout_mean_s=0.0, max_retries=0)
+    simulated = run(Diary(), customers, server, abandonment=abandonment)
+    assert simulated.busy_s == pytest.approx(busy_s)
+    assert simulated.wasted_busy_s == pytest.approx(wasted_s)
+    assert simulated.unanswered_busy_s == pytest.approx(unanswered_s)
+    assert simulated.disconnects == disconnects
+    assert simulated.cancelled == (2 if abandonment == "cancel" else 0)
+    assert simulated.counts["Br-1"]["withdrawn"] == (1 if abandonment == "drop-queued" else 0)
+
+
+def test_two_who_share_a_cpu_waste_what_each_got_of_it():
+    """Both run at half speed; the first leaves after 0.6 s, when each has had 0.3 s."""
+    customers = ArrivingAt(0.0, 0.0, timeout_s=0.0, think_timeout_mean_s=1.0, max_retries=0)
+    customers.patience = {0: 0.6, 1: math.inf}
+    simulated = run(Diary(), customers, replace(FIXED, workers=2))
+    assert simulated.busy_s == pytest.approx(2.0)
+    assert simulated.unanswered_busy_s == pytest.approx(0.3)
+    assert simulated.wasted_busy_s == pytest.approx(0.7)
+
+
+def test_what_was_wasted_when_it_is_cut():
+    """Two customers leave at 0.6 and 0.9 s; the second is dispatched at 1 s all the same."""
+    customers = ArrivingAt(0.0, 0.3, timeout_s=0.6, think_timeout_mean_s=0.0, max_retries=0)
+    cut_before, cut_after = (run(Diary(), customers, stop_s=stop_s) for stop_s in (0.8, 1.25))
+    assert (cut_before.wasted_busy_s, cut_before.disconnects) == (pytest.approx(0.2), 1)
+    assert (cut_after.wasted_busy_s, cut_after.disconnects) == (pytest.approx(0.65), 2)
+    assert cut_before.unanswered_busy_s == cut_after.unanswered_busy_s == pytest.approx(0.6)
+
+
 @pytest.mark.parametrize(
     ("abandonment", "told", "busy_s", "counts"),
     [
@@ -378,6 +476,7 @@ def test_a_policy_may_cancel_what_is_in_service(server):
     simulated = run(policy, ArrivingAt(0.0, 0.01, **PATIENT), server=server)
     assert (0.01, "cancelled", 1) in policy.told
     assert simulated.attempts["failed"] == 1
+    assert (simulated.disconnects, simulated.wasted_busy_s, simulated.cancelled) == (0, 0.0, 1)
     assert list(simulated.sessions.fate) == [SessionFate.FAILED, SessionFate.COMPLETED]
     assert simulated.served["Br-1"] == 1
     assert simulated.counts["Br-1"]["cancelled"] == 1
