@@ -1,0 +1,231 @@
+"""The closed loop of the Connection Sentry: client processes that come back whatever happens.
+
+Owns: its parameters and the clients that follow from them and a seed: what each asks for, how
+long it thinks and waits, and what it does when its patience has ended. Load generator and
+simulator use this same module. Pure: standard library only, no clock, no I/O.
+Must not know: HTTP, Locust, policies, time scales. All times are paper seconds.
+
+Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
+e-Commerce Services*, section 4.2: Surge processes in two sets; those of the control set never
+cancel and are what is measured, those of the test set cancel after a patience. The paper replays
+a trace; here each request is drawn independently from the shares of its classes of request.
+Where it leaves room (the distribution of patience, think times, what follows on a cancelled
+request), what is done is this project's choice.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from itertools import accumulate
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from loadgen.draws import exponential, stream_key, uniform
+from loadgen.refusals import SessionModelError, require_positive
+
+ClientSet = Literal["control", "test"]
+
+KIND_PAGE: Mapping[str, str] = MappingProxyType(
+    {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
+)
+"""The paper's classes of request and the page types they are here; `file` is none of the eight."""
+
+CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
+    {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
+)
+"""Table 2, 15 s with the sentry, in percent: 600, 33, 409, 69 and 1278 of 2389 requests."""
+
+MOST_PER_SET = 1000
+MOST_STEPS = 20_000
+"""Requests of one client in a run, as expected without any waiting; a log has room for 32,767."""
+MOST_RELOADS = 200
+"""After so many reloads of one request a client goes away; at 0.75 the chance is 1e-25."""
+
+_STEP_BITS = 15
+_ATTEMPT_BITS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ClientModel:
+    """How the clients behave. Paper seconds.
+
+    Raises `SessionModelError`, naming the field, for values outside the ranges given here.
+    """
+
+    per_set: int = 9
+    """Clients in each of the two sets, 1 to 1000."""
+    patience_max_s: float = 7.5
+    """The patience of the test set is uniform in (0, max]; the control set never leaves."""
+    think_time_mean_s: float = 3.5
+    """Exponential pause before each request, above 0; before a client's first it is uniform
+    between 0 and this, so that clients do not come all at once."""
+    reload_probability: float = 0.75
+    """Who left reloads at once with this probability and goes away otherwise."""
+    away_mean_s: float = 15.0
+    """Exponential; who has gone away comes back after it and thinks of another request."""
+    mix: Mapping[str, float] = field(default_factory=lambda: CONNECTION_SENTRY_MIX)
+    """Weights of the kinds of request (`KIND_PAGE`), not negative; a kind left out has none."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.per_set <= MOST_PER_SET:
+            raise SessionModelError(
+                "per_set", f"{self.per_set} is out of range; give 1 to {MOST_PER_SET}"
+            )
+        require_positive("patience_max_s", self.patience_max_s)
+        require_positive("think_time_mean_s", self.think_time_mean_s)
+        if not 0 <= self.reload_probability <= 1:
+            raise SessionModelError(
+                "reload_probability", f"{self.reload_probability} is no probability; give 0 to 1"
+            )
+        if not (self.away_mean_s >= 0 and math.isfinite(self.away_mean_s)):
+            raise SessionModelError(
+                "away_mean_s", f"{self.away_mean_s} is no duration; give 0 or more seconds"
+            )
+        # A copy in one order: draws do not depend on how the weights were written down.
+        object.__setattr__(self, "mix", _checked_mix(self.mix))
+
+    def parameters(self) -> dict[str, object]:
+        """All parameters by name, JSON-ready."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)} | {
+            "mix": dict(self.mix)
+        }
+
+    def shares(self) -> dict[str, float]:
+        """The share of each kind of request that is asked for; they add up to 1."""
+        total = math.fsum(self.mix.values())
+        return {kind: weight / total for kind, weight in self.mix.items() if weight}
+
+    def require_duration(self, duration_s: float) -> None:
+        """Raises `SessionModelError` for a run of `duration_s` paper seconds that is too long.
+
+        A client makes at most one request per think time, but for reloads, which count as
+        attempts: `MOST_STEPS` of them on average leaves room for chance.
+        """
+        require_positive("duration_s", duration_s)
+        longest_s = MOST_STEPS * self.think_time_mean_s
+        if duration_s > longest_s:
+            raise SessionModelError(
+                "duration_s",
+                f"{duration_s:g}: with a think time of {self.think_time_mean_s:g} s "
+                f"give at most {longest_s:g} s",
+            )
+
+
+class Turn(NamedTuple):
+    """What a client does next: a request, after a pause."""
+
+    step: int
+    """Number of its request, from 0."""
+    attempt: int
+    """From 1; above it is a reload of the same request."""
+    pause_s: float
+    """Since the request before it ended (the run's start, for the first); 0 for a reload."""
+
+
+class Clients:
+    """The clients of one seed: the same ones in every run, whatever happens to them.
+
+    Clients 0 … `per_set` − 1 are the control set, the others the test set. Each concern has a
+    random stream of its own, and a draw is addressed by client, step and attempt: the second
+    attempt of client 12 at its fifth request has one patience in every run.
+    """
+
+    __slots__ = (
+        "_away_key",
+        "_bounds",
+        "_kind_key",
+        "_kinds",
+        "_patience_key",
+        "_reload_key",
+        "_think_key",
+        "count",
+        "model",
+        "seed",
+    )
+
+    def __init__(self, model: ClientModel, seed: int) -> None:
+        self.model = model
+        self.seed = seed
+        self.count = 2 * model.per_set
+        """Clients in both sets."""
+        self._kind_key = stream_key(seed, "client kinds")
+        self._think_key = stream_key(seed, "client think times")
+        self._patience_key = stream_key(seed, "client patience")
+        self._reload_key = stream_key(seed, "client reloads")
+        self._away_key = stream_key(seed, "client absences")
+        # Kinds without weight have no place among the bounds, so that no draw can hit them.
+        self._kinds = tuple(model.shares())
+        self._bounds = tuple(accumulate(model.shares().values()))[:-1]
+
+    def set_of(self, client: int) -> ClientSet:
+        """Which of the two sets `client` (from 0) belongs to."""
+        return "control" if client < self.model.per_set else "test"
+
+    def kind(self, client: int, step: int) -> str:
+        """The class of the client's request number `step` (from 0), a key of `KIND_PAGE`."""
+        draw = uniform(self._kind_key, place(client, step))
+        return self._kinds[bisect_right(self._bounds, draw)]
+
+    def page(self, client: int, step: int) -> str:
+        """The page type of that request: Br-1 to Br-4, or `file`."""
+        return KIND_PAGE[self.kind(client, step)]
+
+    def think_time_s(self, client: int, step: int) -> float:
+        """The pause before request `step`; before the first, since the run's start."""
+        draw = uniform(self._think_key, place(client, step))
+        mean_s = self.model.think_time_mean_s
+        return draw * mean_s if step == 0 else exponential(draw, mean_s)
+
+    def patience_s(self, client: int, step: int, attempt: int) -> float:
+        """How long this attempt (from 1) waits before it is abandoned; `inf` in the control set."""
+        if self.set_of(client) == "control":
+            return math.inf
+        draw = uniform(self._patience_key, place(client, step, attempt))
+        return (1 - draw) * self.model.patience_max_s
+
+    def reloads(self, client: int, step: int, attempt: int) -> bool:
+        """Whether the client, having left attempt `attempt`, sends the same request again."""
+        if attempt > MOST_RELOADS:
+            return False
+        draw = uniform(self._reload_key, place(client, step, attempt))
+        return draw < self.model.reload_probability
+
+    def away_s(self, client: int, step: int) -> float:
+        """How long the client stays away when it gives request `step` up."""
+        draw = uniform(self._away_key, place(client, step))
+        return exponential(draw, self.model.away_mean_s)
+
+    def first(self, client: int) -> Turn:
+        """How the client begins."""
+        return Turn(0, 1, self.think_time_s(client, 0))
+
+    def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:
+        """What follows on an attempt that has ended; `left`: its patience did.
+
+        Who left reloads at once, or goes away and then thinks of the next request. An attempt
+        that ended in any other way, even in an error, is followed by the next request after the
+        think time.
+        """
+        if left and self.reloads(client, step, attempt):
+            return Turn(step, attempt + 1, 0.0)
+        away_s = self.away_s(client, step) if left else 0.0
+        return Turn(step + 1, 1, away_s + self.think_time_s(client, step + 1))
+
+
+def place(client: int, step: int, attempt: int = 0) -> int:
+    """A position of its own in a stream for each; `step` below 32,768, `attempt` below 256."""
+    return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
+
+
+def _checked_mix(mix: Mapping[str, float]) -> dict[str, float]:
+    for kind, weight in mix.items():
+        if kind not in KIND_PAGE:
+            raise SessionModelError(
+                "mix", f"unknown kind {kind!r}; kinds are {', '.join(KIND_PAGE)}"
+            )
+        if not (weight >= 0 and math.isfinite(weight)):
+            raise SessionModelError(f"mix.{kind}", f"{weight} is no weight; give 0 or more")
+    if not any(mix.values()):
+        raise SessionModelError("mix", "no kind has a weight above 0; give at least one")
+    return {kind: mix[kind] for kind in KIND_PAGE if kind in mix}
