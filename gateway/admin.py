@@ -7,15 +7,17 @@ Must not know: sockets; how the gateway does what it is asked.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol, get_args
 
 from gateway.policies import registry
+from gateway.policies.interface import Abandonment
 from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 
 TIME_SCALE = (0.001, 1000.0)
 UTILISATION_INTERVAL_S = (0.01, 3600.0)
+ABANDONMENTS: Final[tuple[Abandonment, ...]] = get_args(Abandonment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,13 @@ class Controlled(Protocol):
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Raises PolicyError and changes nothing."""
 
-    def set_time(
-        self, *, time_scale: float | None, utilisation_interval_s: float | None
-    ) -> Mapping[str, float]:
+    def change(
+        self,
+        *,
+        time_scale: float | None,
+        utilisation_interval_s: float | None,
+        abandonment: Abandonment | None,
+    ) -> Mapping[str, object]:
         """Changes what is not None; gives what holds now."""
 
 
@@ -147,14 +153,16 @@ class AdminApi:
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_settings(self, body: bytes) -> Answer:
-        call = _object(_read(body), "", ("time_scale", "utilisation_interval_s"))
+        fields = ("time_scale", "utilisation_interval_s", "abandonment")
+        call = _object(_read(body), "", fields)
         return _json(
             200,
-            self._gateway.set_time(
+            self._gateway.change(
                 time_scale=_number(call, "time_scale", TIME_SCALE),
                 utilisation_interval_s=_number(
                     call, "utilisation_interval_s", UTILISATION_INTERVAL_S
                 ),
+                abandonment=_abandonment(call),
             ),
         )
 
@@ -209,3 +217,14 @@ def _number(call: dict[str, Any], field: str, bounds: tuple[float, float]) -> fl
         allowed = f"a number from {low:g} to {high:g}"
         raise CallError(f"{field}: {value!r} is not {allowed}", field, allowed)
     return float(value)
+
+
+def _abandonment(call: dict[str, Any]) -> Abandonment | None:
+    value = call.get("abandonment")
+    for known in ABANDONMENTS:
+        if value == known:
+            return known
+    if "abandonment" in call:
+        allowed = ", ".join(ABANDONMENTS)
+        raise CallError(f"abandonment: {value!r} is none of {allowed}", "abandonment", allowed)
+    return None

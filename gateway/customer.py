@@ -7,11 +7,10 @@ Must not know: policies, lanes, the shop.
 
 import asyncio
 import socket
-import struct
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from gateway import refusals
+from gateway import endings, refusals
 from gateway.deadlines import NEVER
 from gateway.door import Door
 from gateway.exchange import Exchange
@@ -22,10 +21,12 @@ from gateway.request_reader import RequestHead, RequestReader
 
 # A reader that takes less than this within `write_s` is cut off: it would hold a worker for ever.
 _LEAST_TAKEN_BYTES = 64 * KIB
+# An interim response says nothing, and any HTTP/1.1 client skips as many as come (RFC 9110, 15.2).
+# So it also serves as a question: a socket that has been closed answers it with a reset.
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-# SO_LINGER with no time: closing sends RST, the only way to show that a body which ends with its
-# connection has been cut short.
-_RESET = struct.pack("ii", 1, 0)
+
+
+HalfClose = Literal["probe", "wait", "leave"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CustomerLimits:
     buffered_body_bytes: int = 64 * KIB
     pipeline_bytes: int = 64 * KIB
     response_buffer_bytes: int = 1 * MIB
-    waits_after_half_close: bool = True
+    half_close: HalfClose = "probe"
 
 
 class Customer(asyncio.Protocol):
@@ -121,15 +122,27 @@ class Customer(asyncio.Protocol):
         exchange = self._exchange
         if exchange is None:
             self._advance()  # what was pipelined before the end is still answered
-            return True
-        if not exchange.body_is_complete and not exchange.upload_is_held:
+        elif not exchange.body_is_complete and not exchange.upload_is_held:
             return False  # the rest of the body will never come
-        exchange.customer_left()
-        return self._door.customer_limits.waits_after_half_close
+        elif self._transport.get_extra_info("sslcontext") is not None:
+            return False  # TLS without a way back carries nothing
+        else:
+            self._ended_sending(exchange)
+        return True
+
+    def ended_unread(self) -> None:
+        """The customer has ended its stream behind bytes that wait to be read."""
+        if self._exchange is not None and not self._is_closing:
+            self._ended_sending(self._exchange)
+
+    def hung_up(self) -> None:
+        """The connection was reset while nothing was read from it."""
+        self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closing = True
         self._door.closed(self)
+        self._door.hangups.forget(self)
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.customer_gone()
@@ -186,11 +199,9 @@ class Customer(asyncio.Protocol):
         if self._transport.is_closing():
             return
         if reset:
-            sock = self._transport.get_extra_info("socket")
-            if sock is not None:
-                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            # The only way to show that a body which ends with its connection has been cut short.
             self._is_closing = True
-            self._transport.abort()
+            endings.reset(self._transport)
         else:
             self._is_closing = True
             self._set_close_deadline()
@@ -234,8 +245,8 @@ class Customer(asyncio.Protocol):
         exchange = self._exchange = self._door.exchange(self, head, self._peer)
         if exchange.body_is_complete:
             exchange.submit()
-            if self._has_sent_eof:
-                exchange.customer_left()
+            if self._has_sent_eof and self._exchange is exchange:
+                self._ended_sending(exchange)
             return
         if head.expects_continue and not self._reader.buffered_bytes:
             self.write(_CONTINUE)
@@ -295,6 +306,25 @@ class Customer(asyncio.Protocol):
 
     # ---- reading and writing -------------------------------------------------------------------
 
+    def _ended_sending(self, exchange: Exchange) -> None:
+        """Tells a customer who has left from one that has only done with sending, if that can be.
+
+        TCP says the same of both until something is sent to them. Once the answer has begun nothing
+        but the answer may be sent, and who ends its stream then has left.
+        """
+        how = self._door.customer_limits.half_close
+        if how == "leave" or (how == "probe" and exchange.has_begun):
+            self.abort()
+            return
+        if how == "probe" and exchange.head.minor_version == 1:
+            self.write(_CONTINUE)
+        self._watch_hangup(for_end=False)
+
+    def _watch_hangup(self, *, for_end: bool) -> None:
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None:
+            self._door.hangups.watch(sock, self, for_end=for_end)
+
     def _update_reading(self) -> None:
         limits = self._door.customer_limits
         exchange = self._exchange
@@ -306,8 +336,11 @@ class Customer(asyncio.Protocol):
         self._is_held = holds
         if holds:
             self._transport.pause_reading()
+            self._watch_hangup(for_end=not self._has_sent_eof)
         else:
             self._transport.resume_reading()
+            if not self._has_sent_eof:
+                self._door.hangups.forget(self)
 
     def _watch_writing(self) -> None:
         self._unsent_bytes = self._transport.get_write_buffer_size()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gateway.deadlines import Deadlines
 from gateway.exchange import Exchange, Lane
+from gateway.hangups import Hangups
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import PageRules
 from gateway.request_reader import RequestHead
@@ -32,6 +33,7 @@ class Door:
         loop: asyncio.AbstractEventLoop,
         *,
         deadlines: Deadlines,
+        hangups: Hangups,
         head_limits: HeadLimits,
         body_limits: BodyLimits,
         customer_limits: "CustomerLimits",
@@ -44,6 +46,7 @@ class Door:
         wall_s: Callable[[], float] = time.time,
     ) -> None:
         self.loop = loop
+        self.hangups = hangups
         self.head_limits = head_limits
         self.body_limits = body_limits
         self.customer_limits = customer_limits
@@ -53,6 +56,7 @@ class Door:
         self.refusals: Counter[int] = Counter()
         self.sessions = sessions
         self.turned_away = 0
+        self.left_in_service = 0
         self.wall_s = wall_s
         self._deadlines = deadlines
         self._max_connections = max_connections
@@ -100,6 +104,10 @@ class Door:
     def count_refusal(self, status: int) -> None:
         """The gateway answered something by itself."""
         self.refusals[status] += 1
+
+    def count_left_in_service(self) -> None:
+        """A customer has left whose request is being served, or one is about to be."""
+        self.left_in_service += 1
 
     def drain(self) -> None:
         """From now on every answer is the last on its connection."""

@@ -1,7 +1,8 @@
 """One request on its way through one worker, and its response on the way back.
 
 Owns: the states of a request (received, waiting, in service, over), what becomes of it when the
-customer leaves or the shop fails, streaming of bodies both ways.
+customer leaves or the shop fails, streaming of bodies both ways. A request in service is over when
+the shop is done with it, not when nobody wants it any more: only then is its worker free.
 Must not know: sockets, how a lane decides, how the shop is reached. It is told by three sides: the
 customer's connection, the lane it waits in, the connection to the shop.
 """
@@ -32,7 +33,8 @@ class Lane(Protocol):
         """A started request has ended; its worker is free."""
 
     def left(self, exchange: "Exchange") -> None:
-        """The customer of a waiting or started request has left."""
+        """The customer of a waiting or started request has left; `withdrawn`, `cancel` or nothing
+        follows, as the lane's abandonment says."""
 
 
 class State(Enum):
@@ -47,8 +49,8 @@ class State(Enum):
 class Exchange:
     """One request and its response.
 
-    `customer` is None once the connection is gone; `has_left` is set at the first sign that the
-    customer has left, which may be a mere half-close.
+    `customer` is None once its connection is gone or it has been answered; `has_left` says that it
+    was not answered.
     """
 
     __slots__ = (
@@ -58,6 +60,7 @@ class Exchange:
         "_is_chunked",
         "_is_doomed",
         "_is_repeated",
+        "_is_stopped",
         "_keeps_alive",
         "_state",
         "arrived_s",
@@ -106,11 +109,17 @@ class Exchange:
         self.is_streamed = False
         self._is_doomed = False
         self._is_repeated = False
+        self._is_stopped = False
         self._keeps_alive = False
 
     @property
     def is_over(self) -> bool:
         return self._state is State.OVER
+
+    @property
+    def is_stopped(self) -> bool:
+        """The shop shall not go on with it, and may not have heard yet."""
+        return self._is_stopped
 
     # ---- told by the customer's connection -----------------------------------------------------
 
@@ -139,31 +148,29 @@ class Exchange:
             if self.head.is_chunked:
                 self.connection.send_body(b"0\r\n\r\n")
 
-    def customer_left(self) -> None:
-        """The customer sent the end of its stream: gone for good, or just done with sending."""
-        if not self.has_left:
-            self.has_left = True
-            if self._state in (State.WAITING, State.IN_SERVICE):
-                self.lane.left(self)
-
     def customer_gone(self) -> None:
-        """The connection no longer exists.
+        """The customer's connection no longer exists.
 
-        A complete request goes on without its customer (an orphan request); one whose body will
-        never be complete cannot.
+        The shop hears of it whatever abandonment says, by the end of our stream: its sentry decides
+        whether it stops, or only counts what it wastes. A complete request may go on without its
+        customer (an orphan request); one whose body will never be complete cannot.
         """
         self.customer = None
-        self.customer_left()
+        self.has_left = True
+        if self._state is State.IN_SERVICE:
+            self._door.count_left_in_service()
+        if self._state in (State.WAITING, State.IN_SERVICE):
+            self.lane.left(self)
         if not self.body_is_complete:
             self.give_up()
-        elif self.connection is not None:
+        elif self.connection is not None and not self._is_stopped:
+            self.connection.end_requests()
             self.connection.resume_response()
 
     def give_up(self) -> None:
         """The request can never be completed: stop what has been started of it."""
         if self._state is State.IN_SERVICE:
-            self._drop_connection()
-            self._finish(Outcome.CANCELLED)
+            self._stop()
         elif self._state is State.WAITING:
             self._is_doomed = True  # its place in the queue is the policy's to take away
         else:
@@ -184,6 +191,8 @@ class Exchange:
     def start(self) -> bool:
         """A worker is free for this request. False if there is nothing to serve (any more)."""
         self._state = State.IN_SERVICE
+        if self.has_left:
+            self._door.count_left_in_service()
         if self._is_doomed:
             self._finish(Outcome.CANCELLED)
             return False
@@ -195,6 +204,10 @@ class Exchange:
         page = refusals.page(503, reason)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
 
+    def withdrawn(self) -> None:
+        """The request's customer has gone, and its place in the queue with it."""
+        self._state = State.OVER
+
     def rejected(self, reason: str, retry_after_s: float) -> None:
         """Admission turns the request's session away for `retry_after_s` real seconds."""
         self._state = State.OVER
@@ -204,11 +217,10 @@ class Exchange:
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
     def cancel(self) -> None:
-        """The policy stops a request in service."""
+        """The policy or the customer's leaving stops a request in service."""
         if self._state is State.IN_SERVICE:
-            self._drop_connection()
             self._fail_customer(503, "the request was stopped")
-            self._finish(Outcome.CANCELLED)
+            self._stop()
 
     # ---- told by the connection to the shop ----------------------------------------------------
 
@@ -247,7 +259,8 @@ class Exchange:
 
     def may_repeat(self) -> bool:
         """True, once, if sending the request a second time cannot do harm."""
-        if self._is_repeated or self.is_streamed or self.head.method not in IDEMPOTENT:
+        is_wanted = not (self._is_repeated or self._is_stopped)
+        if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
         self._is_repeated = True
         return True
@@ -301,15 +314,18 @@ class Exchange:
         customer, self.customer = self.customer, None
         if customer is not None:
             customer.answered(self._keeps_alive and self.body_is_complete)
-        is_orphan = customer is None or self.has_left
-        self._finish(Outcome.ORPHANED if is_orphan else Outcome.ANSWERED)
+        if customer is not None:
+            self._finish(Outcome.ANSWERED)
+        else:
+            self._finish(Outcome.ORPHANED if self.has_left else Outcome.CANCELLED)
 
     def shop_failed(self, status: int, reason: str) -> None:
         """No (whole) response will come; `status` is for a customer that has seen nothing yet."""
         if self._state is State.IN_SERVICE:
             self.connection = None
             self._fail_customer(status, reason)
-            self._finish(Outcome.FAILED)
+            is_unwanted = self._is_stopped or self.has_left
+            self._finish(Outcome.CANCELLED if is_unwanted else Outcome.FAILED)
 
     # ---- the machinery -------------------------------------------------------------------------
 
@@ -339,10 +355,21 @@ class Exchange:
         )
         customer.answered(keeps_alive)
 
-    def _drop_connection(self) -> None:
-        connection, self.connection = self.connection, None
+    def _stop(self) -> None:
+        """Lets the shop know that nobody wants an answer; `end` or `shop_failed` follows."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        connection = self.connection
+        if connection is not None and self.body_is_complete:
+            connection.stop()
+            return
+        self.connection = None
         if connection is not None:
-            connection.abort()
+            # No mere end of the stream: what came so far must not be taken for the whole.
+            connection.reset()
+        # else it is on its way to a connection: the shop has not seen it
+        self._finish(Outcome.CANCELLED)
 
     def _finish(self, outcome: Outcome) -> None:
         self._state = State.OVER

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from gateway.clock import PaperClock
 from gateway.dispatcher import FATES, Dispatcher
 from gateway.exchange import Exchange
-from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
+from gateway.policies.interface import Abandonment, Drop, LoadSample, Outcome, Policy, Reject
 
 Serve = Callable[[Exchange], None]
 Observe = Callable[[Exchange, str], None]
@@ -34,6 +34,7 @@ class PolicyLane:
         workers: int,
         serve: Serve,
         observe: Observe,
+        abandonment: Abandonment = "ignore",
     ) -> None:
         self._loop = loop
         self._clock = clock
@@ -42,7 +43,9 @@ class PolicyLane:
         self._exchanges: dict[int, Exchange] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s: float | None = None
-        self.dispatcher = Dispatcher(policy, workers=workers, clock_s=clock, host=self)
+        self.dispatcher = Dispatcher(
+            policy, workers=workers, clock_s=clock, host=self, abandonment=abandonment
+        )
 
     @property
     def requests(self) -> int:
@@ -98,6 +101,11 @@ class PolicyLane:
         if exchange is not None:
             exchange.cancel()
 
+    def withdraw(self, id: int) -> None:
+        exchange = self._exchanges.pop(id)
+        self._observe(exchange, "withdrawn")
+        exchange.withdrawn()
+
     # ---- what the controller of the gateway asks for -------------------------------------------
 
     def load_sample(self, sample: LoadSample) -> None:
@@ -138,8 +146,16 @@ class OtherLane:
     """Everything but the eight pages: at most `limit` in service, `capacity` waiting, FIFO."""
 
     def __init__(
-        self, clock: PaperClock, *, limit: int, capacity: int, serve: Serve, observe: Observe
+        self,
+        clock: PaperClock,
+        *,
+        limit: int,
+        capacity: int,
+        serve: Serve,
+        observe: Observe,
+        abandonment: Abandonment = "ignore",
     ) -> None:
+        self.abandonment = abandonment
         self._clock = clock
         self._limit = limit
         self._capacity = capacity
@@ -179,23 +195,19 @@ class OtherLane:
         self._observe(exchange, outcome.value)
         self.in_service -= 1
         while self._waiting and self.in_service < self._limit:
-            following = self._waiting.popleft()
-            if following.customer is None:  # gone after half a close
-                self._forget(following)
-            else:
-                self._start(following)
+            self._start(self._waiting.popleft())
 
     def left(self, exchange: Exchange) -> None:
-        if exchange in self._waiting:
+        is_waiting = exchange in self._waiting
+        if is_waiting:
             self._fates["abandoned_waiting"] += 1
-            if exchange.customer is None:
-                self._waiting.remove(exchange)
-                self._forget(exchange)
-
-    def _forget(self, exchange: Exchange) -> None:
-        """A file that nobody is left to read is not worth the shop's time."""
-        self._fates[Outcome.CANCELLED] += 1
-        self._observe(exchange, Outcome.CANCELLED)
+        if is_waiting and self.abandonment != "ignore":
+            self._waiting.remove(exchange)
+            self._fates["withdrawn"] += 1
+            self._observe(exchange, "withdrawn")
+            exchange.withdrawn()
+        elif not is_waiting and self.abandonment == "cancel":
+            exchange.cancel()
 
     def _start(self, exchange: Exchange) -> None:
         self._fates["dispatched"] += 1

@@ -108,6 +108,11 @@ class GatewayMetrics:
             ("arrived", "arrivals", "Requests that came in"),
             ("dispatched", "dispatches", "Requests given to a worker"),
             ("abandoned_waiting", "abandonments", "Customers who left while their request waited"),
+            (
+                "withdrawn",
+                "withdrawals",
+                "Requests taken out of a queue, as nobody waited any more",
+            ),
         ):
             family = CounterMetricFamily(_PREFIX + name, meaning, labels=("page",))
             for page, fates in counts.items():

@@ -17,11 +17,12 @@ from gateway.customer import Customer, CustomerLimits
 from gateway.deadlines import Deadlines
 from gateway.door import Door
 from gateway.exchange import Exchange
+from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
-from gateway.policies.interface import PAGES
+from gateway.policies.interface import PAGES, Abandonment
 from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
@@ -44,6 +45,7 @@ class Gateway:
         rules = pages.load(settings.pages_file)
         self.clock = PaperClock(settings.time_scale)
         self.deadlines = Deadlines(loop)
+        self.hangups = Hangups(loop)
         self._times = ResponseTimes()
         self._metrics = GatewayMetrics(self, self._times)
         head_limits = HeadLimits(
@@ -58,6 +60,7 @@ class Gateway:
             settings.connect_s,
             settings.response_s,
             settings.shop_idle_s,
+            settings.cancel_s,
         )
         self.page_pool = Pool(loop, address, self.deadlines, head_limits, body_limits)
         self.other_pool = Pool(loop, address, self.deadlines, head_limits, body_limits)
@@ -68,6 +71,7 @@ class Gateway:
             workers=settings.workers,
             serve=self.page_pool.serve,
             observe=self._observe,
+            abandonment=settings.abandonment,
         )
         self.other = OtherLane(
             self.clock,
@@ -75,6 +79,7 @@ class Gateway:
             capacity=settings.other_queue,
             serve=self.other_pool.serve,
             observe=self._observe,
+            abandonment=settings.abandonment,
         )
         self.sessions = Sessions(
             _cookie_key(settings),
@@ -86,6 +91,7 @@ class Gateway:
         self.door = Door(
             loop,
             deadlines=self.deadlines,
+            hangups=self.hangups,
             head_limits=head_limits,
             body_limits=body_limits,
             customer_limits=CustomerLimits(
@@ -97,7 +103,7 @@ class Gateway:
                 buffered_body_bytes=settings.buffered_body_bytes,
                 pipeline_bytes=settings.pipeline_bytes,
                 response_buffer_bytes=settings.response_buffer_bytes,
-                waits_after_half_close=settings.half_close == "wait",
+                half_close=settings.half_close,
             ),
             max_connections=settings.max_connections,
             rules=rules,
@@ -171,6 +177,7 @@ class Gateway:
         self.page_pool.close()
         self.other_pool.close()
         self.deadlines.stop()
+        self.hangups.close()
         self.probe.stop()
         if self._admin_server is not None:
             self._admin_server.close()
@@ -189,6 +196,7 @@ class Gateway:
             "time_s": self.clock(),
             **driver.snapshot(),
             "policy": {**self._choice.described(), "snapshot": dict(driver.policy.snapshot())},
+            "abandonment": self.abandonment(),
             "time_scale": self.clock.scale,
             "counts": self.counts(),
             "load": self.probe.snapshot(),
@@ -208,18 +216,25 @@ class Gateway:
         self.sessions.guard(choice.has_admission)
         self.pages.switch(policy)
 
-    def set_time(
-        self, *, time_scale: float | None, utilisation_interval_s: float | None
-    ) -> Mapping[str, float]:
-        """Changes the pace of paper time and how often the load is sampled."""
+    def change(
+        self,
+        *,
+        time_scale: float | None,
+        utilisation_interval_s: float | None,
+        abandonment: Abandonment | None,
+    ) -> Mapping[str, object]:
+        """Changes the pace of paper time, how often the load is sampled, what leaving does."""
         if time_scale is not None:
             self.pages.set_time_scale(time_scale)
             self.probe.restart_interval()
         if utilisation_interval_s is not None:
             self.probe.interval_s = utilisation_interval_s
+        if abandonment is not None:
+            self.pages.dispatcher.abandonment = self.other.abandonment = abandonment
         return {
             "time_scale": self.clock.scale,
             "utilisation_interval_s": self.probe.interval_s,
+            "abandonment": self.other.abandonment,
         }
 
     def metrics_text(self) -> bytes:
@@ -230,6 +245,23 @@ class Gateway:
     def counts(self) -> dict[str, dict[str, int]]:
         """Page type, and `other` → fate → requests, cumulative."""
         return {**self.pages.dispatcher.counts(), "other": self.other.counts()}
+
+    def abandonment(self) -> dict[str, object]:
+        """What leaving does, and what became of the requests of customers who left; cumulative."""
+        fates = [*self.counts().values()]
+
+        def total(fate: str) -> int:
+            return sum(n[fate] for n in fates)
+
+        return {
+            "mode": self.other.abandonment,
+            "left_waiting": total("abandoned_waiting"),
+            "withdrawn": total("withdrawn"),
+            "left_in_service": self.door.left_in_service,
+            "cancelled": total("cancelled"),
+            "finished": total("orphaned"),
+            "overdue": self.page_pool.overdue + self.other_pool.overdue,
+        }
 
     def waiting(self) -> dict[str, int]:
         """Page type, and `other` → requests that wait."""
@@ -258,6 +290,14 @@ class Gateway:
             "turned_away_connections_total": (
                 "Connections beyond the limit",
                 self.door.turned_away,
+            ),
+            "left_in_service_total": (
+                "Customers who left while their request was served, or about to be",
+                self.door.left_in_service,
+            ),
+            "overdue_cancels_total": (
+                "Requests the shop did not end in time, though their customers had left",
+                self.page_pool.overdue + self.other_pool.overdue,
             ),
             "load_samples_total": ("Load samples of the shop", self.probe.samples),
             "load_failures_total": ("Load samples the shop did not give", self.probe.failures),

@@ -7,7 +7,7 @@ Owns: names, defaults, bounds, meaning. Must not know: what the settings are use
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
@@ -20,8 +20,10 @@ from pydantic import (
 )
 
 from gateway import pages
+from gateway.customer import HalfClose
 from gateway.limits import KIB, MIB
 from gateway.policies import registry
+from gateway.policies.interface import Abandonment
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
 _SHARED = {
@@ -109,10 +111,16 @@ class Settings(BaseModel):
         description="secret that signs session cookies, 32 characters or more; generated at the "
         "start if not set, so that a restart forgets all sessions",
     )
-    half_close: Literal["wait", "leave"] = Field(
-        "wait",
-        description="a customer that ends its stream after a request has left (both count it so): "
-        "`wait` still writes the answer, `leave` closes at once",
+    abandonment: Abandonment = Field(
+        "ignore",
+        description="what a customer's leaving does: `ignore` serves the orphan request in full, "
+        "`drop-queued` takes it out of its queue, `cancel` also stops it in service",
+    )
+    half_close: HalfClose = Field(
+        "probe",
+        description="a customer that ends its stream after a request may have left, or only be "
+        "done with sending: `probe` asks by an interim response, `wait` takes it to wait, `leave` "
+        "to have left",
     )
     other_limit: Count = Field(
         4, description="requests for anything but the eight pages in service at a time"
@@ -154,6 +162,11 @@ class Settings(BaseModel):
     response_s: Seconds = Field(
         60.0,
         description="the shop may be silent this long within a request; else 504, or cut short",
+    )
+    cancel_s: Seconds = Field(
+        10.0,
+        description="a request whose customer has left keeps its worker until the shop has ended "
+        "it, at most this long (abandonment `cancel`)",
     )
     shop_idle_s: Seconds = Field(
         30.0,

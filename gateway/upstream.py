@@ -9,6 +9,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any, cast
 
+from gateway import endings
 from gateway.deadlines import NEVER, Deadlines
 from gateway.exchange import Exchange
 from gateway.framing import END
@@ -29,6 +30,7 @@ class ShopAddress:
     connect_s: float
     response_s: float
     idle_s: float
+    cancel_s: float
 
 
 class Pool:
@@ -50,6 +52,8 @@ class Pool:
         self._idle: list[ShopConnection] = []
         self._open: set[ShopConnection] = set()
         self._connecting: set[asyncio.Task[None]] = set()
+        self.overdue = 0
+        """Requests that the shop did not end in time, though their customers had left."""
 
     @property
     def open_connections(self) -> int:
@@ -122,6 +126,7 @@ class ShopConnection(asyncio.Protocol):
     __slots__ = (
         "_answered",
         "_exchange",
+        "_has_ended",
         "_is_held",
         "_pool",
         "_reader",
@@ -134,6 +139,7 @@ class ShopConnection(asyncio.Protocol):
         self._pool = pool
         self._reader = ResponseReader(pool.head_limits, pool.body_limits)
         self._exchange: Exchange | None = None
+        self._has_ended = False
         self._is_held = False
         self._used = False
         self._answered = False
@@ -152,14 +158,16 @@ class ShopConnection(asyncio.Protocol):
         self._exchange = exchange
         self._answered = False
         self._reader.expect(exchange.head.method)
-        self.deadline_s = self._pool.loop.time() + self._pool.address.response_s
+        self._allow_time()
         exchange.connection = self
         self._transport.write(exchange.request_bytes())
+        if exchange.has_left:
+            self.end_requests()
 
     def send_body(self, data: bytes) -> None:
         """Sends more of a request body that is still streaming in."""
-        self.deadline_s = self._pool.loop.time() + self._pool.address.response_s
-        if self.is_usable:
+        self._allow_time()
+        if self.is_usable and not self._has_ended:
             self._transport.write(data)
 
     def hold_response(self) -> None:
@@ -172,14 +180,36 @@ class ShopConnection(asyncio.Protocol):
     def resume_response(self) -> None:
         if self._is_held and self.is_usable:
             self._is_held = False
-            self.deadline_s = self._pool.loop.time() + self._pool.address.response_s
+            self._allow_time()
             self._transport.resume_reading()
+
+    def end_requests(self) -> None:
+        """Ends our stream (SHUT_WR), which shows the shop that the customer has left.
+
+        The response is still read: its end, or that of the shop's stream, says that the shop is
+        done. The connection then serves no other.
+        """
+        if not self._has_ended and self.is_usable:
+            self._has_ended = True
+            self._transport.write_eof()
+
+    def stop(self) -> None:
+        """The response is not wanted: the shop has `cancel_s` to hear of it and end."""
+        self.end_requests()
+        self.resume_response()
+        self._allow_time()
 
     def abort(self) -> None:
         """Closes at once, telling nobody."""
         self._exchange = None
         self._pool.forget(self)
         self._transport.abort()
+
+    def reset(self) -> None:
+        """As `abort`, and the shop is shown that the request was not complete."""
+        self._exchange = None
+        self._pool.forget(self)
+        endings.reset(self._transport)
 
     # ---- what asyncio tells --------------------------------------------------------------------
 
@@ -214,12 +244,14 @@ class ShopConnection(asyncio.Protocol):
             self._fail(502, str(error))
             return
         if event is None:
-            self.deadline_s = self._pool.loop.time() + self._pool.address.response_s
+            if not exchange.is_stopped:
+                self._allow_time()
             if out:
                 exchange.write(out)
             return
         self._exchange = None
-        if self._reader.keeps_alive and not self._reader.buffered_bytes and exchange.is_sent:
+        is_clean = self._reader.keeps_alive and not self._reader.buffered_bytes
+        if is_clean and exchange.is_sent and not self._has_ended:
             self._used = True
             self._pool.keep(self)
         else:
@@ -256,7 +288,16 @@ class ShopConnection(asyncio.Protocol):
         if self._exchange is None:
             self.abort()
         else:
+            if self._exchange.is_stopped:
+                self._pool.overdue += 1
             self._fail(504, "the shop did not answer in time")
+
+    def _allow_time(self) -> None:
+        """The shop has so long to say (more of) something, or to end."""
+        address = self._pool.address
+        is_stopped = self._exchange is not None and self._exchange.is_stopped
+        wait_s = address.cancel_s if is_stopped else address.response_s
+        self.deadline_s = self._pool.loop.time() + wait_s
 
     def _fail(self, status: int, reason: str) -> None:
         """Gives up this connection and tells the exchange, or repeats the request once.
@@ -269,6 +310,7 @@ class ShopConnection(asyncio.Protocol):
         is_stale = self._used and not self._answered and status == 502
         self.abort()
         if is_stale and exchange.may_repeat():
+            exchange.connection = None
             self._pool.serve_afresh(exchange)
         else:
             exchange.shop_failed(status, reason)

@@ -11,6 +11,7 @@ from gateway.clock import PaperClock
 from gateway.customer import Customer, CustomerLimits
 from gateway.deadlines import Deadlines
 from gateway.door import Door
+from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import load
@@ -128,7 +129,7 @@ class FakePool(Pool):
     """Connections to the shop are there at once; each request a shop gets is remembered."""
 
     def __init__(self, world):
-        address = ShopAddress("shop", 80, 5, 60, 1)
+        address = ShopAddress("shop", 80, 5, 60, 1, 10)
         super().__init__(world.loop, address, world.deadlines, HeadLimits(), BodyLimits())
         self.world = world
         self.connections = []
@@ -160,7 +161,15 @@ class World:
     """One gateway. `answer` is what the shop replies to every request, None for nothing yet."""
 
     def __init__(
-        self, *, answer=None, policy="sq", parameters=None, admission=None, workers=30, **limits
+        self,
+        *,
+        answer=None,
+        policy="sq",
+        parameters=None,
+        admission=None,
+        workers=30,
+        abandonment="ignore",
+        **limits,
     ):
         """`admission` is an admission policy's object, in front of the queueing policy."""
         self.loop = FakeLoop()
@@ -177,9 +186,15 @@ class World:
             workers=workers,
             serve=self.pool.serve,
             observe=self._observe,
+            abandonment=abandonment,
         )
         self.other = OtherLane(
-            self.clock, limit=2, capacity=2, serve=self.pool.serve, observe=self._observe
+            self.clock,
+            limit=2,
+            capacity=2,
+            serve=self.pool.serve,
+            observe=self._observe,
+            abandonment=abandonment,
         )
         self.sessions = Sessions(
             b"k" * 32,
@@ -192,6 +207,7 @@ class World:
         self.door = Door(
             self.loop,
             deadlines=self.deadlines,
+            hangups=Hangups(self.loop),
             head_limits=HeadLimits(),
             body_limits=BodyLimits(),
             customer_limits=CustomerLimits(**limits),

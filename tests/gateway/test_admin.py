@@ -126,7 +126,8 @@ def test_paper_time_is_set():
         ("PUT", "/settings", {"time_scale": 2, "utilisation_interval_s": 5}),
         ("GET", "/snapshot"),
     )
-    assert answer == (200, {"time_scale": 2.0, "utilisation_interval_s": 5.0})
+    said = {"time_scale": 2.0, "utilisation_interval_s": 5.0, "abandonment": "ignore"}
+    assert answer == (200, said)
     assert after["time_scale"] == 2
     assert after["time_s"] >= before["time_s"]
 
@@ -137,6 +138,9 @@ def test_paper_time_is_set():
         ({"time_scale": 0}, "time_scale"),
         ({"time_scale": "fast"}, "time_scale"),
         ({"time_scale": True}, "time_scale"),
+        ({"abandonment": "forget"}, "abandonment"),
+        ({"abandonment": None}, "abandonment"),
+        ({"abandonment": ["cancel"]}, "abandonment"),
         ({"utilisation_interval_s": -1}, "utilisation_interval_s"),
         ({"utilisation_interval_s": 1e9}, "utilisation_interval_s"),
         ({"time_scale": 5, "pace": 1}, "pace"),

@@ -23,7 +23,7 @@ class Notebook:
     """A host that remembers; `on_start` lets a test call back from within a callback."""
 
     def __init__(self):
-        self.started, self.refused, self.cancelled = [], [], []
+        self.started, self.refused, self.cancelled, self.withdrawn = [], [], [], []
         self.on_start = lambda id: None
 
     def start(self, id):
@@ -35,6 +35,9 @@ class Notebook:
 
     def cancel(self, id):
         self.cancelled.append(id)
+
+    def withdraw(self, id):
+        self.withdrawn.append(id)
 
 
 class Clock:

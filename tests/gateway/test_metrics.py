@@ -7,7 +7,7 @@ from gateway.metrics import BUCKETS_S, GatewayMetrics, ResponseTimes
 
 class Figures:
     def counts(self):
-        return {"Br-1": {"arrived": 3, "dispatched": 2, "abandoned_waiting": 1}}
+        return {"Br-1": {"arrived": 3, "dispatched": 2, "abandoned_waiting": 1, "withdrawn": 1}}
 
     def gauges(self):
         return {"workers": ("Workers", 30), "load_samples_total": ("Samples", 4)}

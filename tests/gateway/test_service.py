@@ -145,8 +145,10 @@ def test_a_shell_pipe_gets_its_answer():
             (customer,) = b.gateway.door.customers
             await b.until(lambda: customer._has_sent_eof)
             b.shop.let_go(2)
-            assert (await answer).count(b"you asked for /") == 2
-            assert b.gateway.counts()["Br-1"]["orphaned"] == 2
+            said = await answer
+            assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 ")
+            assert said.count(b"you asked for /") == 2
+            assert b.gateway.counts()["Br-1"]["answered"] == 2
 
     run(scene())
 

@@ -41,7 +41,7 @@ def test_parameters_are_json():
     [
         ({"DOORBUSTER_SHOP_WORKERS": "many"}, {}, "DOORBUSTER_SHOP_WORKERS: Input should be a"),
         ({}, {"workers": "0"}, "--workers: Input should be greater than or equal to 1"),
-        ({"DOORBUSTER_GATEWAY_HALF_CLOSE": "x"}, {}, "Input should be 'wait' or 'leave'"),
+        ({"DOORBUSTER_GATEWAY_HALF_CLOSE": "x"}, {}, "Input should be 'probe', 'wait' or 'leave'"),
         ({"DOORBUSTER_GATEWAY_IDEL_S": "1"}, {}, "DOORBUSTER_GATEWAY_IDEL_S: no such setting"),
         ({}, {"policy_parameters": "{"}, "--policy-parameters: must be a JSON object"),
         ({"DOORBUSTER_GATEWAY_PORT": "8082"}, {}, "port and shop_port are both 8082"),

@@ -229,8 +229,11 @@ def test_there_are_never_more_connections_than_workers():
 
 
 def test_a_policy_may_stop_a_request_in_service():
-    world, _, transport, _, shop = one_at_shop()
+    world, _, transport, connection, shop = one_at_shop()
     world.lane.cancel(1)
     assert transport.written.startswith(b"HTTP/1.1 503 ")
-    assert not shop.is_open
+    assert shop.has_eof
+    assert world.lane.dispatcher.in_service == 1  # until the shop has heard of it
+    connection.eof_received()
     assert world.fates == ["cancelled"]
+    assert world.lane.dispatcher.in_service == 0

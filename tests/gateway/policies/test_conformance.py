@@ -164,6 +164,9 @@ class Notebook:
     def cancel(self, id):
         pass
 
+    def withdraw(self, id):
+        pass
+
 
 class TraceClock:
     now_s = 0.0

@@ -1,0 +1,88 @@
+"""Hearing of a customer's end on a connection that is not being read.
+
+Owns: asking the kernel about such connections. A transport whose reading is paused, or whose
+stream has ended, is not listened to by the event loop; the kernel knows all the same (EPOLLRDHUP,
+EPOLLHUP). Must not know: requests, what becomes of them.
+"""
+
+import asyncio
+import contextlib
+import select
+from typing import Protocol
+
+# Each is told once; errors and resets (EPOLLHUP, EPOLLERR) are reported without being asked for.
+_RESET = select.EPOLLONESHOT
+_END_OR_RESET = select.EPOLLRDHUP | select.EPOLLONESHOT
+
+
+class Unread(Protocol):
+    """A connection that nobody reads at the moment."""
+
+    def ended_unread(self) -> None:
+        """The other side has ended its stream; bytes before the end have not been read yet."""
+
+    def hung_up(self) -> None:
+        """The connection has been reset, or is closed in both directions."""
+
+
+class Descriptor(Protocol):
+    """A socket, as far as it is needed here."""
+
+    def fileno(self) -> int: ...
+
+
+class Hangups:
+    """An epoll of its own inside the event loop's; made when first needed."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._epoll: select.epoll | None = None
+        self._watched: dict[int, Unread] = {}
+        self._descriptors: dict[Unread, int] = {}
+
+    def watch(self, sock: Descriptor, who: Unread, *, for_end: bool) -> None:
+        """From now on `who` hears of a reset and, with `for_end`, of the end of the stream."""
+        epoll = self._epoll
+        if epoll is None:
+            epoll = self._epoll = select.epoll()
+            self._loop.add_reader(epoll.fileno(), self._look)
+        fd = sock.fileno()
+        if fd < 0:
+            return  # closed meanwhile, which is told otherwise
+        events = _END_OR_RESET if for_end else _RESET
+        try:
+            epoll.register(fd, events)
+        except FileExistsError:
+            epoll.modify(fd, events)
+        self._watched[fd] = who
+        self._descriptors[who] = fd
+
+    def forget(self, who: Unread) -> None:
+        """`who` is read again, or is no more; harmless when repeated."""
+        fd = self._descriptors.pop(who, None)
+        if fd is None or self._watched[fd] is not who:  # the number is somebody else's by now
+            return
+        del self._watched[fd]
+        assert self._epoll is not None
+        with contextlib.suppress(OSError):  # closed: the kernel has taken it out by itself
+            self._epoll.unregister(fd)
+
+    def close(self) -> None:
+        """Ends the watching."""
+        if self._epoll is not None:
+            self._loop.remove_reader(self._epoll.fileno())
+            self._epoll.close()
+            self._epoll = None
+        self._watched.clear()
+        self._descriptors.clear()
+
+    def _look(self) -> None:
+        assert self._epoll is not None
+        for fd, events in self._epoll.poll(0):
+            who = self._watched.get(fd)
+            if who is None:
+                continue
+            if events & (select.EPOLLHUP | select.EPOLLERR):
+                who.hung_up()
+            else:
+                who.ended_unread()
