@@ -5,7 +5,7 @@ block of sessions. Must not know: what a draw becomes.
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,12 +20,14 @@ class WorkDraws:
     """How much work each attempt is, as a place in [0, 1) of the distribution of its page.
 
     A stream of its own, addressed by session, step and attempt: an attempt is the same work under
-    every policy. First attempts are drawn by numpy, many sessions at a time, at a tenth of the
-    cost; whoever is dropped on the way leaves some unused. Retries are drawn one by one.
+    every policy. The first attempts of sessions are drawn by numpy, many sessions at a time, at a
+    tenth of the cost; whoever is dropped on the way leaves some unused. Retries, and all that
+    clients ask for, are drawn one by one. `addressed` gives a session, step and attempt its place.
     """
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:
         self._key = key
+        self._addressed = addressed
 
     def first_attempts(self, session: int, lengths: Sequence[int]) -> list[Sequence[float]]:
         """The draws of sessions `session`, `session` + 1, … with so many steps each."""
@@ -38,9 +40,9 @@ class WorkDraws:
         begins = [0, *ends.tolist()]
         return [draws[begin:end] for begin, end in pairwise(begins)]
 
-    def retry(self, session: int, step: int, attempt: int) -> float:
+    def of(self, session: int, step: int, attempt: int) -> float:
         """The draw of one attempt."""
-        return uniform(self._key, address(session, step, attempt))
+        return uniform(self._key, self._addressed(session, step, attempt))
 
 
 def uniforms(key: int, positions: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:

@@ -7,9 +7,8 @@ Must not know: the queue in front of it, customers.
 import math
 from heapq import heappop, heappush
 
-from gateway.policies.interface import PAGES
 from loadgen.draws import exponential
-from simulator.scenario import SharedCpus
+from simulator.scenario import FILE_PLACE, SERVED_PAGES, SharedCpus
 
 
 class _Execution:
@@ -28,10 +27,14 @@ class _Execution:
         "slices_left",
         "spent_s",
         "wait_s",
+        "workers",
     )
 
-    def __init__(self, id: int, slices: int, busy_slice_s: float, wait_s: float) -> None:
+    def __init__(
+        self, id: int, workers: int, slices: int, busy_slice_s: float, wait_s: float
+    ) -> None:
         self.id = id
+        self.workers = workers
         self.slices_left = slices
         self.busy_slice_s = busy_slice_s
         self.wait_s = wait_s
@@ -57,7 +60,7 @@ class ProcessorSharing:
         self.spent_s = 0.0
         self.rejection_busy_s = 0.0
         self._described = described
-        self._mean_s = [described.mean_execution_s[page] for page in PAGES]
+        self._mean_s = [described.mean_execution_s.get(page, math.nan) for page in SERVED_PAGES]
         # Without waits the slices of a request follow on each other: they are one.
         self._slices = 1 if described.busy_ratio == 1 else described.slices
         self._executions: dict[int, _Execution] = {}
@@ -78,9 +81,10 @@ class ProcessorSharing:
             execution_s = exponential(work, self._mean_s[page])
         slice_s = execution_s / self._slices
         busy_s = slice_s * described.busy_ratio
-        execution = _Execution(id, self._slices, busy_s, slice_s - busy_s)
+        workers = 0 if page == FILE_PLACE else 1
+        execution = _Execution(id, workers, self._slices, busy_s, slice_s - busy_s)
         self._executions[id] = execution
-        self.free -= 1
+        self.free -= workers
         self._pass_time(now_s)
         self._run(execution)
         self._plan()
@@ -109,7 +113,7 @@ class ProcessorSharing:
         if not is_over:
             return 0
         del self._executions[execution.id]
-        self.free += 1
+        self.free += execution.workers
         self.spent_s = execution.spent_s
         return execution.id
 

@@ -16,7 +16,7 @@ from gateway.policies.interface import FATES, PAGES, LoadSample
 from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
 from loadgen.sessions import CONFIRM_PAGE
 from simulator.result import SessionFate, Sessions, Simulated
-from simulator.scenario import Scenario
+from simulator.scenario import FILE_PLACE, SERVED_PAGES, Scenario
 from simulator.servers import Server
 from simulator.sessions import Session
 
@@ -45,23 +45,23 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 
 
 class Record:
-    """Counts by place of the page in PAGES, one list per fate; sessions by index."""
+    """Counts by place of the page in SERVED_PAGES, one list per fate; sessions by index."""
 
     def __init__(self, scenario: Scenario, server: Server, log: AttemptLog | None) -> None:
         self._policy = scenario.policy
         self._customers = scenario.customers
         self._server = server
         self._log = log
-        self.arrived = [0] * len(PAGES)
-        self.dispatched = [0] * len(PAGES)
-        self.dropped = [0] * len(PAGES)
-        self.rejected = [0] * len(PAGES)
-        self.abandoned_waiting = [0] * len(PAGES)
-        self.withdrawn = [0] * len(PAGES)
-        self.answered = [0] * len(PAGES)
-        self.orphaned = [0] * len(PAGES)
-        self.failed = [0] * len(PAGES)  # no server of the simulator fails
-        self.cancelled = [0] * len(PAGES)
+        self.arrived = [0] * len(SERVED_PAGES)
+        self.dispatched = [0] * len(SERVED_PAGES)
+        self.dropped = [0] * len(SERVED_PAGES)
+        self.rejected = [0] * len(SERVED_PAGES)
+        self.abandoned_waiting = [0] * len(SERVED_PAGES)
+        self.withdrawn = [0] * len(SERVED_PAGES)
+        self.answered = [0] * len(SERVED_PAGES)
+        self.orphaned = [0] * len(SERVED_PAGES)
+        self.failed = [0] * len(SERVED_PAGES)  # no server of the simulator fails
+        self.cancelled = [0] * len(SERVED_PAGES)
         self.unanswered: Counter[AttemptOutcome] = Counter()
         """Attempts that ended otherwise than completed, as their customers see it."""
         self.spent_s = array("d")
@@ -85,7 +85,7 @@ class Record:
         """The next session: its index counts up."""
         self._arrived_s.append(session.arrival_s)
         self._ended_s.append(math.nan)
-        self._length.append(len(session.walk))
+        self._length.append(session.length)
         self._completed.append(0)
         self._kind.append(session.kind)
         self._fate.append(SessionFate.UNFINISHED)
@@ -121,7 +121,7 @@ class Record:
         self._ended_s[index] = now_s
         self._fate[index] = fate
         if self._log is not None:
-            for step in range(session.step + 1, len(session.walk)):
+            for step in range(session.step + 1, session.length):
                 self._log.append(not_generated(index, step, session.walk[step]))
 
     def _write(self, now_s: float, session: Session, outcome: AttemptOutcome, status: int) -> None:
@@ -156,7 +156,8 @@ class Record:
     def sample(
         self, now_s: float, load: LoadSample, waiting: Iterable[tuple[Any, int, float]], busy: int
     ) -> None:
-        """A row of samples; `waiting` are the requests that wait, `busy` how many are served."""
+        """A row of samples, of the eight pages: `waiting` are the requests that wait, `busy` how
+        many are served."""
         by_place = Counter(place for _, place, _ in waiting)
         snapshot = self._policy.snapshot()
         row: dict[str, Any] = {
@@ -168,7 +169,7 @@ class Record:
             "in_service": busy,
             "waiting": by_place.total(),
             **{f"waiting_{page}": by_place[place] for place, page in enumerate(PAGES)},
-            **{f"{fate}_total": sum(getattr(self, fate)) for fate in SAMPLED_FATES},
+            **{f"{fate}_total": sum(getattr(self, fate)[:FILE_PLACE]) for fate in SAMPLED_FATES},
             "confirms_total": self.answered[_CONFIRM],
         }
         if "admission" in snapshot:
@@ -194,8 +195,8 @@ class Record:
                 **{outcome.value: self.unanswered[outcome] for outcome in UNANSWERED},
             },
             counts={
-                page.value: {fate: getattr(self, fate)[place] for fate in FATES}
-                for place, page in enumerate(PAGES)
+                page: {fate: getattr(self, fate)[place] for fate in FATES}
+                for place, page in enumerate((*map(str, PAGES), "other"))
             },
             served={
                 page.value: self.answered[place] + self.orphaned[place]

@@ -20,7 +20,7 @@ class SessionFate(IntEnum):
     TIMED_OUT = 2  # the customer ran out of patience and retries
     DROPPED = 3  # a queue was full
     FAILED = 4  # a request was cancelled by the policy
-    UNFINISHED = 5  # under way when the simulation was cut
+    UNFINISHED = 5  # under way when the simulation was cut; every client
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,12 @@ class Sessions:
     ended_s: npt.NDArray[np.float64]
     """nan for unfinished ones."""
     length: npt.NDArray[np.int32]
-    """Requests the session planned."""
+    """Requests the session planned; 0 for a client, who goes on for ever."""
     completed: npt.NDArray[np.int32]
     """Requests that were answered in time."""
     kind: npt.NDArray[np.int8]
-    """Index of the session's class in the mixture of lengths."""
+    """Index of the session's class in the mixture of lengths; of a client 0 for the control set,
+    1 for the test set."""
     fate: npt.NDArray[np.int8]
     """Codes of `SessionFate`."""
 
@@ -55,7 +56,8 @@ class Simulated:
     attempts: Mapping[str, int]
     """Attempts by how they ended, seen by the customer (`loadgen.attempts.AttemptOutcome`)."""
     counts: Mapping[str, Mapping[str, int]]
-    """Page type → fate (`gateway.policies.interface.FATES`) → requests, seen by the driver."""
+    """Page type → fate (`gateway.policies.interface.FATES`) → requests, seen by the driver; `other`
+    are files, as in the gateway's snapshot."""
     served: Mapping[str, int]
     """Page type → requests executed in full, orphan requests included."""
     busy_s: float

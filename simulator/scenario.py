@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
 from gateway.policies.interface import Abandonment, Policy
+from loadgen.clients import KIND_PAGE, Clients
 from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers
+
+FILE = KIND_PAGE["file"]
+SERVED_PAGES = (*PAGES, FILE)
+"""What a server serves; a page's place here is its place in PAGES."""
+
+FILE_PLACE = len(PAGES)
 
 SessionKnown = Literal["admission", "answer"]
 RejectionPlace = Literal["ahead", "free"]
@@ -39,7 +46,8 @@ class SharedCpus:
     An execution time is uniform within mean ± `spread_ratio` × mean of its page type, or
     exponential with that mean. `busy_ratio` of it is CPU (processor sharing, each request on one
     CPU at most), the rest waiting, in `slices` pairs of one busy and one waiting period, as the
-    shop's page work does it.
+    shop's page work does it. `mean_execution_s` has the eight pages and, for clients who ask for
+    files, `file`: these take no worker, but their share of the CPUs.
     """
 
     workers: int = 30
@@ -61,6 +69,8 @@ class SharedCpus:
         for page in PAGES:
             if not self.mean_execution_s.get(page, 0.0) > 0:
                 raise ScenarioError("mean_execution_s", f"give {page} a number above 0")
+        if not self.mean_execution_s.get(FILE, math.inf) > 0:
+            raise ScenarioError("mean_execution_s", f"give {FILE} a number above 0")
         _require_one_of("execution_times", self.execution_times, ExecutionTimes)
 
 
@@ -120,6 +130,24 @@ class Scenario:
     customers' schedule goes. It runs until the last request has ended, or is cut at `stop_s`: what
     is under way then counts as neither completed nor lost. One of the four ends is required.
 
+    With `Clients` as `customers` it is a closed loop instead (Connection Sentry): all of them are
+    there from the start, none begins a request at or after `arrivals_until_s`, and requests under
+    way are waited for as long as their clients' patience lasts. A client is a session whose number
+    is the client's, whose `kind` is 0 in the control set and 1 in the test set, and which stays
+    `UNFINISHED`:
+
+        Scenario(
+            Clients(ClientModel(per_set=9, patience_max_s=7.5), seed),
+            registry.create("sq", {}),
+            SharedCpus(mean_execution_s={**MEAN_EXECUTION_S, "file": 0.02}),
+            seed,
+            arrivals_until_s=1800,
+            abandonment="cancel",
+        )
+
+    Files are served beside the policy (`file_lane`), only by `SharedCpus`, and need a mean
+    execution time there. Raises `SessionModelError` when a client would ask for too many pages.
+
     `abandonment`: what a customer's leaving does; `ignore` executes orphan requests in full,
     `drop-queued` takes waiting ones out, `cancel` also stops those in service at once.
     `session_known_from`: whether a session counts as under way once it was admitted (SBAC's
@@ -127,7 +155,7 @@ class Scenario:
     that is a session of its own.
     """
 
-    customers: Customers
+    customers: Customers | Clients
     policy: Policy
     server: SharedCpus | FifoServer
     seed: int
@@ -146,7 +174,24 @@ class Scenario:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ScenarioError(name, f"{value}: give a number above 0")
-        if self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
+        if isinstance(self.customers, Clients):
+            self._check_clients(self.customers)
+        elif self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
             raise ScenarioError("sessions", f"it would never end; give one of {', '.join(ends)}")
         _require_one_of("abandonment", self.abandonment, Abandonment)
         _require_one_of("session_known_from", self.session_known_from, SessionKnown)
+
+    def _check_clients(self, clients: Clients) -> None:
+        if self.sessions is not None:
+            raise ScenarioError("sessions", "clients in a closed loop do not arrive; leave it out")
+        ends_s = [end_s for end_s in (self.arrivals_until_s, self.stop_s) if end_s is not None]
+        if not ends_s:
+            raise ScenarioError(
+                "arrivals_until_s", "it would never end; give arrivals_until_s or stop_s"
+            )
+        clients.model.require_duration(min(ends_s))
+        if clients.model.mix.get(FILE, 0) > 0:
+            if not isinstance(self.server, SharedCpus):
+                raise ScenarioError("server", "only SharedCpus serves files; give a mix without")
+            if FILE not in self.server.mean_execution_s:
+                raise ScenarioError("mean_execution_s", f"give {FILE} a number above 0")

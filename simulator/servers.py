@@ -23,8 +23,8 @@ class Server(Protocol):
     """Server time of the rejections so far."""
 
     def start(self, now_s: float, id: int, page: int, work: float) -> None:
-        """Begin a request; `page` is its place in PAGES, `work` the place in [0, 1) of its
-        service time among all that the page may have."""
+        """Begin a request; `page` is its place in SERVED_PAGES, `work` the place in [0, 1) of its
+        service time among all that the page may have. A file takes no worker."""
         ...
 
     def advance(self, now_s: float) -> int:

@@ -5,10 +5,14 @@ Must not know: the policy, the server, the order of events.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
+from typing import Generic, Protocol, TypeVar
 
-from loadgen.draws import stream_key
+from loadgen.clients import Clients, place
+from loadgen.draws import address, stream_key
+from loadgen.sessions import Customers
 from simulator.draws_ahead import WorkDraws
 from simulator.scenario import Scenario
 
@@ -16,13 +20,23 @@ SESSIONS_AT_ONCE = 256
 """Made together: numpy draws their work at a tenth of the cost."""
 
 
+T_co = TypeVar("T_co", covariant=True)
+
+
+class ByStep(Protocol[T_co]):
+    """What a session has for each step."""
+
+    def __getitem__(self, step: int, /) -> T_co: ...
+
+
 class Session:
-    """One customer's session.
+    """One customer's session, or a client of a closed loop.
 
     `awaits` is the id of the attempt the customer waits for, 0 for none; a request in the system
     that its session does not await is an orphan. `name` is what a policy is told of it: in the
     gateway the id in its cookie or, while the customer has none, one made up for the attempt
-    (docs/decisions/0006). `work` has the first attempt's draw of each step.
+    (docs/decisions/0006). `work` has the first attempt's draw of each step. `length` is how many
+    steps there are, 0 where they go on for ever. `arrival_s` is when the first page is asked for.
     """
 
     __slots__ = (
@@ -32,6 +46,7 @@ class Session:
         "index",
         "is_new",
         "kind",
+        "length",
         "name",
         "sent_s",
         "step",
@@ -43,15 +58,17 @@ class Session:
         self,
         index: int,
         arrival_s: float,
-        walk: tuple[str, ...],
+        walk: ByStep[str],
         kind: int,
-        work: Sequence[float],
+        work: ByStep[float],
+        length: int,
     ) -> None:
         self.index = index
         self.arrival_s = arrival_s
         self.walk = walk
         self.kind = kind
         self.work = work
+        self.length = length
         self.name = str(index)
         self.is_new = True
         self.step = 0
@@ -60,8 +77,21 @@ class Session:
         self.sent_s = arrival_s
 
 
-NOBODY = Session(-1, math.inf, (), 0, ())
+Asked = tuple[Session, int, float]
+"""A request in the system: its session, its page's place in SERVED_PAGES, how much work it is."""
+
+NOBODY = Session(-1, math.inf, (), 0, (), 0)
 """Who comes when all have come."""
+
+
+class _Endless(Generic[T_co]):
+    """What a client has for each step, worked out when it is asked for."""
+
+    def __init__(self, at: Callable[[int], T_co]) -> None:
+        self._at = at
+
+    def __getitem__(self, step: int) -> T_co:
+        return self._at(step)
 
 
 class SessionsToCome:
@@ -69,28 +99,46 @@ class SessionsToCome:
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
-        self._draws = WorkDraws(stream_key(scenario.seed, "work"))
+        is_closed = isinstance(scenario.customers, Clients)
+        self._draws = WorkDraws(stream_key(scenario.seed, "work"), place if is_closed else address)
 
     def __iter__(self) -> Iterator[Session]:
         customers = self._scenario.customers
-        arrivals_s = self._arrivals()
+        if isinstance(customers, Clients):
+            return
+        arrivals_s = self._arrivals(customers)
         first = 0
         while block_s := list(islice(arrivals_s, SESSIONS_AT_ONCE)):
             indexes = range(first, first + len(block_s))
             walks = [customers.walk(index) for index in indexes]
             draws = self._draws.first_attempts(first, [len(walk) for walk in walks])
             for index, arrival_s, walk, work in zip(indexes, block_s, walks, draws, strict=True):
-                yield Session(index, arrival_s, walk, customers.kind(index), work)
+                yield Session(index, arrival_s, walk, customers.kind(index), work, len(walk))
             first += len(block_s)
+
+    def clients(self) -> Iterator[Session]:
+        """The clients of a closed loop, who are there from the start; client 0 first."""
+        clients = self._scenario.customers
+        if not isinstance(clients, Clients):
+            return
+        for client in range(clients.count):
+            yield Session(
+                client,
+                clients.first(client).pause_s,
+                _Endless(partial(clients.page, client)),
+                int(clients.set_of(client) == "test"),
+                _Endless(partial(self._draws.of, client, attempt=1)),
+                0,
+            )
 
     def work(self, session: Session) -> float:
         """How much work the session's attempt is, as a place in [0, 1)."""
         if session.attempt == 1:
             return session.work[session.step]
-        return self._draws.retry(session.index, session.step, session.attempt)
+        return self._draws.of(session.index, session.step, session.attempt)
 
-    def _arrivals(self) -> Iterator[float]:
+    def _arrivals(self, customers: Customers) -> Iterator[float]:
         scenario = self._scenario
         until_s = math.inf if scenario.arrivals_until_s is None else scenario.arrivals_until_s
-        times_s = scenario.customers.arrivals(until_s)
+        times_s = customers.arrivals(until_s)
         return times_s if scenario.sessions is None else islice(times_s, scenario.sessions)

@@ -25,12 +25,15 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.clients import Clients
+from loadgen.sessions import Customers
+from simulator.file_lane import FileLane
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
-from simulator.scenario import FifoServer, Scenario
+from simulator.scenario import FILE, FILE_PLACE, SERVED_PAGES, FifoServer, Scenario
 from simulator.servers import Server
-from simulator.sessions import NOBODY, Session, SessionsToCome
+from simulator.sessions import NOBODY, Asked, Session, SessionsToCome
 from simulator.single_server import SingleServer
 
 __all__ = ["BrokenPolicyError", "SessionFate", "Simulated", "simulate"]
@@ -44,7 +47,7 @@ PROGRESS_EVERY = 20_000
 IDLE_SAMPLES = 1000
 """Load samples after which a policy that serves nobody is held to be broken."""
 
-_PLACE = {str(page): place for place, page in enumerate(PAGES)}
+_PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 
 
 def simulate(
@@ -60,8 +63,6 @@ def simulate(
         return _Simulation(scenario, log, on_progress).run()
 
 
-# A request in the system: its session, the place of its page in PAGES, how much work it is.
-_Asked = tuple[Session, int, float]
 _PatienceEnd = tuple[float, int, Session]
 
 
@@ -87,8 +88,9 @@ class _Simulation:
         self._sessions_ended = 0
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
-        self._waiting: dict[int, _Asked] = {}
-        self._in_service: dict[int, _Asked] = {}
+        self._waiting: dict[int, Asked] = {}
+        self._in_service: dict[int, Asked] = {}
+        self._files = FileLane(self._server, self._record, self._in_service)
         self._cancelled: set[int] = set()
         # (when, session's index, session): who sends a request then.
         self._due: list[tuple[float, int, Session]] = []
@@ -96,7 +98,12 @@ class _Simulation:
         self._patience_ends: deque[_PatienceEnd] | list[_PatienceEnd]
         self._note_patience: Callable[[_PatienceEnd], None]
         self._forget_patience: Callable[[], _PatienceEnd]
-        if self._customers.model.think_timeout_mean_s == 0:  # the same for all: it ends in order
+        customers = scenario.customers
+        until_s = scenario.arrivals_until_s
+        is_closed = isinstance(customers, Clients)
+        self._asks_until_s = until_s if is_closed and until_s is not None else INF
+        # Of one patience for all the ends come in order.
+        if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
             self._patience_ends = in_order = deque[_PatienceEnd]()
             self._note_patience, self._forget_patience = in_order.append, in_order.popleft
         else:
@@ -120,6 +127,9 @@ class _Simulation:
         sample_s = interval_s
         samples = idle_samples = events = 0
         end_s = 0.0
+        for client in self._to_come.clients():
+            record.session_arrived(client)
+            self._ask_at(client.arrival_s, client)
         wanted_s = next_timer_s()
         timer_s = INF if wanted_s is None else max(wanted_s, 0.0)
         while True:
@@ -181,7 +191,7 @@ class _Simulation:
             timer_s = INF if wanted_s is None else max(wanted_s, now_s)
         if end_s > samples * interval_s:  # the interval that was not over yet
             load = record.load_sample(end_s, len(self._in_service))
-            record.sample(end_s, load, self._waiting.values(), len(self._in_service))
+            record.sample(end_s, load, self._waiting.values(), load.busy_workers - self._files.busy)
         for id, (session, _, _) in self._in_service.items():
             if session.awaits != id:
                 record.left_alone(id, server.spent_until(end_s, id))
@@ -191,7 +201,8 @@ class _Simulation:
         in_service = len(self._in_service)
         load = self._record.load_sample(now_s, in_service)
         self._after_event(now_s, self._policy.load_sample(now_s, load))
-        self._record.sample(now_s, load, self._waiting.values(), len(self._in_service))
+        busy = len(self._in_service) - self._files.busy
+        self._record.sample(now_s, load, self._waiting.values(), busy)
 
     def _send(self, now_s: float, session: Session) -> None:
         """The customer asks for the page of the session's step."""
@@ -205,6 +216,11 @@ class _Simulation:
             self._note_patience((now_s + patience_s, id, session))
         self._record.arrived[place] += 1
         work = session.work[step] if attempt == 1 else self._to_come.work(session)
+        if place == FILE_PLACE:
+            if not self._files.submit(now_s, id, (session, place, work)):
+                self._record.dropped[place] += 1
+                self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
+            return
         self._waiting[id] = (session, place, work)
         # What Request(...) does, in half the time.
         request = tuple.__new__(
@@ -242,12 +258,15 @@ class _Simulation:
         else:
             outcome = Outcome.ORPHANED
             record.orphaned[place] += 1
-        verdicts = self._policy.completion(now_s, id, outcome)
-        if verdicts:
-            self._obey(now_s, verdicts)
-        free = self._server.free
-        if free and self._waiting:
-            self._obey(now_s, self._policy.workers_free(now_s, free))
+        if place == FILE_PLACE:
+            self._files.ended(now_s)
+        else:
+            verdicts = self._policy.completion(now_s, id, outcome)
+            if verdicts:
+                self._obey(now_s, verdicts)
+            free = self._server.free
+            if free and self._waiting:
+                self._obey(now_s, self._policy.workers_free(now_s, free))
         if outcome is Outcome.ANSWERED:
             self._answered(now_s, session)
         elif is_awaited:  # the policy cancelled it
@@ -260,32 +279,40 @@ class _Simulation:
         session.attempt = 1
         session.step = step = session.step + 1
         index = session.index
-        if step == len(session.walk):
+        if step == session.length:
             self._session_ended(now_s, session, SessionFate.COMPLETED)
             return
         session.is_new = False
-        think_s = self._customers.think_time_s(index, step)
-        heappush(self._due, (now_s + think_s, index, session))
+        send_s = now_s + self._customers.think_time_s(index, step)
+        if send_s < self._asks_until_s:
+            heappush(self._due, (send_s, index, session))
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
         abandonment = self._scenario.abandonment
         record = self._record
-        asked = self._waiting.get(id)
+        is_file = session.walk[session.step] == FILE
+        waiting = self._files.waiting if is_file else self._waiting
+        asked = waiting.get(id)
         if asked is None:
             record.left_in_service(id, self._server.spent_until(now_s, id))
         else:
             record.abandoned_waiting[asked[1]] += 1
         session.awaits = 0
         record.attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
-        self._obey(now_s, self._policy.abandonment(now_s, id))
-        if abandonment != "ignore" and id in self._waiting:
-            self._policy.withdraw(now_s, id)
-            record.withdrawn[self._waiting.pop(id)[1]] += 1
+        if not is_file:
+            self._obey(now_s, self._policy.abandonment(now_s, id))
+        if abandonment != "ignore" and id in waiting:
+            if not is_file:
+                self._policy.withdraw(now_s, id)
+            record.withdrawn[waiting.pop(id)[1]] += 1
         elif abandonment == "cancel" and id in self._in_service:
             self._cancel(now_s, id)
         self._offer_workers(now_s)
-        if self._customers.retries(session.index, session.step, session.attempt):
+        customers = self._customers
+        if isinstance(customers, Clients):
+            self._take_turn(now_s, customers, session, left=True)
+        elif customers.retries(session.index, session.step, session.attempt):
             session.attempt += 1
             if session.is_new:  # nothing tells its next attempt from a stranger's
                 session.name = f"{session.index}.{session.attempt}"
@@ -299,7 +326,23 @@ class _Simulation:
         """The customer is told that there will be no answer, and does not try again."""
         session.awaits = 0
         self._record.attempt_failed(now_s, session, outcome, 503)
-        self._session_ended(now_s, session, fate)
+        if isinstance(self._customers, Clients):
+            self._take_turn(now_s, self._customers, session, left=False)
+        else:
+            self._session_ended(now_s, session, fate)
+
+    def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
+        """A client who has not got a page asks again, or goes away and comes back for the next."""
+        step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
+        session.step, session.attempt = step, attempt
+        if session.is_new:  # nothing tells its next attempt from a stranger's
+            session.name = f"{session.index}.{step}.{attempt}"
+        self._ask_at(now_s + pause_s, session)
+
+    def _ask_at(self, send_s: float, session: Session) -> None:
+        """A client's next request is due then, if anybody asks for anything then."""
+        if send_s < self._asks_until_s:
+            heappush(self._due, (send_s, session.index, session))
 
     def _session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
         self._sessions_ended += 1
@@ -347,7 +390,7 @@ class _Simulation:
         for _ in range(rejections):  # not before the workers that were offered are taken
             self._server.reject(now_s)
 
-    def _take_waiting(self, id: int) -> _Asked:
+    def _take_waiting(self, id: int) -> Asked:
         asked = self._waiting.pop(id, None)
         if asked is None:
             raise BrokenPolicyError(f"{self._policy.name}: verdict on {id}, which does not wait")

@@ -18,7 +18,13 @@ ARROWS: dict[str, set[str]] = {
     "gateway": {"gateway.policies"},
     "shop": set(),
     "loadgen": set(),
-    "simulator": {"gateway.policies", "loadgen.sessions", "loadgen.draws", "loadgen.attempts"},
+    "simulator": {
+        "gateway.policies",
+        "loadgen.sessions",
+        "loadgen.clients",
+        "loadgen.draws",
+        "loadgen.attempts",
+    },
     "lab": {"loadgen", "simulator", "runtime.settings", "runtime.pinned", "gateway.policies"},
     "runtime": set(),
 }

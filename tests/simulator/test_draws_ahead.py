@@ -28,5 +28,5 @@ def test_first_attempts_are_addressed_by_session_and_step(key, first, lengths):
 def test_retries_are_draws_of_their_own():
     key = stream_key(1, "work")
     draws = WorkDraws(key)
-    assert draws.retry(7, 2, 3) == uniform(key, address(7, 2, 3))
-    assert draws.retry(7, 2, 1) == draws.first_attempts(7, [3])[0][2]
+    assert draws.of(7, 2, 3) == uniform(key, address(7, 2, 3))
+    assert draws.of(7, 2, 1) == draws.first_attempts(7, [3])[0][2]

@@ -295,7 +295,7 @@ def test_server_time_is_answered_wasted_unanswered_or_spent_on_rejections(scenar
     simulated = simulate(replace(scenario, server=server, stop_s=None))
 
     def spent_s(fate: str) -> float:
-        return sum(counts[fate] * busy_s[page] for page, counts in simulated.counts.items())
+        return sum(simulated.counts[page][fate] * busy_s[page] for page in PAGES)
 
     lost_s = simulated.wasted_busy_s + simulated.unanswered_busy_s
     answered_and_rejected_s = spent_s("answered") + simulated.rejection_busy_s

@@ -1,0 +1,53 @@
+"""Requests for files, beside the policy: the gateway's lane of everything but the eight pages.
+
+Owns: their queue, and which of them are in service. Must not know: policies, customers.
+"""
+
+from simulator.record import Record
+from simulator.servers import Server
+from simulator.sessions import Asked
+
+IN_SERVICE = 4
+"""At most so many at a time: the gateway's setting `other_limit`."""
+
+PLACES = 256
+"""Places in the queue: the gateway's setting `other_queue`."""
+
+
+class FileLane:
+    """First come, first served; a request that finds the queue full is turned away.
+
+    `in_service` is the simulation's own table of what is in service, files among the pages.
+    """
+
+    def __init__(self, server: Server, record: Record, in_service: dict[int, Asked]) -> None:
+        self.waiting: dict[int, Asked] = {}
+        """In the order of arrival."""
+        self.busy = 0
+        """Files in service."""
+        self._server = server
+        self._record = record
+        self._in_service = in_service
+
+    def submit(self, now_s: float, id: int, asked: Asked) -> bool:
+        """A file is asked for; False when there is no place for it."""
+        if self.busy < IN_SERVICE:
+            self._start(now_s, id, asked)
+        elif len(self.waiting) < PLACES:
+            self.waiting[id] = asked
+        else:
+            return False
+        return True
+
+    def ended(self, now_s: float) -> None:
+        """A file in service has ended."""
+        self.busy -= 1
+        if self.waiting:
+            id = next(iter(self.waiting))
+            self._start(now_s, id, self.waiting.pop(id))
+
+    def _start(self, now_s: float, id: int, asked: Asked) -> None:
+        _, place, work = self._in_service[id] = asked
+        self.busy += 1
+        self._record.dispatched[place] += 1
+        self._server.start(now_s, id, place, work)
