@@ -7,7 +7,7 @@ only after a change that is meant to change verdicts.
 from pathlib import Path
 
 from gateway.policies import trace
-from gateway.policies.interface import Policy
+from gateway.policies.interface import Abandonment, Policy
 from loadgen.sessions import Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate
@@ -22,12 +22,21 @@ RHO = 1.4
 CAPACITY_RPS = 5.6
 
 
-def recorded(policy: Policy, sessions: int, seed: int = 1) -> list[trace.Event]:
+def recorded(
+    policy: Policy,
+    sessions: int,
+    seed: int = 1,
+    server: SharedCpus = SERVER,
+    abandonment: Abandonment = "ignore",
+) -> list[trace.Event]:
     """What `policy` was told and said in a simulation of so many sessions."""
     model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
     recorder = trace.Recorded(policy)
     customers = Customers(model, seed, model.session_rate(RHO, CAPACITY_RPS))
-    simulate(Scenario(customers, recorder, SERVER, seed, sessions=sessions))
+    scenario = Scenario(
+        customers, recorder, server, seed, sessions=sessions, abandonment=abandonment
+    )
+    simulate(scenario)
     return recorder.events
 
 

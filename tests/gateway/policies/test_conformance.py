@@ -5,6 +5,7 @@ import json
 import random
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from gateway.dispatcher import Dispatcher
 from gateway.policies import trace
 from gateway.policies.interface import (
     PAGES,
+    Abandonment,
     Cancel,
     Dispatch,
     Drop,
@@ -22,12 +24,16 @@ from gateway.policies.interface import (
     Reject,
     Request,
 )
+from simulator.scenario import SharedCpus
 from tests.gateway.policies.combinations import COMBINATIONS, fresh
-from tests.gateway.policies.simulated_trace import SERVER, recorded
+from tests.gateway.policies.simulated_trace import recorded
 
 WORKERS = 4
 SESSIONS = 300
 """Of a simulation: enough for full queues, customers who leave, rejections and quotas."""
+
+FEW = SharedCpus(workers=3)
+"""Few workers, so that some leave the queue under every policy, and some while they are served."""
 
 EVENTS = st.lists(
     st.one_of(
@@ -175,10 +181,12 @@ class TraceClock:
         return self.now_s
 
 
-def driven_by_the_gateway(policy, events):
+def driven_by_the_gateway(policy, events, abandonment):
     """What `policy` is told and says when the gateway's dispatcher meets the same happenings."""
     clock, recorder = TraceClock(), trace.Recorded(policy)
-    dispatcher = Dispatcher(recorder, workers=SERVER.workers, clock_s=clock, host=Notebook())
+    dispatcher = Dispatcher(
+        recorder, workers=FEW.workers, clock_s=clock, host=Notebook(), abandonment=abandonment
+    )
     for event in events:
         clock.now_s = event.time_s
         match event.name, event.told:
@@ -199,16 +207,20 @@ def driven_by_the_gateway(policy, events):
             case "timer_due", ():
                 dispatcher.tick()
             case name, _:
-                assert name == "workers_free", "the dispatcher offers workers by itself"
+                assert name in ("workers_free", "withdraw"), "the dispatcher does so by itself"
     return recorder.events
 
 
+@pytest.mark.parametrize("abandonment", get_args(Abandonment))
 @pytest.mark.parametrize("name", COMBINATIONS)
-def test_both_drivers_tell_the_same_and_get_the_same_verdicts(name):
-    simulated = recorded(fresh(name), SESSIONS)
+def test_both_drivers_tell_the_same_and_get_the_same_verdicts(name, abandonment):
+    simulated = recorded(fresh(name), SESSIONS, server=FEW, abandonment=abandonment)
     kinds = {event.name for event in simulated}
     assert {"arrival", "workers_free", "completion", "abandonment", "load_sample"} <= kinds
-    assert driven_by_the_gateway(fresh(name), simulated) == simulated
+    assert ("withdraw" in kinds) == (abandonment != "ignore")
+    cancelled = (e for e in simulated if e.name == "completion" and "cancelled" in e.told)
+    assert any(cancelled) == (abandonment == "cancel")
+    assert driven_by_the_gateway(fresh(name), simulated, abandonment) == simulated
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
