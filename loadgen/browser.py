@@ -87,7 +87,7 @@ class Browser:
         self._fixed = (
             f"Host: {address.host_field}\r\n"
             "User-Agent: Mozilla/5.0 (compatible; DoorbusterCustomer/1.0)\r\n"
-            "Accept: text/html\r\nAccept-Language: en\r\n"
+            "Accept: text/html, image/svg+xml\r\nAccept-Language: en\r\n"
         )
 
     def close(self) -> None:

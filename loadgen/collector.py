@@ -82,14 +82,9 @@ class Collector:
         found: dict[str, Any] = {
             "host": self.host,
             "seed": options.seed,
-            "sessions": options.sessions,
-            "session_rate": options.session_rate,
-            "rho": options.rho,
-            "capacity_rps": options.capacity_rps,
-            "load_schedule": _segments(options),
+            **_offered(options),
             "arrivals_until_s": options.arrivals_until_s,
             "time_scale": options.time_scale,
-            "model": options.model.parameters(),
             "started_at": self.started_at,
             "ended_at": time.time(),
             "interrupted": self.interrupted,
@@ -131,6 +126,21 @@ class Collector:
 
 def _nothing_yet(options: RunOptions, index: int, of: int) -> dict[str, Any]:
     return Tally(options.part_of_plan(Part(index, of)), Lag(options.late_tolerance_s)).as_counts()
+
+
+def _offered(options: RunOptions) -> dict[str, Any]:
+    """Who came: sessions or clients."""
+    if options.clients:
+        clients = options.clients
+        return {"clients": clients.parameters(), "control_clients": clients.per_set}
+    return {
+        "sessions": options.sessions,
+        "session_rate": options.session_rate,
+        "rho": options.rho,
+        "capacity_rps": options.capacity_rps,
+        "load_schedule": _segments(options),
+        "model": options.model.parameters(),
+    }
 
 
 def _segments(options: RunOptions) -> list[dict[str, float]] | None:

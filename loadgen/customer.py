@@ -4,21 +4,14 @@ Owns: what happens between a session's arrival and its end (LIFO-Pri, section 3.
 Must not know: Locust, other customers, where the rows go.
 """
 
-from typing import Protocol
+from functools import partial
 
-from loadgen.attempts import Attempt, AttemptOutcome, not_generated
-from loadgen.browser import Browser, Fetched, ShopAddress
+from loadgen.attempts import AttemptOutcome, not_generated
+from loadgen.browser import ShopAddress
 from loadgen.schedule import RunClock
 from loadgen.sessions import Customers
-from loadgen.shop_pages import PageRequest, Shopper, WrongPageError
-
-
-class Witness(Protocol):
-    """Is told of every attempt as it ends; `fetched` is None for a page never asked for."""
-
-    def __call__(
-        self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
-    ) -> None: ...
+from loadgen.shop_pages import Shopper
+from loadgen.visitor import Errand, Visitor, Witness, ended_s
 
 
 class CustomerSession:
@@ -36,7 +29,7 @@ class CustomerSession:
         self._session = session
         self._customers = customers
         self._shopper = shopper
-        self._browser = Browser(address)
+        self._visitor = Visitor(session, address, clock, witness)
         self._clock = clock
         self._witness = witness
 
@@ -60,52 +53,21 @@ class CustomerSession:
                 due_s = finished_s
             return True
         finally:
-            self._browser.close()
+            self._visitor.leave()
 
     def _page(self, step: int, page: str, following: str | None, due_s: float) -> float | None:
         """Gets one page, with retries; when it was there, or None when the customer gives up."""
         request = self._shopper.request(page)
-        attempt = 0
+        judge = partial(self._shopper.read, page, following=following)
+        nth = 0
         while True:
-            attempt += 1
-            patience_s = self._customers.patience_s(self._session, step, attempt)
-            started_s = self._clock.now_s()
-            fetched = self._browser.fetch(
-                request.method,
-                request.path,
-                request.form,
-                attempt,
-                self._clock.real_s(patience_s),
-            )
-            finished_s = self._clock.now_s()
-            if fetched.outcome is AttemptOutcome.COMPLETED:
-                self._judge(page, fetched, following)
-            row = Attempt(
-                self._session,
-                step,
-                page,
-                attempt,
-                due_s,
-                started_s,
-                finished_s,
-                patience_s,
-                fetched.outcome.value,
-                fetched.status,
-                fetched.request_id,
-            )
-            self._witness(row, request, fetched)
-            if fetched.outcome is AttemptOutcome.COMPLETED:
-                return finished_s
-            if fetched.outcome is not AttemptOutcome.TIMED_OUT:
+            nth += 1
+            patience_s = self._customers.patience_s(self._session, step, nth)
+            attempt = self._visitor.ask(Errand(step, page, nth, due_s, patience_s), request, judge)
+            due_s = ended_s(attempt)
+            if attempt.outcome == AttemptOutcome.COMPLETED:
+                return due_s
+            if attempt.outcome != AttemptOutcome.TIMED_OUT:
                 return None
-            if not self._customers.retries(self._session, step, attempt):
+            if not self._customers.retries(self._session, step, nth):
                 return None
-            # The retry was due when the patience ended, however late this greenlet woke up.
-            due_s = started_s + patience_s
-
-    def _judge(self, page: str, fetched: Fetched, following: str | None) -> None:
-        try:
-            self._shopper.read(page, fetched.body, following)
-        except WrongPageError as error:
-            fetched.outcome = AttemptOutcome.FAILED
-            fetched.reason = f"wrong page: {error}"

@@ -51,7 +51,10 @@ OPTIONS: tuple[Option, ...] = (
         "sessions to start, all workers together; 1000 when nothing ends arrivals",
     ),
     Option(
-        "arrivals-until-s", "S", "", "sessions arrive for so many paper s; instead of --sessions"
+        "arrivals-until-s",
+        "S",
+        "",
+        "sessions arrive, or clients make requests, for so many paper s; instead of --sessions",
     ),
     Option("seed", "SEED", "1", "the same seed gives the same arrivals, walks and patience"),
     Option("time-scale", "SCALE", "10", "paper seconds per real second"),
@@ -89,6 +92,28 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("closed-loop-duration", "S", "120", "length of the measurement, paper s"),
     Option("closed-loop-warm-up", "S", "30", "left out before it, paper s"),
+    Option(
+        "clients-per-set",
+        "N",
+        "",
+        "the Connection Sentry's closed loop instead of sessions: N clients who never leave and N "
+        "who do, for --arrivals-until-s",
+    ),
+    Option("patience-max-s", "S", "7.5", "their patience is uniform up to this, paper s"),
+    Option(
+        "client-think-time-mean-s",
+        "S",
+        "3.5",
+        "mean pause of a client before a request, exponential, paper s",
+    ),
+    Option("reload-probability", "P", "0.75", "a client who left reloads at once with this"),
+    Option("away-mean-s", "S", "15", "otherwise it is away for this mean, exponential, paper s"),
+    Option(
+        "client-mix",
+        "KIND:WEIGHT,…",
+        "home:25,browse:1,search:17,select:3,file:54",
+        "what clients ask for",
+    ),
     Option("late-tolerance-ms", "MS", "50", "an attempt this late (real ms) fell behind"),
     Option(
         "attempts-file",

@@ -1,7 +1,7 @@
 """What the text of an option says.
 
-Owns: turning text into numbers, paths, schedules and mixtures, or into one line that names the
-option. Must not know: which options there are, what they are for.
+Owns: turning text into numbers, paths, schedules, mixtures and weights, or into one line that
+names the option. Must not know: which options there are, what they are for.
 """
 
 import math
@@ -91,6 +91,23 @@ def schedule(given: str) -> Schedule | None:
         return Schedule(tuple(segments))
     except SessionModelError as error:
         raise OptionError(flag, str(error)) from None
+
+
+def weights(given: str) -> dict[str, float]:
+    """Weights such as `home:25,file:54`; raises `OptionError` for anything else."""
+    found: dict[str, float] = {}
+    for part in given.split(","):
+        kind, _, weight = (word.strip() for word in part.partition(":"))
+        try:
+            value = float(weight)
+        except ValueError:
+            raise OptionError(
+                "--client-mix", f"{part.strip()!r} is no weight; give kind:weight, e.g. home:25"
+            ) from None
+        if kind in found:
+            raise OptionError("--client-mix", f"{kind!r} is given twice; give each kind once")
+        found[kind] = value
+    return found
 
 
 def mixture(given: str) -> tuple[LengthClass, ...]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from loadgen.client_options import client_model, require_duration
+from loadgen.clients import ClientModel
 from loadgen.option_list import OPTIONS
 from loadgen.option_text import OptionError, account, mixture, number, schedule, whole, writable
 from loadgen.sessions import Customers, Schedule, SessionLengths, SessionModel, SessionModelError
@@ -58,11 +60,14 @@ class RunOptions:
     capacity_rps: float
     load_schedule: Schedule | None
     arrivals_until_s: float | None
+    """When arrivals end, or clients make no more requests; paper seconds."""
     sessions: int
-    """Those of the seed where schedule or `arrivals_until_s` end the arrivals."""
+    """Those of the seed where schedule or `arrivals_until_s` end the arrivals; with clients 0."""
     seed: int
     time_scale: float
     closed_loop: ClosedLoop | None
+    clients: ClientModel | None
+    """Clients who are there until `arrivals_until_s`; what is said of sessions is then unused."""
     late_tolerance_s: float
     attempts_file: Path | None
     account: str
@@ -74,7 +79,9 @@ class RunOptions:
         return Customers(self.model, self.seed, self.session_rate, self.load_schedule)
 
     def part_of_plan(self, part: Part) -> int:
-        """How many sessions (in a closed loop: customers) are `part`'s."""
+        """How many sessions (in a closed loop: customers or clients) are `part`'s."""
+        if self.clients:
+            return part.count(2 * self.clients.per_set)
         return part.count(self.closed_loop.customers if self.closed_loop else self.sessions)
 
 
@@ -84,6 +91,7 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
     Raises `OptionError`, naming the option, for every value that cannot be meant.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
+    clients = client_model(text)
     closed_loop = _closed_loop(text)
     model = _model(text)
     if closed_loop:
@@ -93,7 +101,12 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
     session_rate, rho = _load(text, model, capacity_rps, load_schedule)
     until_s = number(text, "arrivals-until-s", above=0) if text["arrivals_until_s"] else None
     seed = whole(text, "seed", at_least=0)
-    customers = Customers(model, seed, session_rate, load_schedule)
+    if clients:
+        assert until_s is not None
+        require_duration(clients, until_s)
+        sessions = 0
+    else:
+        sessions = _sessions(text, Customers(model, seed, session_rate, load_schedule), until_s)
     if text["progress"] not in ("none", "json"):
         raise OptionError("--progress", f"{text['progress']!r} is unknown; give none or json")
     return RunOptions(
@@ -103,10 +116,11 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
         capacity_rps=capacity_rps,
         load_schedule=load_schedule,
         arrivals_until_s=until_s,
-        sessions=_sessions(text, customers, until_s),
+        sessions=sessions,
         seed=seed,
         time_scale=number(text, "time-scale", above=0),
         closed_loop=closed_loop,
+        clients=clients,
         late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
         attempts_file=writable(text["attempts_file"]),
         account=account(text["account"]),

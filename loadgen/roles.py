@@ -250,7 +250,8 @@ class Master:
 def show_progress(collector: Collector) -> None:
     """One line on standard output, if asked for."""
     if collector.options.progress_json:
-        _print_json({"event": "progress", "time_s": collector.time_s()} | collector.counts())
+        times = {"time_s": collector.time_s(), "until_s": collector.options.arrivals_until_s}
+        _print_json({"event": "progress"} | times | collector.counts())
 
 
 def conclude(environment: Environment, collector: Collector) -> None:

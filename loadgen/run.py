@@ -1,26 +1,32 @@
 """One process's share of a run: its sessions started on time, its attempts kept.
 
-Owns: the arrival process of a part of the sessions (open loop) or of the customers (closed loop),
-and the log and counts of their attempts.
+Owns: the arrival process of a part of the sessions (open loop), of the customers that measure
+capacity, or of the clients (closed loops), and the log and counts of their attempts.
 Must not know: Locust's runners and messages, files, other processes.
 """
 
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 from gevent.event import Event
 
 from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome
 from loadgen.browser import Fetched, ShopAddress
+from loadgen.client_pages import ClientPages
+from loadgen.client_process import ClientProcess
+from loadgen.clients import ClientModel, Clients
 from loadgen.customer import CustomerSession
 from loadgen.options import ClosedLoop, Part, RunOptions
 from loadgen.schedule import Lag, RunClock
+from loadgen.sessions import Customers
 from loadgen.shop_pages import PageRequest, Shopper
 from loadgen.tally import Tally
 
 Reporter = Callable[[Attempt, PageRequest, Fetched], None]
 Spawn = Callable[[Callable[[], object]], None]
+_T = TypeVar("_T")
 
 _AFTER_FAILURE_S = 1.0
 """Paper seconds a closed-loop customer waits after a session that failed."""
@@ -47,7 +53,6 @@ class LoadRun:
         self._address = address
         self._report = report
         self._spawn = spawn
-        self._customers = options.customers()
         self._next_session = part.index
 
     def play(self, stop_customers: Callable[[], None]) -> None:
@@ -57,53 +62,74 @@ class LoadRun:
             self._play_closed(self.options.closed_loop)
             stop_customers()
             self.finished.set()
+            return
+        if self.options.clients:
+            self._start_clients(self.options.clients)
         else:
-            self._play_open()
-
-    def _play_open(self) -> None:
-        assert self.clock is not None
-        arrivals = enumerate(islice(self._customers.arrivals(), self.options.sessions))
-        for session, arrival_s in islice(arrivals, self.part.index, None, self.part.of):
-            self.clock.sleep_until(arrival_s)
-            self.tally.started += 1
-            self._spawn(partial(self._play_session, session, arrival_s))
+            self._start_sessions()
         if self.tally.planned == 0:
             self.finished.set()
         self.finished.wait()
 
+    def _start_clients(self, model: ClientModel) -> None:
+        clients = Clients(model, self.options.seed)
+        pages = ClientPages(self.options.seed)
+        for client in range(self.part.index, clients.count, self.part.of):
+            self.tally.started += 1
+            self._spawn(partial(self._play_client, clients, pages, client))
+
+    def _start_sessions(self) -> None:
+        assert self.clock is not None
+        customers = self.options.customers()
+        arrivals = enumerate(islice(customers.arrivals(), self.options.sessions))
+        for session, arrival_s in islice(arrivals, self.part.index, None, self.part.of):
+            self.clock.sleep_until(arrival_s)
+            self.tally.started += 1
+            self._spawn(partial(self._play_session, customers, session, arrival_s))
+
     def _play_closed(self, closed: ClosedLoop) -> None:
         assert self.clock is not None
+        play = partial(self._one_session_after_another, self.options.customers())
         for _ in range(self.tally.planned):
-            self._spawn(self._one_session_after_another)
+            self._spawn(play)
         self.clock.sleep_until(closed.warm_up_s + closed.duration_s)
 
-    def _one_session_after_another(self) -> None:
+    def _one_session_after_another(self, customers: Customers) -> None:
         assert self.clock is not None
         while True:
             session = self._next_session
             self._next_session += self.part.of
             self.tally.started += 1
-            if not self._play_session(session, self.clock.now_s()):
+            if not self._play_session(customers, session, self.clock.now_s()):
                 # Nothing may be listening: asking again at once would only burn the CPU.
                 self.clock.sleep_until(self.clock.now_s() + _AFTER_FAILURE_S)
 
-    def _play_session(self, session: int, arrival_s: float) -> bool:
+    def _play_session(self, customers: Customers, session: int, arrival_s: float) -> bool:
         assert self.clock is not None
         shopper = Shopper(
             self.options.seed, session, self.options.account, self.options.account_password
         )
         customer = CustomerSession(
-            session, self._customers, shopper, self._address, self.clock, self._saw
+            session, customers, shopper, self._address, self.clock, self._saw
         )
+        return self._until_ended(partial(customer.run, arrival_s))
+
+    def _play_client(self, clients: Clients, pages: ClientPages, client: int) -> None:
+        assert self.clock is not None
+        assert self.options.arrivals_until_s is not None
+        process = ClientProcess(client, clients, pages, self._address, self.clock, self._saw)
+        self._until_ended(partial(process.run, self.options.arrivals_until_s))
+
+    def _until_ended(self, play: Callable[[], _T]) -> _T:
         try:
-            succeeded = customer.run(arrival_s)
+            result = play()
         except Exception:
             self.tally.broken += 1
             self._ended()
             raise
-        # A session that is cut by the end of the run raises GreenletExit: started, never ended.
+        # One that is cut by the end of the run raises GreenletExit: started, never ended.
         self._ended()
-        return succeeded
+        return result
 
     def _ended(self) -> None:
         self.tally.ended += 1

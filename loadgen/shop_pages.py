@@ -44,8 +44,8 @@ _NEXT_FORM = {
 """A transaction page is the right one when it carries the form of the next."""
 
 _ORDER_PLACED = b'id="order-number"'
-_CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
-_BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
+CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
+BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
 _END_OF_ENTRY = b"</li>"
 _OUT_OF_STOCK = b'class="gone"'
 
@@ -110,7 +110,7 @@ class Shopper:
         Raises `WrongPageError` when it is not there: the page then counts as failed.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
-            self._categories = _some(_CATEGORY_LINK.findall(body), "no category to browse")
+            self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")
         elif page in ("Br-2", "Br-3") and following == "Br-4":
             self._books = _some(_books_in_stock(body), "no book in stock on the page")
         elif page == "Br-4" and following == "Tr-1":
@@ -124,7 +124,7 @@ class Shopper:
 def _books_in_stock(body: bytes) -> list[bytes]:
     """Links of the entries that are not marked as out of stock: nobody clicks on the others."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
-    return [link for entry in entries for link in _BOOK_LINK.findall(entry)]
+    return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 
 
 def _some(links: list[bytes], missing: str) -> list[bytes]:

@@ -40,7 +40,9 @@ class Seen:
         first, _, rest = self.path.strip("/").partition("/")
         if first == "checkout":
             return f"Tr-{STEPS.index(rest.strip('/')) + 1}"
-        return {"browse": "Br-2", "search": "Br-3", "books": "Br-4"}[first.partition("?")[0]]
+        return {"browse": "Br-2", "search": "Br-3", "books": "Br-4", "covers": "file"}[
+            first.partition("?")[0]
+        ]
 
 
 Manner = Callable[[Seen], str]
@@ -184,9 +186,12 @@ class _Connection(socketserver.StreamRequestHandler):
             if token is None or seen.form.get("csrfmiddlewaretoken") != token[1]:
                 self._send(403, b"CSRF verification failed")
                 return
-        self._send(200, self._body(seen, extra), extra)
+        image = {"Content-Type": "image/svg+xml"} if seen.page == "file" else {}
+        self._send(200, self._body(seen, extra), extra | image)
 
     def _body(self, seen: Seen, extra: dict[str, str]) -> bytes:
+        if seen.page == "file":
+            return b'<svg xmlns="http://www.w3.org/2000/svg"><title>A book</title></svg>'
         links = '<a href="/browse/poetry/">P</a> <a href="/browse/travel/">T</a>'
         token = re.search(r"csrftoken=([^;]+)", f"{extra} {seen.headers.get('cookie', '')}")
         assert token is not None

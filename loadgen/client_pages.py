@@ -1,0 +1,82 @@
+"""What a client of the Connection Sentry asks for, and whether that is what came.
+
+Owns: which category, words, book and cover a request of a kind is for, and how the answer is
+judged.
+Must not know: sockets, schedules, patience, what else the client has seen.
+
+The paper's clients replay a trace, so they follow no links: what is asked for is drawn for each
+request by itself, and two runs of a seed ask for the same things whatever was answered in between.
+Nothing is cached either; a cover is sent for every time.
+"""
+
+from urllib.parse import urlencode
+
+from loadgen.clients import place
+from loadgen.draws import stream_key, uniform
+from loadgen.shop_pages import BOOK_LINK, CATEGORY_LINK, SEARCH_WORDS, PageRequest, WrongPageError
+
+CATEGORIES = (
+    "literary-fiction",
+    "crime",
+    "science-fiction",
+    "fantasy",
+    "romance",
+    "historical-fiction",
+    "thriller",
+    "young-adult",
+    "children",
+    "poetry",
+    "history",
+    "biography",
+    "popular-science",
+    "computing",
+    "business",
+    "cooking",
+    "travel",
+    "art-and-design",
+    "nature-and-gardening",
+    "philosophy",
+)
+"""The shelves of the shop, as `/browse/<category>/` names them."""
+
+BOOKS = 1000
+"""Books 1 to 1000 are in every catalogue, however small or large it is."""
+
+_COVER = b"<svg"
+
+
+class ClientPages:
+    """The requests of all clients of one seed, addressed as their other draws are."""
+
+    def __init__(self, seed: int) -> None:
+        self._key = stream_key(seed, "client pages")
+
+    def request(self, page: str, client: int, step: int) -> PageRequest:
+        """The client's request number `step`, for a page of type `page` (Br-1 to Br-4, `file`).
+
+        A reload sends the same again.
+        """
+        draw = uniform(self._key, place(client, step))
+        if page == "Br-1":
+            path = "/"
+        elif page == "Br-2":
+            path = f"/browse/{CATEGORIES[int(draw * len(CATEGORIES))]}/"
+        elif page == "Br-3":
+            words = SEARCH_WORDS[int(draw * len(SEARCH_WORDS))]
+            path = "/search/?" + urlencode({"q": words})
+        else:
+            book = 1 + int(draw * BOOKS)
+            path = f"/books/{book}/" if page == "Br-4" else f"/covers/{book}.svg"
+        return PageRequest("GET", path)
+
+
+def judge(page: str, body: bytes) -> None:
+    """Raises `WrongPageError` when `body` is not a page of type `page`."""
+    if page == "file":
+        if not body.lstrip().startswith(_COVER):
+            raise WrongPageError("no cover, which is an SVG image")
+    elif page in ("Br-1", "Br-4"):
+        if not CATEGORY_LINK.search(body):
+            raise WrongPageError("no category to browse")
+    elif not BOOK_LINK.search(body):
+        raise WrongPageError("no book on the page")

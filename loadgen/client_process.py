@@ -1,0 +1,65 @@
+"""One client process of the Connection Sentry: one request after the other, until time is up.
+
+Owns: what happens between a client's start and its end (section 4.2).
+Must not know: Locust, other clients, where the rows go.
+"""
+
+from functools import partial
+
+from loadgen.attempts import AttemptOutcome
+from loadgen.browser import ShopAddress
+from loadgen.client_pages import ClientPages, judge
+from loadgen.clients import Clients
+from loadgen.schedule import RunClock
+from loadgen.visitor import Errand, Visitor, Witness, ended_s
+
+
+class ClientProcess:
+    """The client of one number; `run` plays it in the calling greenlet.
+
+    Its cookies last as long as it does, and so does its connection, but for what leaving or the
+    other side does to it.
+    """
+
+    def __init__(
+        self,
+        client: int,
+        clients: Clients,
+        pages: ClientPages,
+        address: ShopAddress,
+        clock: RunClock,
+        witness: Witness,
+    ) -> None:
+        self._client = client
+        self._clients = clients
+        self._pages = pages
+        self._visitor = Visitor(client, address, clock, witness)
+        self._clock = clock
+
+    def run(self, until_s: float) -> None:
+        """Makes requests until `until_s`, paper s since the run's start, and then none any more.
+
+        A request that is under way then is waited for, as long as the client's patience lasts;
+        a reload is a new request.
+        """
+        turn = self._clients.first(self._client)
+        due_s = turn.pause_s
+        try:
+            while self._begins(due_s, until_s):
+                page = self._clients.page(self._client, turn.step)
+                patience_s = self._clients.patience_s(self._client, turn.step, turn.attempt)
+                attempt = self._visitor.ask(
+                    Errand(turn.step, page, turn.attempt, due_s, patience_s),
+                    self._pages.request(page, self._client, turn.step),
+                    partial(judge, page),
+                )
+                left = attempt.outcome == AttemptOutcome.TIMED_OUT
+                turn = self._clients.after(self._client, turn.step, turn.attempt, left)
+                due_s = ended_s(attempt) + turn.pause_s
+        finally:
+            self._visitor.leave()
+
+    def _begins(self, due_s: float, until_s: float) -> bool:
+        """Waits for what is due; False when time is up, also for one that would begin late."""
+        self._clock.sleep_until(min(due_s, until_s))
+        return due_s < until_s and self._clock.now_s() < until_s

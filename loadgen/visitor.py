@@ -1,0 +1,97 @@
+"""Somebody with a browser, whose attempts are written down.
+
+Owns: making one attempt: sending it, waiting as long as the patience lasts, judging the page that
+came, and telling the witness.
+Must not know: what is asked for in which order, what follows on an attempt, where the rows go.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from loadgen.attempts import Attempt, AttemptOutcome
+from loadgen.browser import Browser, Fetched, ShopAddress
+from loadgen.schedule import RunClock
+from loadgen.shop_pages import PageRequest, WrongPageError
+
+
+class Witness(Protocol):
+    """Is told of every attempt as it ends; `fetched` is None for a page never asked for."""
+
+    def __call__(
+        self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
+    ) -> None: ...
+
+
+class Errand(NamedTuple):
+    """One attempt that is to be made; times in paper seconds."""
+
+    step: int
+    page: str
+    attempt: int
+    due_s: float
+    patience_s: float
+
+
+class Visitor:
+    """One browser and the rows of its attempts; `session` is the number they are written under."""
+
+    def __init__(
+        self, session: int, address: ShopAddress, clock: RunClock, witness: Witness
+    ) -> None:
+        self._session = session
+        self._browser = Browser(address)
+        self._clock = clock
+        self._witness = witness
+
+    def leave(self) -> None:
+        """Closes the connection, whatever is still under way."""
+        self._browser.close()
+
+    def ask(self, errand: Errand, request: PageRequest, judge: Callable[[bytes], None]) -> Attempt:
+        """Makes the attempt now, however late that is; `judge` looks at a page that came.
+
+        A page for which `judge` raises `WrongPageError` counts as failed.
+        """
+        started_s = self._clock.now_s()
+        fetched = self._browser.fetch(
+            request.method,
+            request.path,
+            request.form,
+            errand.attempt,
+            self._clock.real_s(errand.patience_s),
+        )
+        finished_s = self._clock.now_s()
+        if fetched.outcome is AttemptOutcome.COMPLETED:
+            try:
+                judge(fetched.body)
+            except WrongPageError as error:
+                fetched.outcome = AttemptOutcome.FAILED
+                fetched.reason = f"wrong page: {error}"
+        attempt = Attempt(
+            self._session,
+            errand.step,
+            errand.page,
+            errand.attempt,
+            errand.due_s,
+            started_s,
+            finished_s,
+            errand.patience_s,
+            fetched.outcome.value,
+            fetched.status,
+            fetched.request_id,
+        )
+        self._witness(attempt, request, fetched)
+        return attempt
+
+
+def ended_s(attempt: Attempt) -> float:
+    """When what follows on the attempt is due from, paper seconds.
+
+    Who lost patience left when it ended, however late this process woke up.
+    """
+    assert attempt.started_s is not None
+    assert attempt.finished_s is not None
+    assert attempt.patience_s is not None
+    if attempt.outcome == AttemptOutcome.TIMED_OUT:
+        return attempt.started_s + attempt.patience_s
+    return attempt.finished_s
