@@ -98,11 +98,16 @@ def health(admin_port):
         return None
 
 
+def snapshot(admin_port):
+    """Everything a gateway says of itself."""
+    with _call(admin_port, "/snapshot") as answer:
+        return json.load(answer)
+
+
 def requests_in(admin_port):
     """(in service, waiting) of a gateway."""
-    with _call(admin_port, "/snapshot") as answer:
-        snapshot = json.load(answer)
-    return snapshot["in_service"], snapshot["waiting"]
+    now = snapshot(admin_port)
+    return now["in_service"], now["waiting"]
 
 
 def _call(admin_port, path):

@@ -1,7 +1,10 @@
 """Real Gunicorns with the bare project, one a kind for all tests, and who looks at the database."""
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -35,8 +38,11 @@ def sync(
 class Database:
     """What the database itself says."""
 
-    def __init__(self, connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+    def __init__(
+        self, connection: "psycopg.Connection[tuple[object, ...]]", postmaster: int
+    ) -> None:
         self._connection = connection
+        self._postmaster = postmaster
 
     def running(self, tag: str) -> int:
         """Queries under way with this tag in them."""
@@ -79,10 +85,20 @@ class Database:
         finally:
             self._connection.execute("SELECT pg_advisory_unlock(%s)", (lock,))
 
+    @contextmanager
+    def postmaster_standing_still(self) -> Iterator[None]:
+        """Queries go on, but no cancel is heard of and nobody new is let in."""
+        os.kill(self._postmaster, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._postmaster, signal.SIGCONT)
+
 
 @pytest.fixture(scope="session")
 def database(appliance_database: Settings) -> Iterator[Database]:
     """A session of its own, autocommitting; makes the project's one table."""
+    pid_file = Path(appliance_database.state_dir) / "postgres/data/postmaster.pid"
     with bare.connect(appliance_database) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS written (key text)")
-        yield Database(connection)
+        yield Database(connection, int(pid_file.read_text().split()[0]))

@@ -1,14 +1,11 @@
 """A cancel hits the query it was meant for, or none: on a real pool, and step by step."""
 
 import http.client
-import os
 import random
-import signal
 import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from django.db import connections
@@ -234,13 +231,8 @@ def test_a_cancelled_transaction_is_rolled_back_and_its_session_stays(watch, ses
     assert ask(session, "SELECT pg_backend_pid()") == pid
 
 
-def test_a_cancel_the_database_does_not_confirm_costs_the_session(
-    watch, session, appliance_database
-):
+def test_a_cancel_the_database_does_not_confirm_costs_the_session(watch, session, database):
     """PostgreSQL's postmaster stands still while one of its backends runs a query."""
-    postmaster = int(
-        (Path(appliance_database.state_dir) / "postgres/data/postmaster.pid").read_text().split()[0]
-    )
     before = sentry.snapshot()
     pid = ask(session, "SELECT pg_backend_pid()")
     with ThreadPoolExecutor(1) as pool:
@@ -251,12 +243,12 @@ def test_a_cancel_the_database_does_not_confirm_costs_the_session(
             bare.until(lambda: watch.lock.locked() or asking.done(), "the database being asked")
             return execute(*arguments)
 
-        os.kill(postmaster, signal.SIGSTOP)
-        try:
-            with session.execute_wrapper(cancel_soon), pytest.raises(sentry.ClientGone):
-                ask(session, "SELECT 1 FROM pg_sleep(0.01)")
-        finally:
-            os.kill(postmaster, signal.SIGCONT)
+        with (
+            database.postmaster_standing_still(),
+            session.execute_wrapper(cancel_soon),
+            pytest.raises(sentry.ClientGone),
+        ):
+            ask(session, "SELECT 1 FROM pg_sleep(0.01)")
     assert session.connection is None
     assert sentry.snapshot()["cancels_failed"] == before["cancels_failed"] + 1
     until_s = time.monotonic() + 0.3

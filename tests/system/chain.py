@@ -1,0 +1,148 @@
+"""The whole chain: customers, the gateway as a process, Gunicorn with the sentry, PostgreSQL.
+
+Owns: a gateway before the bare project, what gateway and shop have counted, how a customer leaves.
+Must not know: what any test wants of it.
+"""
+
+import http.client
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.gateway import process
+from tests.shop.sentry import project as bare
+from tests.shop.sentry.conftest import Database
+
+# The bare project's pages as page types; its other pages go beside the policy.
+RULES = """
+[[rule]]
+page = "Br-1"
+methods = ["GET"]
+path = "/sleep/.*"
+
+[[rule]]
+page = "Br-2"
+methods = ["GET"]
+path = "/stream/.*"
+
+[[rule]]
+page = "Br-3"
+methods = ["GET"]
+path = "/(echo|short|linger)/.*"
+
+[[rule]]
+page = "Tr-4"
+methods = ["POST"]
+path = "/(write|transact)/.*"
+"""
+
+# Longer than any test: nothing here ends because somebody lost patience.
+_NEVER_S = 3600
+_LIMITS = ("cancel", "response", "head", "body", "idle")
+
+WAYS = ("close", "reset")
+
+
+class Chain:
+    """A running gateway, the shop behind it, and the database behind that."""
+
+    def __init__(self, shop: bare.Project, database: Database, port: int, admin_port: int) -> None:
+        self.shop = shop
+        self.database = database
+        self.port = port
+        self._admin_port = admin_port
+
+    def customer(self) -> bare.Client:
+        """Somebody who has connected to the gateway."""
+        return bare.Client(self.port)
+
+    def snapshot(self) -> dict[str, Any]:
+        snapshot: dict[str, Any] = process.snapshot(self._admin_port)
+        return snapshot
+
+    def has(self, **wanted: int) -> dict[str, Any]:
+        """Wait until the gateway's snapshot says so; answers it."""
+
+        def says() -> dict[str, Any] | None:
+            snapshot = self.snapshot()
+            return snapshot if all(snapshot[name] == wanted[name] for name in wanted) else None
+
+        snapshot: dict[str, Any] = bare.until(says, f"the gateway with {wanted}")
+        return snapshot
+
+    def has_customers(self, count: int) -> None:
+        """Wait until so many are connected to the gateway."""
+        bare.until(
+            lambda: self.snapshot()["connections"]["customers"] == count, f"{count} connected"
+        )
+
+    def reached_shop(self, path: str) -> int:
+        """Requests for this path that the shop has ever got."""
+        return self.shop.said().count(f" {path}\n")
+
+    def is_quiet(self) -> dict[str, Any] | None:
+        """The snapshot if nobody is connected, waits or is served."""
+        snapshot = self.snapshot()
+        there = (
+            snapshot["connections"]["customers"],
+            snapshot["in_service"],
+            snapshot["waiting"],
+            snapshot["other"]["in_service"],
+            snapshot["other"]["waiting"],
+        )
+        return None if any(there) else snapshot
+
+    def settles(self, before: dict[str, Any], **grown: int) -> dict[str, Any]:
+        """Wait until nobody is there any more; the counts add up, and these fates have grown so.
+
+        No other fate has. `before` is a snapshot of a quiet gateway.
+        """
+        after: dict[str, Any] = bare.until(self.is_quiet, "a quiet gateway")
+        for page, n in after["counts"].items():
+            ways_in = ("dispatched", "dropped", "rejected", "withdrawn")
+            assert n["arrived"] == sum(n[fate] for fate in ways_in), page
+            ways_out = ("answered", "orphaned", "failed", "cancelled")
+            assert n["dispatched"] == sum(n[fate] for fate in ways_out), page
+        assert fates(after) - fates(before) == Counter(grown)
+        assert after["abandonment"]["overdue"] == before["abandonment"]["overdue"]
+        return after
+
+
+def fates(snapshot: dict[str, Any]) -> Counter[str]:
+    """Fate → requests of all kinds."""
+    total: Counter[str] = Counter()
+    for n in snapshot["counts"].values():
+        total.update(n)
+    return total
+
+
+@contextmanager
+def chain(
+    shop: bare.Project, database: Database, *, workers: int, **settings: object
+) -> Iterator[Chain]:
+    """A gateway before this shop; abandonment is `cancel` unless the settings say otherwise."""
+    rules = shop.log.with_name("pages.toml")
+    rules.write_text(RULES)
+    given = {f"{limit}_s": _NEVER_S for limit in _LIMITS}
+    given |= {"workers": workers, "pages_file": rules, "abandonment": "cancel"} | settings
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    with process.gateway(shop.port, *options) as (_, port, admin_port):
+        yield Chain(shop, database, port, admin_port)
+
+
+def asked_once(customer: bare.Client) -> None:
+    """The connection has served a request before."""
+    customer.send("/echo/1/")
+    response = http.client.HTTPResponse(customer.socket)
+    response.begin()
+    assert (response.status, response.read()) == (200, b"1")
+    response.close()
+
+
+def leave(customer: bare.Client, how: str) -> float:
+    """Go, by FIN or RST; answers when."""
+    left_s = time.monotonic()
+    getattr(customer, how)()
+    return left_s

@@ -1,0 +1,45 @@
+"""The shop of these tests: a real Gunicorn whose log names every request that reaches it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from runtime.settings import Settings
+from tests.shop.conftest import (
+    committed,
+    django_db_setup,
+    no_page_work,
+    running_shop,
+    shop_environment,
+)
+from tests.shop.sentry import project as bare
+from tests.shop.sentry.conftest import Database, database
+from tests.system.chain import Chain, chain
+
+__all__ = [
+    "committed",
+    "database",
+    "django_db_setup",
+    "no_page_work",
+    "running_shop",
+    "shop_environment",
+]
+
+
+@pytest.fixture(scope="session")
+def shop(
+    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[bare.Project]:
+    """The bare project, cancelling, on 30 threads; nothing it does ends by itself."""
+    folder = tmp_path_factory.mktemp("system")
+    bare.make(folder, appliance_database, SENTRY_CANCEL_TIMEOUT_S=60)
+    threads = ("--worker-class", "gthread", "--threads", "30", "--log-level", "debug")
+    with bare.served(folder, *threads) as project:
+        yield project
+
+
+@pytest.fixture(scope="session")
+def one_worker(shop: bare.Project, database: Database) -> Iterator[Chain]:
+    """One request in service at a time, whatever the shop could do."""
+    with chain(shop, database, workers=1) as ready:
+        yield ready
