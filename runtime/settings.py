@@ -48,6 +48,7 @@ class Settings:
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
+    catalogue_books: int
     celery_broker: str
     # Variables of `.env` that belong to one part alone; handed on untouched.
     extra: tuple[tuple[str, str], ...] = ()
@@ -138,6 +139,7 @@ def load_leniently(
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
         shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
+        catalogue_books=read("DOORBUSTER_CATALOGUE_BOOKS", _books, 4309),
         celery_broker=read(
             "DOORBUSTER_CELERY_BROKER", _broker, f"redis://127.0.0.1:{redis_port}/1"
         ),
@@ -178,6 +180,7 @@ _FIELDS = {
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",
+        "CATALOGUE_BOOKS",
         "CELERY_BROKER",
     )
 }
@@ -189,16 +192,18 @@ def _written(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
-        raise ValueError("not a port; allowed is a whole number from 1 to 65535")
-    return int(text)
+def _whole(what: str, least: int, most: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise ValueError(f"not {what}; allowed is a whole number from {least} to {most}")
+        return int(text)
+
+    return parse
 
 
-def _workers(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 100:
-        raise ValueError("not a number of workers; allowed is a whole number from 1 to 100")
-    return int(text)
+_port = _whole("a port", 1, 65535)
+_workers = _whole("a number of workers", 1, 100)
+_books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
 
 
 def _broker(text: str) -> str:

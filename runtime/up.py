@@ -22,6 +22,7 @@ SEEDED = "seeded"
 SUPERVISED = "supervised"
 LOG_LINES = 20
 SEEDING_TIMEOUT_S = 300.0
+SEEDING_TIMEOUT_S_PER_BOOK = 0.002  # ten times what it takes
 FIRST_SPARE_PORT = 8086  # the defaults end at 8085
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
@@ -117,7 +118,8 @@ class Start:
     def _bring_up(self, supervisor: Supervisor, service: Service) -> None:
         version = service.code_version()
         if service.name == "shop":
-            self._migrate_and_seed(f"{self.settings.postgres_db} {version}")
+            books = self.settings.catalogue_books
+            self._migrate_and_seed(f"{self.settings.postgres_db} {books} {version}")
         runs = supervisor.states()[service.name].runs
         if runs and self.state.stamped(service.name, version) and service.refusal() is None:
             with self.progress.step(service.title) as step:
@@ -157,7 +159,12 @@ class Start:
     def _migrate_and_seed(self, version: str) -> None:
         if self.state.stamped(SEEDED, version):
             return
-        with self.progress.step("Tables and books"), self.state.log("seed").open("w") as log:
+        books = self.settings.catalogue_books
+        timeout_s = SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_BOOK * books
+        with (
+            self.progress.step(f"Tables and {books:,} books"),
+            self.state.log("seed").open("w") as log,
+        ):
             # Not through the supervisor: it is to end, and an interrupt is to end it at once.
             try:
                 done = subprocess.run(
@@ -167,13 +174,12 @@ class Start:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    timeout=SEEDING_TIMEOUT_S,
+                    timeout=timeout_s,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
                 raise StartError(
-                    f"seeding took more than {SEEDING_TIMEOUT_S:.0f} s\n"
-                    + last_words(self.state, "seed")
+                    f"seeding took more than {timeout_s:.0f} s\n" + last_words(self.state, "seed")
                 ) from None
             if done.returncode != 0:
                 raise StartError(

@@ -14,14 +14,15 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httptools
 from django.db import connections
 
-from shop import activity, controller_metrics, page_work, seeding, sentry
+from shop import activity, controller_metrics, page_work, returns, sentry, stocking
+from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
 
 HOST = "127.0.0.1"
@@ -65,6 +66,7 @@ def _status(body: bytes) -> Answer:
             "busy_workers": activity.busy_workers(),
             "requests": activity.requests(),
             "orders": activity.orders(),
+            "books": stocking.size(),
             "pages": {
                 name: {
                     "served": count.served,
@@ -100,34 +102,55 @@ def _settings_json() -> dict[str, object]:
     }
 
 
-def _put_settings(body: bytes) -> Answer:
+class _BadBody(ValueError):  # noqa: N818
+    """A body that a call cannot take; says which field and what is allowed."""
+
+    def __init__(self, field: str, allowed: str) -> None:
+        super().__init__(f"{field}: must be {allowed}")
+        self.field = field
+        self.allowed = allowed
+
+
+def _object(body: bytes, known: Iterable[str]) -> dict[str, Any]:
+    """The JSON object in the body, of no other fields than these. Raises _BadBody."""
     try:
         wanted = json.loads(body)
     except ValueError:
         wanted = None
     if not isinstance(wanted, dict):
-        return _refused(400, "body: must be a JSON object", field="body", allowed="a JSON object")
-    known = _settings_json()
+        raise _BadBody("body", "a JSON object")
     for field in sorted(set(wanted) - set(known)):
-        allowed = f"absent; known are {', '.join(known)}"
-        return _refused(400, f"{field}: must be {allowed}", field=field, allowed=allowed)
+        raise _BadBody(field, f"absent; known are {', '.join(known)}")
+    return wanted
+
+
+def _put_settings(body: bytes) -> Answer:
+    known = _settings_json()
+    wanted = _object(body, known)
     mode = wanted.pop("sentry", known["sentry"])
     try:
         sentry.check_mode(mode)
         settings = page_work.work.settings.changed(wanted)
     except sentry.SettingRefused as refused:
-        text = f"sentry: must be {refused.allowed}"
-        return _refused(400, text, field="sentry", allowed=refused.allowed)
+        raise _BadBody("sentry", refused.allowed) from refused
     except page_work.SettingRefused as refused:
-        return _refused(400, str(refused), field=refused.field, allowed=refused.allowed)
+        raise _BadBody(refused.field, refused.allowed) from refused
     sentry.set_mode(mode)
     if wanted:  # else the draws would start anew
         page_work.work.configure(settings)
     return _json(_settings_json())
 
 
+def _put_catalogue(body: bytes) -> Answer:
+    count = _object(body, ("books",)).get("books")
+    if type(count) is not int or not LEAST_BOOKS <= count <= MOST_BOOKS:
+        raise _BadBody("books", f"a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
+    stocking.resize(count, _logger.info)
+    return _json({"books": count})
+
+
 def _reset(body: bytes) -> Answer:
-    return _json({"orders_removed": seeding.reset()})
+    return _json({"orders_removed": returns.take_back()})
 
 
 def _orders(body: bytes) -> Answer:
@@ -141,6 +164,7 @@ def _metrics(body: bytes) -> Answer:
 _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
     ("GET", "/status"): _status,
     ("PUT", "/settings"): _put_settings,
+    ("PUT", "/catalogue"): _put_catalogue,
     ("POST", "/reset"): _reset,
     ("GET", "/orders"): _orders,
     ("GET", "/metrics"): _metrics,
@@ -163,6 +187,8 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
         return _refused(404, f"no such call; there are {known_paths}")
     try:
         return call(body)
+    except _BadBody as refused:
+        return _refused(400, str(refused), field=refused.field, allowed=refused.allowed)
     except Exception:
         _logger.exception("%s %s failed", method, path)
         return _refused(500, "failed; the shop's log says why")

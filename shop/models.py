@@ -93,6 +93,7 @@ class Book(models.Model):
             models.Index(fields=["category", "sales_rank"], name="book_category_rank"),
             models.Index(fields=["category", "price_cents"], name="book_category_price"),
             models.Index(fields=["category", "title"], name="book_category_title"),
+            models.Index(fields=["author", "sales_rank"], name="book_author_rank"),
             models.Index(fields=["-published", "sales_rank"], name="book_newest"),
             models.Index(fields=["category", "-published", "sales_rank"], name="book_category_new"),
             GinIndex(fields=["search"], name="book_search"),
@@ -209,7 +210,8 @@ class OrderLine(models.Model):
 
 
 class SeedState(models.Model):
-    """One row: the fingerprint of the catalogue that is on the shelves."""
+    """One row: the fingerprint of the catalogue on the shelves, and how many books of it."""
 
     fingerprint = models.CharField(max_length=64)
+    books = models.PositiveIntegerField(default=0)
     seeded_at = models.DateTimeField(default=timezone.now)

@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from shop import seeding
-from shop.seeding import Progress
+from shop.stocking import Progress
 
 _SOURCE = Path(__file__).parent / "static"
 _MARK = ".source"
@@ -21,7 +21,7 @@ _MARK = ".source"
 def prepare(progress: Progress) -> None:
     """Migrate, seed and collect static files; does only what has not been done."""
     migrate(progress)
-    if not seeding.seed(progress):
+    if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
         progress("The shelves are full")
     collect_static_files(progress)
 

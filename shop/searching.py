@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from django.contrib.postgres.search import SearchHeadline, SearchQuery, SearchRank
 from django.core.paginator import Page, Paginator
-from django.db import connection
 from django.db.models import Count, F
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -16,6 +15,12 @@ from shop.models import Book, Category
 
 CONFIGURATION = "english"
 PER_PAGE = 20
+# What a book is found by: its title above all, then author and subtitle, then its description.
+VECTOR_SQL = f"""
+    setweight(to_tsvector('{CONFIGURATION}', title), 'A') ||
+    setweight(to_tsvector('{CONFIGURATION}', subtitle || ' ' || author), 'B') ||
+    setweight(to_tsvector('{CONFIGURATION}', description), 'D')
+"""
 # Characters that no catalogue text has: they survive escaping and then become <mark>.
 _START, _STOP = "\ue000", "\ue001"
 
@@ -26,23 +31,6 @@ class Results:
 
     page: Page[Book]
     shelves: list[Category]
-
-
-def index_books() -> None:
-    """Make every book findable: by title above all, then author and subtitle, then description."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE shop_book SET search =
-                setweight(to_tsvector(%(how)s::regconfig, title), 'A') ||
-                setweight(
-                    to_tsvector(%(how)s::regconfig, subtitle || ' ' || shop_author.name), 'B'
-                ) ||
-                setweight(to_tsvector(%(how)s::regconfig, description), 'D')
-            FROM shop_author WHERE shop_author.id = author_id
-            """,
-            {"how": CONFIGURATION},
-        )
 
 
 def search_books(query: str, page: str | None) -> Results:

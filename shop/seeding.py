@@ -1,22 +1,19 @@
-"""Fills the shop: shelves, books, accounts; and puts it back as it was.
+"""Fills the shop: shelves, books, accounts.
 
 Owns: what a seeded shop is, and when it has to be made anew. Must not know: pages.
 """
 
 import hashlib
 import inspect
-from collections.abc import Callable
 
 from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 
-from shop import accounts, searching
+from shop import accounts, searching, stocking
 from shop.catalogue import books as book_making
 from shop.catalogue import shelves as shelf_words
 from shop.models import Author, Book, Category, Customer, Order, OrderLine, SeedState
-
-_BATCH = 1_000
-Progress = Callable[[str], None]
+from shop.stocking import Progress
 
 
 def fingerprint() -> str:
@@ -27,50 +24,22 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def seed(progress: Progress) -> bool:
-    """Fill the shop unless it already is as it should be; answers whether anything was done."""
+def seed(count: int, progress: Progress) -> bool:
+    """Fill the shop with `count` books unless it already is as it should be.
+
+    Answers whether anything was done. Another number of books keeps accounts and orders as
+    `stocking.resize` does; other books, or other words to find them by, mean a new shop.
+    """
     wanted = fingerprint()
     if SeedState.objects.filter(fingerprint=wanted).exists():
-        return False
+        return stocking.resize(count, progress)
     with transaction.atomic():
         _empty()
-        progress(f"Putting {book_making.BOOKS} books on the shelves")
-        _fill_shelves()
-        progress("Indexing them for search")
-        searching.index_books()
-        progress(f"Opening {accounts.SEEDED_ACCOUNTS} accounts")
+        _put_up_shelves()
+        progress(f"Opening {accounts.SEEDED_ACCOUNTS:,} accounts")
         _open_accounts()
         SeedState.objects.create(fingerprint=wanted)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
-    return True
-
-
-def reset() -> int:
-    """The shop as it was seeded: orders of seeded accounts removed, their copies back in stock.
-
-    Answers how many orders were removed. Orders of people who signed up stay, as does their stock.
-    """
-    with transaction.atomic(), connection.cursor() as cursor:
-        # Nobody may take stock while it is put back; people may go on looking.
-        cursor.execute("LOCK TABLE shop_order, shop_orderline, shop_book IN EXCLUSIVE MODE")
-        cursor.execute(
-            """
-            UPDATE shop_book SET stock = stock + removed.copies
-            FROM (
-                SELECT line.book_id, sum(line.quantity) AS copies
-                FROM shop_orderline line
-                JOIN shop_order ON shop_order.id = line.order_id
-                JOIN shop_customer ON shop_customer.id = shop_order.customer_id
-                WHERE shop_customer.is_seeded
-                GROUP BY line.book_id
-            ) removed
-            WHERE shop_book.id = removed.book_id
-            """
-        )
-        OrderLine.objects.filter(order__customer__is_seeded=True).delete()
-        removed, _ = Order.objects.filter(customer__is_seeded=True).delete()
-    return removed
+    return stocking.resize(count, progress)
 
 
 def _empty() -> None:
@@ -83,44 +52,10 @@ def _empty() -> None:
     Customer.objects.filter(is_seeded=True).delete()
 
 
-def _fill_shelves() -> None:
-    new_books = list(book_making.books())
-    categories = {
-        category.slug: category
-        for category in Category.objects.bulk_create(
-            Category(slug=shelf.slug, name=shelf.name, blurb=shelf.blurb)
-            for shelf in shelf_words.SHELVES
-        )
-    }
-    authors = {
-        author.name: author
-        for author in Author.objects.bulk_create(
-            Author(name=name) for name in sorted({book.author for book in new_books})
-        )
-    }
-    Book.objects.bulk_create(
-        (
-            Book(
-                id=book.id,
-                category=categories[book.shelf],
-                author=authors[book.author],
-                title=book.title,
-                subtitle=book.subtitle,
-                description=book.description,
-                publisher=book.publisher,
-                published=book.published,
-                pages=book.pages,
-                binding=book.binding,
-                isbn=book.isbn,
-                price_cents=book.price_cents,
-                stock=book.stock,
-                rating=book.rating,
-                ratings=book.ratings,
-                sales_rank=book.sales_rank,
-            )
-            for book in new_books
-        ),
-        batch_size=_BATCH,
+def _put_up_shelves() -> None:
+    Category.objects.bulk_create(
+        Category(slug=shelf.slug, name=shelf.name, blurb=shelf.blurb)
+        for shelf in shelf_words.SHELVES
     )
 
 
@@ -138,5 +73,4 @@ def _open_accounts() -> None:
             )
             for number in range(1, accounts.SEEDED_ACCOUNTS + 1)
         ),
-        batch_size=_BATCH,
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from shop.catalogue.books import BOOKS, LEAST_BOOKS, MOST_BOOKS
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -29,6 +31,13 @@ SHOP_HOST = "127.0.0.1"
 SHOP_PORT = _number("SHOP_PORT", 8082)
 SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
 SHOP_WORKERS = _number("SHOP_WORKERS", 30)
+# The paper's catalogue; how large it may be: docs/shop.md, *The catalogue*.
+CATALOGUE_BOOKS = _number("CATALOGUE_BOOKS", BOOKS)
+if not LEAST_BOOKS <= CATALOGUE_BOOKS <= MOST_BOOKS:
+    raise ImproperlyConfigured(
+        f"DOORBUSTER_CATALOGUE_BOOKS must be from {LEAST_BOOKS} to {MOST_BOOKS}, "
+        f"not {CATALOGUE_BOOKS}."
+    )
 SHOP_CPUS = _text("SHOP_CPUS", str((os.cpu_count() or 1) - 1))
 
 SECRET_KEY = _text("SECRET_KEY", "only-for-a-shop-that-nobody-visits")

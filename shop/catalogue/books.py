@@ -1,10 +1,14 @@
-"""Puts 4,309 books together, the same ones for the same seed on every machine.
+"""Puts books together, the same ones for the same seed on every machine, however many are wanted.
+
+The first 4,309 are the paper's catalogue, made as a whole. What a larger catalogue adds is its long
+tail: it sells worse than all of them, and its titles come in volumes once the words run out.
 
 Owns: titles, authors, descriptions, prices, ISBNs, stock of the seeded shop.
 Must not know: the database, pages.
 """
 
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +23,8 @@ from shop.catalogue.shelves import (
 )
 
 BOOKS = 4309  # as in the Connection Sentry paper, section 4
+# With fewer, words that customers search for find nothing; with more, seeding takes minutes.
+LEAST_BOOKS, MOST_BOOKS = 1_000, 500_000
 SEED = 20000
 AUTHORS_PER_SHELF = 70
 NEWEST_YEAR = 2026
@@ -26,10 +32,13 @@ NEWEST_YEAR = 2026
 OUT_OF_STOCK_EVERY = 97
 TITLE_TRIES = 2_000
 STOCK_RANGE = (2_000, 9_000)
+_REGISTRANTS = range(900_000_000, 1_000_000_000)
 
 _SMALL_WORDS = frozenset(
     ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with")
 )
+# A sentence may open with a quotation mark; one that opens with a number needs no capital.
+_SENTENCE_START = re.compile(r"(?:^|[.?!])[\W_]*[^\W\d_]")
 _ORDINALS = ("second", "third", "fourth", "fifth", "seventh", "eleventh")
 _BINDINGS = (("paperback", 0.62, 0), ("hardback", 0.26, 900), ("pocket", 0.12, -350))
 
@@ -64,19 +73,33 @@ def isbn13(number: int) -> str:
 
 
 def books(seed: int = SEED, count: int = BOOKS) -> Iterator[NewBook]:
-    """`count` books; ids from 1. No two share a title, an ISBN or a sales rank."""
+    """The first `count` books; ids from 1. No two share a title, an ISBN or a sales rank."""
     rng = random.Random(seed)
     writers = _writers(rng)
-    ranks = list(range(1, count + 1))
+    ranks = list(range(1, BOOKS + 1))
     rng.shuffle(ranks)
-    registrants = rng.sample(range(900_000_000, 1_000_000_000), count)
+    registrants = rng.sample(_REGISTRANTS, BOOKS)
+    titles = _Titles(rng)
     shares = [shelf.share for shelf in SHELVES]
-    taken: set[str] = set()
+    registered = set(registrants)
     for id in range(1, count + 1):
         # The first books go round the shelves, so that even a small catalogue has one on each.
         shelf = SHELVES[id - 1] if id <= len(SHELVES) else rng.choices(SHELVES, shares)[0]
         author = writers[shelf.slug][int(AUTHORS_PER_SHELF * rng.random() ** 1.7)]
-        yield _book(rng, id, shelf, author, taken, registrants[id - 1], ranks[id - 1])
+        if id <= BOOKS:
+            title, words = titles.unused(shelf)
+            registrant, rank = registrants[id - 1], ranks[id - 1]
+        else:
+            title, words = titles.of_another_volume(shelf)
+            registrant, rank = _unused_registrant(rng, registered), id
+        yield _book(rng, id, shelf, author, title, words, registrant, rank)
+
+
+def _unused_registrant(rng: random.Random, registered: set[int]) -> int:
+    while (number := rng.choice(_REGISTRANTS)) in registered:
+        pass
+    registered.add(number)
+    return number
 
 
 def _writers(rng: random.Random) -> dict[str, list[str]]:
@@ -93,12 +116,12 @@ def _book(
     id: int,
     shelf: Shelf,
     author: str,
-    taken: set[str],
+    title: str,
+    words: dict[str, str],
     registrant: int,
     rank: int,
 ) -> NewBook:
     # One set of words for the whole book, so that the description is about what the title says.
-    title, words = _unused_title(rng, shelf, taken)
     abouts = rng.sample(shelf.abouts, 2)
     closings = rng.sample(CLOSINGS, rng.choice((1, 1, 2)))
     sentences = [_filled(about, words) for about in abouts]
@@ -129,14 +152,31 @@ def _book(
     )
 
 
-def _unused_title(rng: random.Random, shelf: Shelf, taken: set[str]) -> tuple[str, dict[str, str]]:
-    for _ in range(TITLE_TRIES):
-        words = _words(rng, shelf)
-        title = _title_case(_filled(rng.choice(shelf.titles), words))
-        if title not in taken:
-            taken.add(title)
-            return title, words
-    raise ValueError(f"The shelf {shelf.slug!r} has too few words for another title.")
+class _Titles:
+    """Titles that no other book has, with the words they are made of."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._volumes: dict[str, int] = {}
+
+    def unused(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
+        """One of new words. Raises ValueError if the shelf has too few of them."""
+        for _ in range(TITLE_TRIES):
+            title, words = self._drawn(shelf)
+            if title not in self._volumes:
+                self._volumes[title] = 1
+                return title, words
+        raise ValueError(f"The shelf {shelf.slug!r} has too few words for another title.")
+
+    def of_another_volume(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
+        """One of whatever words; a title that is there already becomes its next volume's."""
+        title, words = self._drawn(shelf)
+        volume = self._volumes[title] = self._volumes.get(title, 0) + 1
+        return (title if volume == 1 else f"{title}, Volume {volume}"), words
+
+    def _drawn(self, shelf: Shelf) -> tuple[str, dict[str, str]]:
+        words = _words(self._rng, shelf)
+        return _title_case(_filled(self._rng.choice(shelf.titles), words)), words
 
 
 def _words(rng: random.Random, shelf: Shelf) -> dict[str, str]:
@@ -167,15 +207,7 @@ def _with_articles(text: str) -> str:
 
 def _capitalised(text: str) -> str:
     """Capital letters at the start of each sentence."""
-    parts = []
-    start = True
-    for char in text:
-        parts.append(char.upper() if start and char.isalpha() else char)
-        if char.isalpha() or char.isdigit():
-            start = False
-        elif char in ".?!":
-            start = True
-    return "".join(parts)
+    return _SENTENCE_START.sub(lambda start: start.group().upper(), text)
 
 
 def _title_case(text: str) -> str:

@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from shop import stocking
 from shop.forms import SearchForm
 from shop.models import Book, Category
 from shop.searching import search_books
@@ -40,6 +41,7 @@ def main(request: HttpRequest) -> HttpResponse:
         request,
         "shop/main.html",
         {
+            "titles": f"{stocking.size():,}",
             "featured": featured,
             "fan": new[:3],
             "new": new,

@@ -19,13 +19,27 @@ from tests.conftest import serving
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """The tables are there; fill the shelves and collect the static files."""
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+) -> Iterator[None]:
+    """A test database with full shelves, and the static files.
+
+    Made here because pytest-django makes one only for tests that it sees asking for `db`.
+    """
+    from django.test.utils import setup_databases, teardown_databases
+
     from shop import preparing, seeding
+    from shop.catalogue.books import BOOKS
 
     with django_db_blocker.unblock():
-        seeding.seed(lambda _: None)
+        made = setup_databases(verbosity=0, interactive=False)
+        seeding.seed(BOOKS, lambda _: None)
         preparing.collect_static_files(lambda _: None)
+    yield
+    with django_db_blocker.unblock():
+        teardown_databases(made, verbosity=0)
 
 
 @pytest.fixture
@@ -61,13 +75,13 @@ def committed(
     """The seeded shop with real commits, for threads and processes; reset afterwards."""
     from django.db import connection
 
-    from shop import seeding
+    from shop import returns
     from shop.models import Book
 
     with django_db_blocker.unblock():
         stock = dict(Book.objects.values_list("pk", "stock"))
         yield
-        seeding.reset()
+        returns.take_back()
         for book in Book.objects.all():
             if book.stock != stock[book.pk]:
                 Book.objects.filter(pk=book.pk).update(stock=stock[book.pk])

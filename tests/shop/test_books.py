@@ -5,7 +5,14 @@ import string
 
 import pytest
 
-from shop.catalogue.books import BOOKS, OUT_OF_STOCK_EVERY, STOCK_RANGE, books, isbn13
+from shop.catalogue.books import (
+    BOOKS,
+    LEAST_BOOKS,
+    OUT_OF_STOCK_EVERY,
+    STOCK_RANGE,
+    books,
+    isbn13,
+)
 from shop.catalogue.shelves import SHELVES
 
 
@@ -36,6 +43,31 @@ def test_books_do_not_depend_on_the_process():
 def test_as_many_as_in_the_sentry_paper(catalogue):
     assert len(catalogue) == BOOKS == 4309
     assert [book.id for book in catalogue] == list(range(1, BOOKS + 1))
+
+
+def test_the_papers_catalogue_is_what_it_always_was(catalogue):
+    """Tests, results and the load generator's search words know these books."""
+    assert hashlib.sha256(repr(catalogue).encode()).hexdigest() == (
+        "1bf0c51846b62134d75ce99f5a87ac5425cf036276126e51e990e8b535e842a8"
+    )
+
+
+def test_a_larger_or_smaller_catalogue_begins_with_the_same_books(catalogue):
+    assert list(books(count=LEAST_BOOKS)) == catalogue[:LEAST_BOOKS]
+    assert list(books(count=BOOKS + 1000))[:BOOKS] == catalogue
+    assert list(books(count=BOOKS + 10)) == list(books(count=BOOKS + 20))[:-10]
+
+
+def test_the_long_tail_sells_worst_and_nothing_is_there_twice():
+    many = list(books(count=20_000))
+    for attribute in ("id", "title", "isbn", "sales_rank"):
+        assert len({getattr(book, attribute) for book in many}) == len(many)
+    assert min(book.sales_rank for book in many[BOOKS:]) > BOOKS
+    gone = [book.id for book in many if book.stock == 0]
+    assert gone == list(range(OUT_OF_STOCK_EVERY, len(many) + 1, OUT_OF_STOCK_EVERY))
+    volumes = [book.title for book in many if "Volume" in book.title]
+    assert 0 < len(volumes) < len(many) - BOOKS
+    assert not set(volumes) & {book.title for book in many[:BOOKS]}
 
 
 @pytest.mark.parametrize("attribute", ["title", "isbn", "sales_rank"])

@@ -3,15 +3,20 @@
 import http.client
 import json
 import socket
+import threading
 import uuid
 
 import pytest
+from django.db import connection, transaction
 from prometheus_client.parser import text_string_to_metric_families
 
 from shop import activity, controller, page_work
+from shop.catalogue.books import BOOKS
 from shop.checkout import place_order
-from shop.models import Book, Customer, Order
+from shop.models import Book, Customer, Order, SeedState
 from shop.walker import ADDRESS
+
+pytestmark = pytest.mark.usefixtures("django_db_setup")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,8 @@ def test_status_has_what_the_architecture_says(call):
     status, answer = call("GET", "/status")
     assert status == 200
     assert {
-        "time_s", "cpu_s", "cpus", "workers", "busy_workers", "orders", "pages", "settings",
+        "time_s", "cpu_s", "cpus", "workers", "busy_workers", "orders", "books", "pages",
+        "settings",
     } <= set(answer)  # fmt: skip
     assert list(answer["pages"]) == [
         "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
@@ -94,6 +100,59 @@ def test_bad_settings_name_the_field_and_change_nothing(call, body, field):
     assert answer["field"] == field
     assert answer["allowed"]
     assert page_work.work.settings == before
+
+
+@pytest.mark.usefixtures("committed")
+def test_the_catalogue_grows_and_shrinks_while_others_are_answered(call, port):
+    assert call("GET", "/status")[1]["books"] == BOOKS
+    held = threading.Event()
+
+    def hold():
+        """Somebody who has the catalogue in hand: the call waits, whoever else calls does not."""
+        with transaction.atomic():
+            SeedState.objects.select_for_update().get()
+            held.set()
+            assert another.wait(240)
+        connection.close()
+
+    another = threading.Event()
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert held.wait(240)
+    waiting = http.client.HTTPConnection("127.0.0.1", port, timeout=240)
+    try:
+        waiting.request("PUT", "/catalogue", json.dumps({"books": BOOKS + 10}))
+        assert call("GET", "/status")[1]["books"] == BOOKS
+        another.set()
+        response = waiting.getresponse()
+        assert (response.status, json.loads(response.read())) == (200, {"books": BOOKS + 10})
+        assert call("GET", "/status")[1]["books"] == BOOKS + 10
+    finally:
+        another.set()
+        holder.join(240)
+        waiting.close()
+        assert call("PUT", "/catalogue", {"books": BOOKS}) == (200, {"books": BOOKS})
+    assert call("PUT", "/catalogue", {"books": BOOKS}) == (200, {"books": BOOKS})
+    assert Book.objects.count() == BOOKS
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "allowed"),
+    [
+        ({"books": 999}, "books", "a whole number from 1000 to 500000"),
+        ({"books": 500_001}, "books", "a whole number from 1000 to 500000"),
+        ({"books": "4309"}, "books", "a whole number from 1000 to 500000"),
+        ({"books": True}, "books", "a whole number from 1000 to 500000"),
+        ({"books": 4309.0}, "books", "a whole number from 1000 to 500000"),
+        ({}, "books", "a whole number from 1000 to 500000"),
+        ({"books": 4309, "seed": 2}, "seed", "absent; known are books"),
+        ("{", "body", "a JSON object"),
+    ],
+)
+def test_a_refused_catalogue_names_the_field(call, body, field, allowed):
+    error = f"{field}: must be {allowed}"
+    answer = {"error": error, "field": field, "allowed": allowed}
+    assert call("PUT", "/catalogue", body) == (400, answer)
 
 
 @pytest.mark.usefixtures("committed")

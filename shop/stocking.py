@@ -1,0 +1,120 @@
+"""How many books the shop has: puts them on the shelves and takes them off again.
+
+Owns: growing and shrinking the catalogue of a shop that may be open. Must not know: pages, and how
+a book is put together.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+
+from django.db import connection, transaction
+
+from shop import returns, searching
+from shop.catalogue.books import NewBook, books
+from shop.models import SeedState
+
+Progress = Callable[[str], None]
+
+_BATCH = 10_000
+_COLUMNS = tuple(name for name in NewBook.__slots__ if name not in ("shelf", "author"))
+
+_size: int | None = None
+
+
+def size() -> int:
+    """How many books the shop is stocked with; asks the database once. 0 before it is seeded.
+
+    Books beyond that which people have bought are still there, but are not counted.
+    """
+    global _size
+    if _size is None:
+        _size = SeedState.objects.values_list("books", flat=True).first()
+    return _size or 0
+
+
+def resize(count: int, progress: Progress) -> bool:
+    """Let the shop have its first `count` books; answers whether anything had to be done.
+
+    Accounts and people's orders stay. Of the books that go, those that somebody who signed up has
+    bought stay on their shelves; orders of seeded accounts that name one that goes are taken back.
+    Pages are served meanwhile. Whoever comes second waits for the first.
+    """
+    global _size
+    with transaction.atomic():
+        state = SeedState.objects.select_for_update().get()
+        before = state.books
+        if count > before:
+            _put(before, count, progress)
+        elif count < before:
+            progress(f"Taking {before - count:,} books off the shelves")
+            _take_off(count)
+        state.books = count
+        state.save(update_fields=["books"])
+    if count != before:
+        progress("Tidying up the tables")
+        with connection.cursor() as cursor:
+            # Pages are quick only while the planner knows the shop and dead rows are out of sight.
+            cursor.execute("VACUUM (ANALYZE)")
+    _size = count
+    return count != before
+
+
+def _put(after: int, last: int, progress: Progress) -> None:
+    """The books with the ids `after` + 1 … `last`."""
+    for batch in _batches(islice(books(count=last), after, None)):
+        progress(f"Putting books on the shelves: {batch[-1].id:,} of {last:,}")
+        _insert(batch)
+
+
+def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
+    """Each is made while the database is busy with the one before."""
+    with ThreadPoolExecutor(1, thread_name_prefix="printer") as printer:
+        coming = printer.submit(lambda: list(islice(new, _BATCH)))
+        while batch := coming.result():
+            coming = printer.submit(lambda: list(islice(new, _BATCH)))
+            yield batch
+
+
+def _insert(batch: list[NewBook]) -> None:
+    columns = ", ".join(_COLUMNS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TEMPORARY TABLE new_book ON COMMIT DROP AS "
+            f"SELECT {columns}, '' AS shelf, '' AS author FROM shop_book WITH NO DATA"
+        )
+        with cursor.copy(f"COPY new_book ({columns}, shelf, author) FROM STDIN") as copy:
+            for book in batch:
+                values = [getattr(book, name) for name in _COLUMNS]
+                copy.write_row([*values, book.shelf, book.author])
+        cursor.execute(
+            "INSERT INTO shop_author (name) SELECT DISTINCT author FROM new_book ORDER BY author "
+            "ON CONFLICT (name) DO NOTHING"
+        )
+        # Found by words at once: to fill that column later would write every row twice.
+        cursor.execute(
+            f"""
+            INSERT INTO shop_book ({columns}, category_id, author_id, search)
+            SELECT {", ".join(f"new_book.{name}" for name in _COLUMNS)},
+                   shop_category.id, shop_author.id, {searching.VECTOR_SQL}
+            FROM new_book
+            JOIN shop_category ON shop_category.slug = shelf
+            JOIN shop_author ON shop_author.name = author
+            ORDER BY new_book.id
+            ON CONFLICT (id) DO NOTHING  -- somebody has bought it, so it had stayed
+            """
+        )
+        cursor.execute("DROP TABLE new_book")
+
+
+def _take_off(last: int) -> None:
+    """The books with ids beyond `last`, but for those that people have bought."""
+    returns.take_back(beyond=last)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            DELETE FROM shop_book WHERE id > %s AND NOT EXISTS
+                (SELECT FROM shop_orderline WHERE book_id = shop_book.id)
+            """,
+            [last],
+        )
