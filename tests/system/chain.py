@@ -94,20 +94,21 @@ class Chain:
         )
         return None if any(there) else snapshot
 
-    def settles(self, before: dict[str, Any], **grown: int) -> dict[str, Any]:
-        """Wait until nobody is there any more; the counts add up, and these fates have grown so.
-
-        No other fate has. `before` is a snapshot of a quiet gateway.
-        """
-        after: dict[str, Any] = bare.until(self.is_quiet, "a quiet gateway")
-        for page, n in after["counts"].items():
+    def adds_up(self) -> dict[str, Any]:
+        """Wait until nobody is there any more; the counts of the snapshot answered add up."""
+        snapshot: dict[str, Any] = bare.until(self.is_quiet, "a quiet gateway")
+        for page, n in snapshot["counts"].items():
             ways_in = ("dispatched", "dropped", "rejected", "withdrawn")
             assert n["arrived"] == sum(n[fate] for fate in ways_in), page
             ways_out = ("answered", "orphaned", "failed", "cancelled")
             assert n["dispatched"] == sum(n[fate] for fate in ways_out), page
+        return snapshot
+
+    def settles(self, before: dict[str, Any], *, overdue: int = 0, **grown: int) -> None:
+        """As `adds_up`, and since `before` these fates have grown by so much, and no others."""
+        after = self.adds_up()
         assert fates(after) - fates(before) == Counter(grown)
-        assert after["abandonment"]["overdue"] == before["abandonment"]["overdue"]
-        return after
+        assert after["abandonment"]["overdue"] - before["abandonment"]["overdue"] == overdue
 
 
 def fates(snapshot: dict[str, Any]) -> Counter[str]:

@@ -186,7 +186,7 @@ def test_a_large_body_still_coming(one_worker, customer, tag, framing, how):
 
 
 class TestOldCustomers:
-    """An HTTP/1.0 customer cannot be asked whether it still waits; a reset says that it does not."""
+    """HTTP/1.0 customers cannot be asked whether they still wait; a reset says they do not."""
 
     def test_a_reset_in_service(self, one_worker, customer, tag):
         counted, before = one_worker.shop.state(), one_worker.snapshot()
