@@ -7,10 +7,8 @@ Must not know: how a policy decides, how a server shares its time, files.
 
 import gc
 import math
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from heapq import heappop, heappush
 
 from gateway.policies.interface import (
@@ -26,8 +24,8 @@ from gateway.policies.interface import (
 )
 from loadgen.attempts import AttemptLog, AttemptOutcome
 from loadgen.clients import Clients
-from loadgen.sessions import Customers
 from simulator.file_lane import FileLane
+from simulator.patience import ends_of_patience
 from simulator.processor_sharing import ProcessorSharing
 from simulator.record import Record
 from simulator.result import SessionFate, Simulated
@@ -63,9 +61,6 @@ def simulate(
         return _Simulation(scenario, log, on_progress).run()
 
 
-_PatienceEnd = tuple[float, int, Session]
-
-
 class _Simulation:
     """One run.
 
@@ -94,24 +89,12 @@ class _Simulation:
         self._cancelled: set[int] = set()
         # (when, session's index, session): who sends a request then.
         self._due: list[tuple[float, int, Session]] = []
-        # (when, id, session): whose patience with which attempt ends then, if it still lasts.
-        self._patience_ends: deque[_PatienceEnd] | list[_PatienceEnd]
-        self._note_patience: Callable[[_PatienceEnd], None]
-        self._forget_patience: Callable[[], _PatienceEnd]
-        customers = scenario.customers
+        self._patience_ends, self._note_patience, self._forget_patience = ends_of_patience(
+            scenario.customers
+        )
+        is_closed = isinstance(scenario.customers, Clients)
         until_s = scenario.arrivals_until_s
-        is_closed = isinstance(customers, Clients)
         self._asks_until_s = until_s if is_closed and until_s is not None else INF
-        # Of one patience for all the ends come in order.
-        if isinstance(customers, Customers) and customers.model.think_timeout_mean_s == 0:
-            self._patience_ends = in_order = deque[_PatienceEnd]()
-            self._note_patience, self._forget_patience = in_order.append, in_order.popleft
-        else:
-            self._patience_ends = heap = list[_PatienceEnd]()
-            self._note_patience, self._forget_patience = (
-                partial(heappush, heap),
-                partial(heappop, heap),
-            )
         self._is_known_once_admitted = scenario.session_known_from == "admission"
 
     # ---- the events, in order ------------------------------------------------------------------
@@ -268,11 +251,11 @@ class _Simulation:
             if free and self._waiting:
                 self._obey(now_s, self._policy.workers_free(now_s, free))
         if outcome is Outcome.ANSWERED:
-            self._answered(now_s, session)
+            self._answered(now_s, session, place)
         elif is_awaited:  # the policy cancelled it
             self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
-    def _answered(self, now_s: float, session: Session) -> None:
+    def _answered(self, now_s: float, session: Session, place: int) -> None:
         """The customer has got a page in time."""
         self._record.attempt_completed(now_s, session)
         session.awaits = 0
@@ -282,7 +265,8 @@ class _Simulation:
         if step == session.length:
             self._session_ended(now_s, session, SessionFate.COMPLETED)
             return
-        session.is_new = False
+        if place != FILE_PLACE:  # a file brings no cookie
+            session.is_new = False
         send_s = now_s + self._customers.think_time_s(index, step)
         if send_s < self._asks_until_s:
             heappush(self._due, (send_s, index, session))

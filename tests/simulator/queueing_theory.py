@@ -1,6 +1,7 @@
 """Formulas of queueing theory that the simulator must agree with.
 
-λ is the arrival rate, μ the service rate of one server, θ the rate of running out of patience.
+λ is the arrival rate, μ the service rate of one server, θ the rate of running out of patience; of
+a closed loop N is the number of clients and Z their mean think time.
 """
 
 from collections.abc import Callable
@@ -55,3 +56,20 @@ def total_impatience_ratio(
     )
     number = sum(n * p for n, p in enumerate(probability))
     return patience_rate * number / arrival_rate
+
+
+def machine_repair(
+    clients: int, think_time_s: float, service_rate: float, servers: int = 1
+) -> tuple[float, float]:
+    """(throughput, mean response time) of M/M/c//N: N clients who think for Z and come back.
+
+    X = Σ P(n) min(n, c) μ, and R = N / X − Z (the response time law). At one PS server they
+    depend on the mean service time alone.
+    """
+    probability = stationary(
+        lambda n: (clients - n) / think_time_s,
+        lambda n: min(n, servers) * service_rate,
+        clients + 1,
+    )
+    throughput = sum(min(n, servers) * service_rate * p for n, p in enumerate(probability))
+    return throughput, clients / throughput - think_time_s

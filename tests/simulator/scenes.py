@@ -1,10 +1,12 @@
 """Scenarios that several tests simulate, and how a mean is compared with theory."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import mean, stdev
 
 from gateway.policies import registry
+from gateway.policies.base import IgnoringPolicy
+from gateway.policies.interface import NOTHING, Dispatch, Outcome, Request, Verdicts
 from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
 from simulator.result import Simulated
 from simulator.scenario import FifoServer, Scenario, SharedCpus
@@ -19,6 +21,48 @@ PATIENT = {"timeout_s": math.inf, "think_timeout_mean_s": 0.0, "max_retries": 0}
 
 SEEDS = range(16)
 _T = 4.073  # Student's t of 15 degrees of freedom, two-sided 99.9 %
+
+
+class Diary(IgnoringPolicy):
+    """A FIFO queue without limit that writes down what it is told; a base for odd policies."""
+
+    name = "diary"
+
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+        self.requests: list[Request] = []
+        self.queue: list[int] = []
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self.told.append((time_s, "arrival", request.id))
+        self.requests.append(request)
+        self.queue.append(request.id)
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        self.told.append((time_s, "workers_free", free))
+        return [Dispatch(self.queue.pop(0)) for _ in range(min(free, len(self.queue)))]
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self.told.append((time_s, outcome.value, id))
+        return NOTHING
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        self.told.append((time_s, "abandonment", id))
+        return NOTHING
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        self.told.append((time_s, "withdraw", id))
+        self.queue.remove(id)
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        raise AssertionError("nobody switches policies in a simulation")
+
+    def waiting(self) -> Sequence[Request]:
+        return ()
+
+    def snapshot(self) -> dict[str, object]:
+        return {"discipline": "FIFO"}
 
 
 def agrees(values: list[float], theory: float) -> bool:

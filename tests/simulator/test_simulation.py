@@ -3,7 +3,6 @@
 import gc
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -13,13 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.policies import registry
-from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import (
     NOTHING,
     Cancel,
     Dispatch,
     LoadSample,
-    Outcome,
     Reject,
     Request,
     Verdicts,
@@ -31,7 +28,15 @@ from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionMod
 from simulator.result import SessionFate
 from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 from simulator.simulation import BrokenPolicyError, simulate
-from tests.simulator.scenes import PATIENT, SINGLE_REQUESTS, lifo_pri, same, sbac, single_requests
+from tests.simulator.scenes import (
+    PATIENT,
+    SINGLE_REQUESTS,
+    Diary,
+    lifo_pri,
+    same,
+    sbac,
+    single_requests,
+)
 
 FIXED = SharedCpus(
     workers=1, mean_execution_s=dict.fromkeys(PAGES, 1.0), busy_ratio=1.0, spread_ratio=0.0
@@ -55,48 +60,6 @@ class ArrivingAt(Customers):
     def patience_s(self, session: int, step: int, attempt: int) -> float:
         drawn_s = super().patience_s(session, step, attempt)
         return self.patience.get(session, drawn_s)
-
-
-class Diary(IgnoringPolicy):
-    """A FIFO queue without limit that writes down what it is told; a base for odd policies."""
-
-    name = "diary"
-
-    def __init__(self) -> None:
-        self.told: list[tuple[object, ...]] = []
-        self.requests: list[Request] = []
-        self.queue: list[int] = []
-
-    def arrival(self, time_s: float, request: Request) -> Verdicts:
-        self.told.append((time_s, "arrival", request.id))
-        self.requests.append(request)
-        self.queue.append(request.id)
-        return NOTHING
-
-    def workers_free(self, time_s: float, free: int) -> Verdicts:
-        self.told.append((time_s, "workers_free", free))
-        return [Dispatch(self.queue.pop(0)) for _ in range(min(free, len(self.queue)))]
-
-    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        self.told.append((time_s, outcome.value, id))
-        return NOTHING
-
-    def abandonment(self, time_s: float, id: int) -> Verdicts:
-        self.told.append((time_s, "abandonment", id))
-        return NOTHING
-
-    def withdraw(self, time_s: float, id: int) -> None:
-        self.told.append((time_s, "withdraw", id))
-        self.queue.remove(id)
-
-    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
-        raise AssertionError("nobody switches policies in a simulation")
-
-    def waiting(self) -> Sequence[Request]:
-        return ()
-
-    def snapshot(self) -> dict[str, object]:
-        return {"discipline": "FIFO"}
 
 
 def run(policy, customers, server=FIXED, **scenario):
@@ -768,3 +731,45 @@ def test_thinking_comes_before_every_page_but_the_first():
             assert following["started_s"] == pytest.approx(row["finished_s"] + think_s)
         else:
             assert following["step"] == 0
+
+
+# ---- what cancelling saves ---------------------------------------------------------------------
+
+
+def completed_and_confirms(policy, abandonment, rho=2.0):
+    """(completed requests, confirms, wasted share of server time), for three seeds."""
+    model = SessionModel()
+    found = [
+        simulate(
+            Scenario(
+                Customers(model, seed, model.session_rate(rho, 5.6)),
+                registry.create(policy, {}),
+                SharedCpus(),
+                seed,
+                sessions=2000,
+                abandonment=abandonment,
+            )
+        )
+        for seed in range(3)
+    ]
+    return (
+        np.array([each.attempts["completed"] for each in found]),
+        np.array([each.counts["Tr-4"]["answered"] for each in found]),
+        np.array([each.wasted_busy_s / each.busy_s for each in found]),
+    )
+
+
+def test_cancelling_saves_sq_half_of_its_work_and_serves_more_with_it():
+    ignored, _, wasted = completed_and_confirms("sq", "ignore")
+    cancelled, _, wasted_still = completed_and_confirms("sq", "cancel")
+    assert (cancelled >= 1.5 * ignored).all()
+    assert (wasted > 0.4).all()
+    assert (wasted_still <= 0.05).all()
+
+
+def test_cancelling_costs_8q_lifo_pri_confirms():
+    """N × U of a late page is high because orphans wait there too: without them it is served later."""
+    _, confirms, wasted = completed_and_confirms("8q-lifo-pri", "ignore")
+    _, confirms_left, _ = completed_and_confirms("8q-lifo-pri", "cancel")
+    assert (wasted < 0.1).all()
+    assert confirms_left.sum() < confirms.sum()

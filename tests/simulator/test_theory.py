@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from gateway.policies import registry
+from loadgen.attempts import AttemptLog
+from loadgen.clients import ClientModel, Clients
 from loadgen.sessions import PAGES, Chain
-from simulator.scenario import FifoServer, SharedCpus
+from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 from tests.simulator.queueing_theory import (
     erlang_a_abandonment_ratio,
+    machine_repair,
     mm1_number,
     mm1_response_s,
     mmck_loss_ratio,
@@ -127,3 +130,55 @@ def test_fifo_and_lifo_wait_equally_long_on_average_but_not_equally():
     assert agrees(means["always-fifo"], mm1_response_s(0.6, 1.0))
     assert agrees(means["always-lifo"], mm1_response_s(0.6, 1.0))
     assert variances["always-lifo"] > 2 * variances["always-fifo"]
+
+
+def closed_loop(
+    seed: int, server: FifoServer | SharedCpus, clients: int, think_time_s: float, **mix: float
+) -> tuple[float, dict[str, float]]:
+    """(throughput, page → mean response time) of clients of endless patience, without warm-up."""
+    model = ClientModel(
+        per_set=clients // 2, patience_max_s=1e9, think_time_mean_s=think_time_s, mix=mix
+    )
+    log = AttemptLog()
+    scenario = Scenario(
+        Clients(model, seed),
+        registry.create("sq", {"capacity": ENDLESS}),
+        server,
+        seed,
+        stop_s=4000.0,
+        utilisation_interval_s=1000.0,
+    )
+    simulate(scenario, log=log)
+    columns = dict(zip(log.table().column_names, log.table().columns, strict=True))
+    ended_s = columns["finished_s"].to_numpy()
+    responses_s = ended_s - columns["started_s"].to_numpy()
+    page = np.array(columns["page"].to_pylist())
+    is_watched = ended_s >= 400.0
+    return is_watched.sum() / 3600.0, {
+        str(each): float(responses_s[is_watched & (page == each)].mean())
+        for each in np.unique(page)
+    }
+
+
+@pytest.mark.parametrize(
+    ("server", "servers"),
+    [(MM1, 1), (cpus(1), 1), (cpus(1, execution_times="uniform"), 1), (cpus(2), 2)],
+    ids=["fifo", "ps", "ps, uniform", "two cpus"],
+)
+def test_clients_who_think_are_the_machine_repair_model(server, servers):
+    found = [closed_loop(seed, server, 6, 4.0, home=1) for seed in SEEDS]
+    throughput, response_s = machine_repair(6, 4.0, 1.0, servers)
+    assert agrees([rate for rate, _ in found], throughput)
+    assert agrees([responses["Br-1"] for _, responses in found], response_s)
+
+
+def test_files_beside_the_policy_share_the_cpu_fairly():
+    """Four clients: no file ever waits, so all of it is one PS server (BCMP). Its responses are in
+    proportion to what each kind takes, and its throughput goes by the mean."""
+    execution_s = {**SECOND, "Br-1": 1.5, "file": 0.5}
+    server = cpus(1, mean_execution_s=execution_s)
+    found = [closed_loop(seed, server, 4, 3.0, home=1, file=1) for seed in SEEDS]
+    throughput, response_s = machine_repair(4, 3.0, 1.0)
+    assert agrees([rate for rate, _ in found], throughput)
+    assert agrees([responses["Br-1"] for _, responses in found], 1.5 * response_s)
+    assert agrees([responses["file"] for _, responses in found], 0.5 * response_s)
