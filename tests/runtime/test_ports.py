@@ -23,6 +23,13 @@ def test_free_ports_are_free_and_differ() -> None:
     found = ports.free(6)
     assert len(set(found)) == 6
     assert [ports.holder(port) for port in found] == [None] * 6
+    assert not set(found) & set(ports.free(50))
+
+
+def test_nobody_who_asks_for_any_port_is_given_a_free_one() -> None:
+    assert max(ports.free(50)) < ports._first_given_by_the_kernel()
+    with socket.create_server(("127.0.0.1", 0)) as anybody:
+        assert anybody.getsockname()[1] >= ports._first_given_by_the_kernel()
 
 
 def test_the_holder_of_a_port_is_named(taken: int) -> None:

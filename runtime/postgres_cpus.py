@@ -1,0 +1,65 @@
+"""Moves the appliance's PostgreSQL to the shop's CPUs and back, while it runs.
+
+In the Connection Sentry paper the database is the bottleneck; on the shop's CPUs it is one here.
+Owns: finding the appliance's own postmaster, the CPUs of it and its children. Must not know: why it
+is moved. A PostgreSQL that is started anew is on the other CPUs again.
+"""
+
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, get_args
+
+import psutil
+
+from runtime import cpus
+from runtime.settings import Settings
+from runtime.state import State
+
+Where = Literal["shop", "other"]
+WHERE: tuple[str, ...] = get_args(Where)
+
+_logger = logging.getLogger(__name__)
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def move(settings: Settings, where: Where) -> bool:
+    """Let PostgreSQL run on the shop's CPUs, or on those of everything else.
+
+    Answers whether it does now; False, and a line in the log, when it is not ours to move: somebody
+    else's PostgreSQL, one that does not run, another user's. Where shop and others have the same
+    CPUs (as on a machine with one) there is nothing to move, which the log says.
+    Raises ValueError for another `where`.
+    """
+    if where not in WHERE:
+        raise ValueError(f"where: must be {' or '.join(map(repr, WHERE))}, not {where!r}")
+    if settings.postgres_host not in _LOOPBACK:
+        _logger.warning("PostgreSQL on %s is not ours to move", settings.postgres_host)
+        return False
+    postmaster = _postmaster(State(settings.state_dir).postgres / "data")
+    if postmaster is None:
+        _logger.warning("no PostgreSQL of %s runs that could be moved", settings.state_dir)
+        return False
+    if settings.shop_cpus == settings.other_cpus:
+        _logger.info("shop and database share CPU %s: not moved", cpus.written(settings.shop_cpus))
+        return True
+    on = list(settings.shop_cpus if where == "shop" else settings.other_cpus)
+    try:
+        postmaster.cpu_affinity(on)  # first: children that it has from now on are where it is
+        for child in postmaster.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # a session that has ended meanwhile
+                child.cpu_affinity(on)
+    except (psutil.Error, OSError, ValueError) as error:
+        _logger.warning("PostgreSQL cannot be moved to CPU %s: %s", cpus.written(tuple(on)), error)
+        return False
+    return True
+
+
+def _postmaster(data_dir: Path) -> psutil.Process | None:
+    """The server of this cluster; None if there is none, or none that may be looked at."""
+    try:
+        pid = int((data_dir / "postmaster.pid").read_text().split(maxsplit=1)[0])
+        process = psutil.Process(pid)
+        return process if str(data_dir) in process.cmdline() else None
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return None
