@@ -12,7 +12,6 @@ from pathlib import Path
 
 import psutil
 
-
 LOWEST_FREE = 10_000
 USUAL_FIRST_GIVEN = 32_768  # Linux' own default
 

@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +28,10 @@ def test_free_ports_are_free_and_differ() -> None:
 
 
 def test_nobody_who_asks_for_any_port_is_given_a_free_one() -> None:
-    assert max(ports.free(50)) < ports._first_given_by_the_kernel()
-    with socket.create_server(("127.0.0.1", 0)) as anybody:
-        assert anybody.getsockname()[1] >= ports._first_given_by_the_kernel()
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    if first <= ports.LOWEST_FREE + 5_000:
+        pytest.skip("this machine gives nearly all ports to connections")
+    assert max(ports.free(50)) < first
 
 
 def test_the_holder_of_a_port_is_named(taken: int) -> None:
