@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 from gateway.policies import registry
+from gateway.policies.interface import Abandonment
+from loadgen.clients import ClientModel, Clients
 from loadgen.sessions import (
     Chain,
     Customers,
@@ -26,8 +28,9 @@ from loadgen.sessions import (
 )
 from simulator.scenario import FifoServer, FileClass, Scenario, SharedCpus
 
-Watched = Literal["sessions", "pages"]
-"""What is kept: sessions as wholes (SBAC), or every attempt by its page (LIFO-Pri)."""
+Watched = Literal["sessions", "pages", "clients"]
+"""What is kept: sessions as wholes (SBAC), every attempt by its page (LIFO-Pri), or those of the
+control set by class of request (Connection Sentry)."""
 
 _CHAIN = Chain()
 _SERVERS = {"fifo": FifoServer, "shared-cpus": SharedCpus}
@@ -39,7 +42,8 @@ class Case:
 
     ρ of the arrivals is `rho`, or `schedule`'s pairs of duration and ρ one after the other.
     Arrivals end after `duration_s`, after `sessions`, or with the schedule; then everybody
-    finishes, unless `stop_s` cuts the run.
+    finishes, unless `stop_s` cuts the run. With `clients` it is a closed loop: no ρ, and the
+    clients ask for `duration_s`.
     """
 
     policy: str
@@ -47,7 +51,10 @@ class Case:
     server: Mapping[str, Any]
     """`kind` (fifo, shared-cpus) and what differs from its defaults; file classes as lists."""
     customers: Mapping[str, Any]
-    """What differs from `SessionModel`'s defaults."""
+    """What differs from `SessionModel`'s defaults; not used with `clients`."""
+    clients: Mapping[str, Any] | None = None
+    """What differs from `ClientModel`'s defaults; None: sessions that arrive."""
+    abandonment: Abandonment = "ignore"
     rho: float = 1.0
     parameters: Mapping[str, Any] = field(default_factory=dict)
     admission: str = registry.NO_ADMISSION
@@ -62,7 +69,8 @@ class Case:
     session_known_from: Literal["admission", "answer"] = "answer"
     watched: Watched = "sessions"
     warm_up_s: float = 0.0
-    """Sessions that arrive earlier are left out of what is kept by page."""
+    """Sessions that arrive earlier, and requests of clients that begin earlier, are left out of
+    what is kept by page and by class of request."""
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Case":
@@ -103,6 +111,10 @@ class Case:
 
         A server at its capacity, and besides that one request of each session it turns away.
         """
+        if self.clients is not None:
+            model = self.client_model()
+            offered_rps = 2 * model.per_set / model.think_time_mean_s
+            return (self.duration_s or 0.0) * min(self.capacity_rps, offered_rps)
         mean = self.mean_length
         parts = self.schedule or ((self.duration_s, self.rho),)
         if self.sessions is not None:
@@ -117,18 +129,19 @@ class Case:
         lengths = None if self.lengths is None else _lengths(self.lengths)
         return SessionModel(lengths=lengths, **self.customers)
 
+    def client_model(self) -> ClientModel:
+        """How the clients of a closed loop behave; raises SessionModelError."""
+        return ClientModel(**self.clients or {})
+
     def scenario(self, seed: int) -> Scenario:
         """The simulator's scenario; raises PolicyError, SessionModelError or ScenarioError."""
-        model = self.model()
-        schedule = self.schedule and Schedule(tuple(Segment(*part) for part in self.schedule))
-        rho = 1.0 if self.schedule else self.rho
         server = dict(self.server)
         if "file_classes" in server:
             server["file_classes"] = tuple(FileClass(*part) for part in server["file_classes"])
         return Scenario(
-            customers=Customers(
-                model, seed, model.session_rate(rho, self.capacity_rps), schedule or None
-            ),
+            customers=self._arriving(seed)
+            if self.clients is None
+            else Clients(self.client_model(), seed),
             policy=registry.create(
                 self.policy, self.parameters, self.admission, self.admission_parameters
             ),
@@ -138,8 +151,15 @@ class Case:
             arrivals_until_s=self.duration_s,
             stop_s=self.stop_s,
             utilisation_interval_s=self.utilisation_interval_s,
+            abandonment=self.abandonment,
             session_known_from=self.session_known_from,
         )
+
+    def _arriving(self, seed: int) -> Customers:
+        model = self.model()
+        schedule = self.schedule and Schedule(tuple(Segment(*part) for part in self.schedule))
+        rho = 1.0 if self.schedule else self.rho
+        return Customers(model, seed, model.session_rate(rho, self.capacity_rps), schedule or None)
 
 
 def _lengths(plain: Mapping[str, Any]) -> SessionLengths:

@@ -13,7 +13,7 @@ from lab.experiments.errors import SpecError
 from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
 
-PAPERS = ("lifo-pri", "sbac")
+PAPERS = ("lifo-pri", "sbac", "connection-sentry")
 """As in `studies.PAPERS`, which draws in the simulator: only who reproduces pays for that."""
 
 
@@ -22,11 +22,14 @@ PAPERS = ("lifo-pri", "sbac")
 @click.option(
     "--engine",
     type=click.Choice(["simulated", "live"]),
-    default="simulated",
-    show_default=True,
-    help="In virtual time, or on the running appliance.",
+    help="In virtual time, or on the running appliance; simulated by default, connection-sentry "
+    "live.",
 )
-@click.option("--quick", is_flag=True, help="A smaller grid, under two minutes on two cores.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="A smaller grid: under two minutes on two cores, live docs/reproductions.md.",
+)
 @FRESH
 @click.option(
     "--repetitions", type=click.IntRange(1, 1000), help="Simulations of each case, own seeds."
@@ -34,13 +37,15 @@ PAPERS = ("lifo-pri", "sbac")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread
 @click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
-def reproduce(paper: str, engine: str, **given: Any) -> None:
-    """Reproduce a paper's figures and tables, published beside simulated.
+def reproduce(paper: str, engine: str | None, **given: Any) -> None:
+    """Reproduce a paper's figures and tables, published beside reproduced.
 
     Writes an HTML report with figures, tables and the data behind them, and says what of the
     paper holds. Interrupted, the same command resumes.
     """
-    if engine == "live":
+    from lab.experiments.reproduction.studies import PAPERS as STUDIES
+
+    if (engine or STUDIES[paper].engine) == "live":
         _live(paper, given)
     else:
         _simulated(paper, given)
@@ -60,8 +65,7 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
     options = making.Options(
         quick=quick,
         seed=given["seed"],
-        repetitions=given["repetitions"]
-        or (known.quick_repetitions if quick else known.repetitions),
+        repetitions=given["repetitions"] or known.repetitions_of("simulated", quick=quick),
         processes=given["processes"] or len(os.sched_getaffinity(0)),
         celery_broker=broker_of(given["celery"]),
         fresh=given["fresh"],
@@ -96,7 +100,7 @@ def _live(paper: str, given: dict[str, Any]) -> None:
             )
     from lab.experiments.reproduction.live import reproduce_live
 
-    reproduce_live(paper, given)
+    _say_claims(reproduce_live(paper, given).parent)
 
 
 def _say_claims(folder: Any) -> None:

@@ -165,6 +165,18 @@ class Panel:
         return ours if theirs is None else f"{theirs:g} | {ours}"
 
 
+class TableCell(Protocol):
+    """A cell of a table that is still to be read off the results."""
+
+    def cases(self) -> Iterable[Case]:
+        """What it is made of."""
+        ...
+
+    def text(self, results: Results) -> str:
+        """What is printed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A cell of a table: the published figure beside one of a case."""
@@ -174,6 +186,9 @@ class Entry:
     published: float | None = None
     digits: int = 1
 
+    def cases(self) -> Iterable[Case]:
+        return (self.case,)
+
     def text(self, results: Results) -> str:
         found = results.estimate(self.case, self.value)
         ours = found.text(self.digits) if found else "–"
@@ -182,21 +197,19 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class EntryTable:
-    """A table whose cells are entries, under row names of one or more columns."""
+    """A table whose cells name their cases, under row names of one or more columns."""
 
     title: str
     header: Sequence[str]
-    rows: Sequence[tuple[Sequence[str], Sequence[Entry]]]
+    rows: Sequence[tuple[Sequence[str], Sequence[TableCell]]]
     note: str = ""
 
     def cases(self) -> Iterable[Case]:
-        return (entry.case for _, entries in self.rows for entry in entries)
+        return (case for _, cells in self.rows for cell in cells for case in cell.cases())
 
     def table(self, results: Results) -> Table:
         """With its numbers."""
-        rows = [
-            (*names, *(entry.text(results) for entry in entries)) for names, entries in self.rows
-        ]
+        rows = [(*names, *(cell.text(results) for cell in cells)) for names, cells in self.rows]
         return Table(self.title, tuple(self.header), rows, self.note)
 
 

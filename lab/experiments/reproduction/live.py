@@ -4,22 +4,33 @@ Owns: which comparisons a reproduction is made of, resuming them, reading their 
 Must not know: how a run is made, how an exhibit is drawn.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.experiments import capacity as capacities
+from lab.experiments import comparison
 from lab.experiments.live_comparison import compare_live
 from lab.experiments.machine import describe_machine, describe_versions
 from lab.experiments.outcomes import completed_by, outcomes_of
-from lab.experiments.reproduction import lifo_pri_cases, lifo_pri_study, sbac_live
+from lab.experiments.reproduction import (
+    connection_sentry_cases,
+    connection_sentry_live,
+    connection_sentry_study,
+    lifo_pri_cases,
+    lifo_pri_study,
+    making,
+    sbac_live,
+)
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.lifo_pri_cases import EFFECTIVE_RHO, LONG_INTERVAL_S, SINGLE_QUEUE
 from lab.experiments.reproduction.metrics import page_metrics
 from lab.experiments.reproduction.report import made_by, write_report
-from lab.experiments.reproduction.store import Metrics, Results, Store
+from lab.experiments.reproduction.store import Metrics, Results, Simulation, Store, plan
+from lab.experiments.reproduction.studies import PAPERS
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder, read_json, write_json
 from lab.experiments.spec import Spec
 from lab.experiments.terminal import console
@@ -34,17 +45,20 @@ class LivePart:
 
     spec: Spec
     case_of: Callable[[PlannedRun], Case]
-    metrics_of: Callable[[RunFolder, Case, float], Metrics]
-    """Of a run, its case and the measured capacity in requests per paper second."""
+    metrics_of: Callable[[RunFolder, Case, float | None], Metrics]
+    """Of a run, its case and the measured capacity in requests per paper second (None: a closed
+    loop, for which none is measured)."""
 
 
-def reproduce_live(paper: str, given: Mapping[str, Any]) -> None:
-    """Make the comparisons that are missing and write the report; raises ExperimentError."""
+def reproduce_live(paper: str, given: Mapping[str, Any]) -> Path:
+    """Make the comparisons that are missing and write the report; returns its page.
+
+    What the report shows beside them is simulated first. Raises ExperimentError.
+    """
     lab = settings.load()
     quick = given["quick"]
-    repetitions = given["repetitions"] or (1 if quick else 3)
-    make = {"lifo-pri": _lifo_pri, "sbac": _sbac}[paper]
-    study, parts = make(quick, given["seed"], repetitions)
+    repetitions = given["repetitions"] or PAPERS[paper].repetitions_of("live", quick=quick)
+    study, parts = _PAPERS[paper](quick, given["seed"], repetitions)
     facts = {
         "paper": paper,
         "engine": "live",
@@ -56,30 +70,64 @@ def reproduce_live(paper: str, given: Mapping[str, Any]) -> None:
     store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
     name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
     store = store or Store.create(lab.results_dir, name, facts)
+    simulated = _simulated(
+        study, parts, store, given["seed"], PAPERS[paper].repetitions_of("simulated", quick=quick)
+    )
     folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
-    page = write_report(study, read_results(parts, folders), store, made_by(
+    results = read_results(parts, folders).beside(store.results(simulated))
+    page = write_report(study, results, store, made_by(
         repetitions=repetitions,
         seed=given["seed"],
         machine=facts["machine"],
         versions=facts["versions"],
         more=[("Runs", "; ".join(str(folder.path) for folder in folders)),
-              ("Capacity", "; ".join(capacities.from_json(folder.facts("capacity")).words()
-                                     for folder in folders)),
+              *_capacity_words(folders),
+              ("Simulated beside them", f"{len(simulated)} simulations"),
               ("Time scale", f"{parts[0].spec.time_scale:g} paper seconds per second")],
     ))  # fmt: skip
     console.print(f"Report: {page}")
+    return page
 
 
 def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> Results:
     """The metrics of all whole runs, by case."""
     found: dict[str, list[Metrics]] = {}
     for part, folder in zip(parts, folders, strict=True):
-        capacity_rps = capacities.from_json(folder.facts("capacity")).median_rps
+        capacity = _capacity(folder)
+        capacity_rps = capacity and capacity.median_rps
         for planned, run in sorted(folder.whole_runs(), key=lambda pair: pair[0].seed):
             case = part.case_of(planned)
             metrics = part.metrics_of(run, case, capacity_rps)
             found.setdefault(case.id, []).append(metrics)
     return Results(found)
+
+
+def _capacity(folder: ResultFolder) -> capacities.Capacity | None:
+    """None in a closed loop, which has no ρ."""
+    if folder.spec().clients:
+        return None
+    return capacities.from_json(folder.facts("capacity"))
+
+
+def _capacity_words(folders: Sequence[ResultFolder]) -> list[tuple[str, str]]:
+    known = [capacity.words() for folder in folders if (capacity := _capacity(folder))]
+    return [("Capacity", "; ".join(known))] if known else []
+
+
+def _simulated(
+    study: Study, parts: Sequence[LivePart], store: Store, seed: int, repetitions: int
+) -> list[Simulation]:
+    """Simulate, as far as it is missing, what the study draws and no comparison makes."""
+    live = {part.case_of(run).id for part in parts for run in comparison.plan(part.spec)}
+    cases = [case for case in study.cases() if case.id not in live]
+    simulations = plan(cases, seed=seed, repetitions=repetitions)
+    missing = [simulation for simulation in simulations if not store.has(simulation)]
+    options = making.Options(processes=len(os.sched_getaffinity(0)))
+    planned = making.Planned(study, store, simulations, missing, options, resumed=False)
+    if missing:
+        console.print(f"{len(missing)} simulations of what is shown beside the live runs.")
+        making.carry_out(planned, on_done=lambda position: None)
+    return simulations
 
 
 def _folder(spec: Spec, store: Store, *, fresh: bool) -> ResultFolder:
@@ -139,7 +187,7 @@ def _sbac(quick: bool, seed: int, repetitions: int) -> tuple[Study, list[LivePar
     return sbac_live.study(loads), parts
 
 
-def _session_metrics(run: RunFolder, case: Case, capacity_rps: float) -> Metrics:
+def _session_metrics(run: RunFolder, case: Case, capacity_rps: float | None) -> Metrics:
     """Sessions by fate, under the names of the simulated metrics."""
     attempts = run.attempts()
     fates = outcomes_of(attempts, case.rho).fates
@@ -154,3 +202,20 @@ def _session_metrics(run: RunFolder, case: Case, capacity_rps: float) -> Metrics
         "aborted": fates.aborted,
         "completed_length": fates.mean_completed_length,
     }
+
+
+def _connection_sentry(quick: bool, seed: int, repetitions: int) -> tuple[Study, list[LivePart]]:
+    cases = connection_sentry_cases.Cases(connection_sentry_cases.SCALES["live"][quick], "live")
+    parts = [
+        LivePart(
+            connection_sentry_live.spec(cases, cell, seed=seed, repetitions=repetitions),
+            lambda planned, cell=cell: cases.run(cell, planned.policy),
+            lambda run, case, capacity_rps: connection_sentry_live.metrics(run, case),
+        )
+        for cell in cases.cells()
+    ]
+    return connection_sentry_study.study_of(cases), parts
+
+
+_PAPERS = {"lifo-pri": _lifo_pri, "sbac": _sbac, "connection-sentry": _connection_sentry}
+"""By paper: the study and its comparisons for a scale, the first seed and repetitions."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
 from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.client_metrics import client_metrics
 from loadgen.attempts import AttemptLog
 from loadgen.sessions import FIRST_PAGE
 from simulator.result import SessionFate, Simulated
@@ -34,9 +35,13 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """
     case = Case.from_json(task["case"])
     path = task.get("attempts_file")
-    log = AttemptLog() if path or case.watched == "pages" else None
+    log = AttemptLog() if path or case.watched != "sessions" else None
     simulated = simulate(case.scenario(task["seed"]), log=log)
-    found = session_metrics(simulated, case)
+    if case.watched == "clients":
+        assert log is not None
+        found = client_metrics(log.table(), simulated.samples, waste_of(simulated), case)
+    else:
+        found = session_metrics(simulated, case)
     if log is not None and case.watched == "pages":
         found |= page_metrics(log.table(), case)
     if log is not None and path:
@@ -80,7 +85,20 @@ def session_metrics(simulated: Simulated, case: Case) -> dict[str, Any]:
         "busy_s": float(simulated.busy_s),
         "useful_busy_s": float(simulated.useful_busy_s),
         "rejection_busy_s": float(simulated.rejection_busy_s),
+        "wasted_busy_s": float(simulated.wasted_busy_s),
         "served": int(sum(simulated.served.values())),
+    }
+
+
+def waste_of(simulated: Simulated) -> dict[str, float | None]:
+    """The wasted-work meter of a simulation, named as in run.json; it has no database."""
+    return {
+        "server_cpu_s": simulated.busy_s,
+        "wasted_cpu_s": simulated.wasted_busy_s,
+        "unanswered_cpu_s": simulated.unanswered_busy_s,
+        "disconnects": simulated.disconnects,
+        "interrupted": simulated.cancelled,
+        "withdrawn": sum(fates["withdrawn"] for fates in simulated.counts.values()),
     }
 
 

@@ -50,6 +50,10 @@ class Results:
         """All repetitions there are; empty while none is."""
         return self._found.get(case.id, ())
 
+    def beside(self, other: "Results") -> "Results":
+        """These and `other`'s, of other cases."""
+        return Results({**self._found, **other._found})
+
     def estimate(self, case: Case, value: Callable[[Metrics], float | None]) -> Estimate | None:
         """Mean and 95 % interval of a figure; None where no repetition has it."""
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]

@@ -1,0 +1,304 @@
+"""Connection Sentry's tables and its Figure 7 as exhibits.
+
+Owns: which cell of a table is made of which cases, beside which published values, and what is said
+about it. Must not know: how a case is run, how an exhibit is drawn.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.experiments.published import published
+from lab.experiments.reproduction import connection_sentry_values as values
+from lab.experiments.reproduction.connection_sentry_cases import (
+    CLASSES,
+    HEAVIEST,
+    MODES,
+    PAPER_PROFILE,
+    Cases,
+    Cell,
+)
+from lab.experiments.reproduction.exhibits import (
+    Entry,
+    EntryTable,
+    Exhibit,
+    Panel,
+    ProfileCurve,
+    Value,
+)
+from lab.experiments.reproduction.ratios import Ratio, RatioCurve, RatioEntry
+
+Label = Callable[[Cell], str]
+Printed = Mapping[tuple[str, str], tuple[float, float]]
+"""Class of request and label of the cell → the published figures of X and S."""
+
+TASKS = ("queue in the gateway", "making the page", "of it on the CPU", "of it for the database")
+RATIO = "S / X"
+
+
+def patience_label(cell: Cell) -> str:
+    """A column of Tables 1 and 2."""
+    return f"{cell.patience_max_s:g} s"
+
+
+def clients_label(cell: Cell) -> str:
+    """A column of Tables 3 and 4."""
+    return f"{cell.per_set} clients"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All of them for the runs of `cases`."""
+
+    cases: Cases
+
+    def all(self) -> list[Exhibit]:
+        """In the order of the paper, then what it did not try."""
+        return [
+            self.by_patience(),
+            self.by_clients(),
+            self.figure_7(),
+            self.paper_profile(),
+        ]
+
+    def by_patience(self) -> Exhibit:
+        """Tables 1 and 2."""
+        cells = self.cases.by_patience()
+        return self._pair(
+            "tables-1-and-2",
+            "Tables 1 and 2: by patience",
+            f"{HEAVIEST.per_set} clients in each set; those of the test set leave after a patience "
+            "uniform up to the maximum that heads the column. Measured are the clients of the "
+            "control set, who never leave.",
+            _GAINS,
+            cells,
+            patience_label,
+            ("Table 1", _printed("table1_latency_by_patience_s", cells, patience_label)),
+            ("Table 2", _printed("table2_throughput_by_patience_s", cells, patience_label)),
+        )
+
+    def by_clients(self) -> Exhibit:
+        """Tables 3 and 4."""
+        cells = self.cases.by_clients()
+        return self._pair(
+            "tables-3-and-4",
+            "Tables 3 and 4: by number of clients",
+            f"Patience up to {HEAVIEST.patience_max_s:g} s; fewer clients in each of the two sets "
+            "mean less load. Measured is the control set.",
+            (
+                "With 3 clients in each set the shop is not overloaded: those who leave are few, "
+                "and what is left of the gain is in latency, as the work they leave behind still "
+                "slows down whoever comes next.",
+            ),
+            cells,
+            clients_label,
+            ("Table 3", _printed("table3_latency_by_processes", cells, clients_label)),
+            ("Table 4", _printed("table4_throughput_by_processes", cells, clients_label)),
+        )
+
+    def paper_profile(self) -> Exhibit:
+        """The heaviest cell with LIFO-Pri's pages."""
+        return self._pair(
+            "paper-profile",
+            "With the pages of LIFO-Pri",
+            "The same comparison with page profile `paper`: every page waits and computes as "
+            f"LIFO-Pri's Table 2 says, {PAPER_PROFILE.per_set} clients in each set, patience up to "
+            f"{PAPER_PROFILE.patience_max_s:g} s. Nothing is published of it.",
+            (
+                "These pages take a quarter of the work of the others, so there are four times the "
+                "clients; a page is 200 to 300 ms whatever it is, so that all classes gain alike.",
+            ),
+            [PAPER_PROFILE],
+            clients_label,
+            ("Profile paper, latency", {}),
+            ("Profile paper, throughput", {}),
+        )
+
+    def figure_7(self) -> Exhibit:
+        """Time per task of a page, without the sentry and with it."""
+        live = self.cases.engine == "live"
+        tasks = [
+            (TASKS[0], values.busy("queue_s")),
+            (TASKS[1], values.build_s),
+            (TASKS[2], values.task_s("cpu_s")),
+            (TASKS[3], values.task_s("database_s")),
+        ][: 4 if live else 2]
+        heaviest = {mode: self.cases.run(HEAVIEST, mode) for mode in MODES}
+        panel = Panel(
+            "7",
+            HEAVIEST.title,
+            "task",
+            "s per page",
+            [
+                ProfileCurve(mode, case, range(len(tasks)), [value for _, value in tasks])
+                for mode, case in heaviest.items()
+            ],
+            kind="bars",
+            x_names=[name for name, _ in tasks],
+            digits=2,
+        )
+        fall = published()["connection_sentry"]["claims"]["page_build_time_reduction"]
+        rows = [
+            (
+                (cell.title, name),
+                [
+                    *(Entry(self.cases.run(cell, mode), value, digits=2) for mode in MODES),
+                    RatioEntry(
+                        self.ratio(cell, value),
+                        1 - fall if cell == HEAVIEST and name == TASKS[1] else None,
+                    ),
+                ],
+            )
+            for cell in self.cases.cells()
+            for name, value in [("pages in service", values.busy("in_service")), *tasks]
+        ]
+        return Exhibit(
+            "figure-7",
+            "Figure 7: where the time goes",
+            "Time per task of a page, in seconds, classes of pages weighted as clients ask for "
+            "them. The paper's figure is a picture; its text says that with the sentry the time "
+            "for building pages falls by almost 45 %, and with it the level of multiprogramming "
+            "(here: pages in service, mean over time).",
+            (
+                "The shop counts the pages that it makes to their end, so those that were "
+                "cancelled do not lower the mean. Its wait for the database includes the wait for "
+                "a CPU that all queries share."
+                if live
+                else "The simulator has no database of its own: making a page is the control "
+                "set's mean latency less the mean wait for a worker.",
+            ),
+            (panel,),
+            (
+                EntryTable(
+                    "Time per page by task (s) and pages in service; ratios published | reproduced",
+                    ("Cell", "Task", *MODES, RATIO),
+                    rows,
+                ),
+            ),
+        )
+
+    def _pair(
+        self,
+        key: str,
+        heading: str,
+        what: str,
+        differs: Sequence[str],
+        cells: Sequence[Cell],
+        label: Label,
+        latency: tuple[str, Printed],
+        throughput: tuple[str, Printed],
+    ) -> Exhibit:
+        """Latency and throughput of the same cells, and the ratios of both."""
+        measures = (
+            (*latency, "latency", "mean latency, s per request", values.latency_s, 1),
+            (*throughput, "throughput", "requests in 30 minutes", values.throughput, 0),
+        )
+        tables, panels = [], []
+        for name, printed, word, unit, value, digits in measures:
+            beside = ", published | reproduced" if printed else ""
+            tables.append(
+                EntryTable(
+                    f"{name}: {unit}, control set{beside}" if printed else f"{name}: {unit}",
+                    ("Class", *(f"{label(cell)} {mode}" for cell in cells for mode in MODES)),
+                    [
+                        (
+                            (kind,),
+                            [
+                                Entry(
+                                    self.cases.run(cell, mode),
+                                    value(kind),
+                                    _of(printed, kind, label(cell), i),
+                                    digits,
+                                )
+                                for cell in cells
+                                for i, mode in enumerate(MODES)
+                            ],
+                        )
+                        for kind in CLASSES
+                    ],
+                    "X: without the sentry, S: with it.",
+                )
+            )
+            tables.append(
+                EntryTable(
+                    f"{name} as ratios S / X{beside}",
+                    ("Class", *(label(cell) for cell in cells)),
+                    [
+                        (
+                            (kind,),
+                            [
+                                RatioEntry(
+                                    self.ratio(cell, value(kind)),
+                                    _of_ratio(printed, kind, label(cell)),
+                                )
+                                for cell in cells
+                            ],
+                        )
+                        for kind in CLASSES
+                    ],
+                    "Ratios repetition by repetition: X and S meet the same clients under the same "
+                    "seed.",
+                )
+            )
+            panels.append(
+                Panel(
+                    name,
+                    f"{word}, with the sentry over without",
+                    "class of request",
+                    f"{word} S / X",
+                    [
+                        RatioCurve(
+                            label(cell),
+                            [(i, self.ratio(cell, value(kind))) for i, kind in enumerate(CLASSES)],
+                        )
+                        for cell in cells
+                    ],
+                    kind="bars",
+                    x_names=CLASSES,
+                    published={
+                        (label(cell), i): theirs
+                        for cell in cells
+                        for i, kind in enumerate(CLASSES)
+                        if (theirs := _of_ratio(printed, kind, label(cell))) is not None
+                    },
+                    digits=2,
+                )
+            )
+        return Exhibit(key, heading, what, differs, panels, tables)
+
+    def ratio(self, cell: Cell, value: Value) -> Ratio:
+        """A figure with the sentry over the same without."""
+        return Ratio(self.cases.run(cell, "S"), self.cases.run(cell, "X"), value)
+
+
+_GAINS = (
+    "The gain is larger than published at every patience. Two clients of the same seed meet the "
+    "same delays here and, having left, ask again at once three times out of four; without the "
+    "sentry every such reload is one more request for the same CPU, and overload feeds itself. The "
+    "paper does not say how its clients go on after a cancel, and its database made queries wait "
+    "for a lock where ours share the CPU.",
+    "Throughput grows by about the same factor in all classes, because each request's class is "
+    "drawn independently: whoever has to wait longer for a search asks for fewer of all. The paper "
+    "replayed a trace, in which home pages gained most.",
+)
+
+
+def _printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
+    """The published figures of these cells; `table` is a key of published.toml."""
+    by_class = published()["connection_sentry"][table]
+    found = {}
+    for cell in cells:
+        column = f"{cell.per_set}" if "processes" in table else f"{cell.patience_max_s:g}"
+        for kind in CLASSES:
+            without, with_ = by_class[kind][column]
+            found[kind, label(cell)] = (without, with_)
+    return found
+
+
+def _of(printed: Printed, kind: str, column: str, i: int) -> float | None:
+    figures = printed.get((kind, column))
+    return None if figures is None else figures[i]
+
+
+def _of_ratio(printed: Printed, kind: str, column: str) -> float | None:
+    figures = printed.get((kind, column))
+    return None if figures is None else figures[1] / figures[0]

@@ -1,0 +1,131 @@
+"""A figure of one case over the same figure of another, repetition by repetition.
+
+Owns: ratios with intervals in tables, curves and claims. Must not know: any paper.
+
+Repetitions of two cases share their seeds, so each gives one ratio; what both have in common
+because of the seed cancels out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.exhibits import Claim, Series, Value, Verdict
+from lab.experiments.reproduction.store import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`value` of `over` divided by `value` of `under`."""
+
+    over: Case
+    under: Case
+    value: Value
+
+    def cases(self) -> Iterable[Case]:
+        return (self.over, self.under)
+
+    def each(self, results: Results) -> list[float | None]:
+        """One per repetition that both cases have; None where there is none."""
+        pairs = zip(results.of(self.over), results.of(self.under), strict=False)
+        figures = [(self.value(over), self.value(under)) for over, under in pairs]
+        return [None if over is None or not under else over / under for over, under in figures]
+
+    def estimate(self, results: Results) -> Estimate | None:
+        """Mean and interval of the ratios; None without any."""
+        return _estimate(self.each(results))
+
+
+def _estimate(values: Iterable[float | None]) -> Estimate | None:
+    known = [value for value in values if value is not None]
+    return estimate(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioEntry:
+    """A cell of a table: the published ratio beside ours."""
+
+    ratio: Ratio
+    published: float | None = None
+    digits: int = 2
+
+    def cases(self) -> Iterable[Case]:
+        return self.ratio.cases()
+
+    def text(self, results: Results) -> str:
+        found = self.ratio.estimate(results)
+        ours = found.text(self.digits) if found else "–"
+        return ours if self.published is None else f"{self.published:.{self.digits}f} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class RatioCurve:
+    """At each x, a ratio."""
+
+    label: str
+    points: Sequence[tuple[float, Ratio]]
+
+    def cases(self) -> Iterable[Case]:
+        return (case for _, ratio in self.points for case in ratio.cases())
+
+    def series(self, results: Results) -> Series:
+        found = [ratio.estimate(results) for _, ratio in self.points]
+        return Series(
+            self.label,
+            [x for x, _ in self.points],
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
+    """The claim that one ratio is smaller than another.
+
+    It is decided by the differences, repetition by repetition: not as long as 0 is in their 95 %
+    interval (with one repetition, which has none, by its difference alone).
+    """
+
+    def check(results: Results) -> Verdict:
+        pairs = list(zip(smaller.each(results), larger.each(results), strict=False))
+        found = _estimate(b - a for a, b in pairs if a is not None and b is not None)
+        low, high = smaller.estimate(results), larger.estimate(results)
+        if found is None or low is None or high is None:
+            return "nothing to measure", None
+        text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
+        return text, is_above_zero(found)
+
+    return Claim(text, required, [*smaller.cases(), *larger.cases()], check)
+
+
+def below_one(text: str, required: str, ratio: Ratio) -> Claim:
+    """The claim that a ratio is below 1: not as long as 1 is in its 95 % interval."""
+
+    def check(results: Results) -> Verdict:
+        found = ratio.estimate(results)
+        if found is None:
+            return "nothing to measure", None
+        return found.text(2), is_above_zero(Estimate(1 - found.mean, found.half_width))
+
+    return Claim(text, required, list(ratio.cases()), check)
+
+
+def is_above_zero(found: Estimate) -> bool | None:
+    """None where chance alone may have made the difference: 0 is in the 95 % interval."""
+    if abs(found.mean) <= (found.half_width or 0.0):
+        return None
+    return found.mean > 0
+
+
+def ratio_within(
+    text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
+) -> Claim:
+    """The claim that the mean of a ratio is from `low` to `high`."""
+
+    def check(results: Results) -> Verdict:
+        found = ratio.estimate(results)
+        if found is None:
+            return "nothing to measure", None
+        return found.text(digits), low <= found.mean <= high
+
+    return Claim(text, required, list(ratio.cases()), check)
