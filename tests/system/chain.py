@@ -78,6 +78,16 @@ class Chain:
             lambda: self.snapshot()["connections"]["customers"] == count, f"{count} connected"
         )
 
+    def has_left(self, before: dict[str, Any]) -> None:
+        """Wait until the gateway knows that one more has left whose request is in service."""
+        bare.until(
+            lambda: (
+                self.snapshot()["abandonment"]["left_in_service"]
+                == before["abandonment"]["left_in_service"] + 1
+            ),
+            "the gateway aware of it",
+        )
+
     def reached_shop(self, path: str) -> int:
         """Requests for this path that the shop has ever got."""
         return self.shop.said().count(f" {path}\n")
@@ -133,13 +143,23 @@ def chain(
         yield Chain(shop, database, port, admin_port)
 
 
-def asked_once(customer: bare.Client) -> None:
-    """The connection has served a request before."""
-    customer.send("/echo/1/")
+def answer(customer: bare.Client) -> tuple[int, bytes]:
+    """Status and body of the next answer on this connection."""
     response = http.client.HTTPResponse(customer.socket)
     response.begin()
-    assert (response.status, response.read()) == (200, b"1")
-    response.close()
+    try:
+        return response.status, response.read()
+    finally:
+        response.close()
+
+
+def hear(customer: bare.Client, ending: bytes) -> None:
+    """Read until what has been said ends like this, and not a byte further."""
+    said = b""
+    while not said.endswith(ending):
+        piece = customer.socket.recv(1)
+        assert piece, said
+        said += piece
 
 
 def leave(customer: bare.Client, how: str) -> float:
