@@ -41,7 +41,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from django.db import connection
 
-from shop import sentry
+from shop import back_end, sentry
 from shop.activity import PageCount
 from shop.page_types import PAGE_TYPES, PageType
 
@@ -154,9 +154,10 @@ class Budget:
 class Stopwatch:
     """What a request has cost its thread since the stopwatch was made."""
 
-    __slots__ = ("_started_cpu_s", "_started_s", "queries")
+    __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
 
     def __init__(self) -> None:
+        self._waited_before_s = back_end.waited_s()
         self._started_s = time.perf_counter()
         self._started_cpu_s = time.thread_time()
         self.queries = 0
@@ -169,15 +170,20 @@ class Stopwatch:
     def cpu_s(self) -> float:
         return time.thread_time() - self._started_cpu_s
 
+    @property
+    def waited_s(self) -> float:
+        """Of `wall_s`: waiting for Redis, and within `counting_queries` for PostgreSQL."""
+        return back_end.waited_s() - self._waited_before_s
+
     @contextmanager
     def counting_queries(self) -> Iterator[None]:
-        """Count the queries made within."""
+        """Count the queries made within, and the waiting for them."""
         with connection.execute_wrapper(self._query):
             yield
 
     def _query(self, execute: Callable[..., Any], *arguments: Any) -> Any:
         self.queries += 1
-        return execute(*arguments)
+        return back_end.waiting(execute, *arguments)
 
 
 class IdleWaits:
@@ -219,11 +225,11 @@ class PageWork:
         `alone` says that no other request was in the shop while the page was made.
         """
         settings, budget = self._current
-        own_cpu_s = stopwatch.cpu_s
-        own_wait_s = stopwatch.wall_s - own_cpu_s
+        own_cpu_s, own_wait_s = stopwatch.cpu_s, stopwatch.waited_s
         if settings.profile != "real":
             drawn, over = budget.draw(page), budget.take_over(page)
             if drawn.waiting_s:
+                own_wait_s = stopwatch.wall_s - own_cpu_s
                 own_wait_s = self._idle_waits.count(page.name, own_wait_s, alone, drawn.waiting_s)
                 promised_wait_s = own_wait_s
             else:

@@ -94,6 +94,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": f"redis://127.0.0.1:{_number('REDIS_PORT', 8085)}/0",
         "KEY_PREFIX": "shop",
+        "OPTIONS": {"pool_class": "shop.back_end.RedisPool"},
     }
 }
 SESSION_ENGINE = "django.contrib.sessions.backends.cache"

@@ -77,9 +77,12 @@ def _begin(request: HttpRequest) -> Watch | None:
     watch = Watch(socket.fileno(), cancels=mode == configuration.CANCEL)
     try:
         watcher.add(watch)
-    except (OSError, ValueError):  # closed already; whoever writes to it will find out
-        return None
+    except (OSError, ValueError):  # closed already, and whoever writes to it will find out;
+        return None  # or nobody can watch it
     set_current(watch)
+    # Who left while the request waited for its thread: all that is spent from here on is wasted,
+    # and a request that may be stopped is not begun.
+    watch.look()
     return watch
 
 

@@ -8,6 +8,7 @@ number, which may belong to the next connection by the time the event is read; s
 reason to look, under the lock of whichever request has that number now, at the socket itself.
 """
 
+import errno
 import logging
 import select
 import threading
@@ -59,6 +60,7 @@ class SocketWatcher:
         """Nothing runs yet; a forked child has neither the thread nor a right to this epoll."""
         self._watched: dict[int, Watched] = {}
         self._epoll: Any = None
+        self._said = False
         self._starting = threading.Lock()
 
     def __len__(self) -> int:
@@ -92,11 +94,22 @@ class SocketWatcher:
         """On the first request, so in the process that serves and not in the one that forks it."""
         with self._starting:
             if self._epoll is None:
-                self._epoll = select.epoll()
-                threading.Thread(
-                    target=self._run, args=(self._epoll,), name="sentry", daemon=True
-                ).start()
+                self._epoll = self._started()
             return self._epoll
+
+    def _started(self) -> Any:
+        """The next request tries again if it cannot be; the log says so once."""
+        epoll = select.epoll()
+        thread = threading.Thread(target=self._run, args=(epoll,), name="sentry", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # as many threads as this process may have
+            epoll.close()
+            if not self._said:
+                self._said = True
+                _logger.warning("clients that leave go unnoticed for now: %s", error)
+            raise OSError(errno.EAGAIN, str(error)) from error
+        return epoll
 
     def _run(self, epoll: Any) -> None:
         while True:

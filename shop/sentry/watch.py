@@ -118,20 +118,24 @@ class Watch:
         self._cancel = Cancel()
         return self._cancel
 
+    def look(self) -> None:
+        """Ask the socket itself: it may be long before the epoll thread has its turn."""
+        with self.lock:
+            self._look()
+
+    def _look(self) -> None:
+        if not self.gone and has_hung_up(self.fd):
+            self.client_left()
+
     def _decide(self) -> None:
         self.interrupt = self.gone and self._cancels and self._may_cancel and not self._committed
 
     # -- the page
 
     def view_is_known(self, may_cancel: bool) -> None:
-        """The view is about to be called. Raises ClientGone if there is nobody to call it for.
-
-        Looks at the socket itself: a request that has waited for its thread is not begun in vain.
-        """
+        """The view is about to be called. Raises ClientGone if there is nobody to call it for."""
         with self.lock:
             self._may_cancel = may_cancel
-            if not self.gone and has_hung_up(self.fd):
-                self.client_left()
             self._decide()
         self.check()
 
@@ -147,8 +151,7 @@ class Watch:
         In mode `watch` it never raises.
         """
         with self.lock:
-            if not self.gone and has_hung_up(self.fd):
-                self.client_left()
+            self._look()
             if not self.interrupt:
                 self._committed = True
                 return

@@ -5,9 +5,11 @@ import time
 from statistics import fmean
 
 import pytest
+from django.core.cache import cache
 
-from shop import page_work
+from shop import activity, page_work, sentry
 from shop.activity import PageCount
+from shop.middleware import PageWorkMiddleware
 from shop.page_types import PAGE_TYPES
 from shop.page_work import (
     BUSY_RATIO,
@@ -87,6 +89,7 @@ class FakeWork:
     def __init__(self, monkeypatch, own_cpu_s, own_wait_s=0.0):
         self.cpu_s = own_cpu_s
         self.wall_s = own_cpu_s + own_wait_s
+        self.waited_s = own_wait_s
         self.queries = 1
         self.order = []
         monkeypatch.setattr(page_work, "burn", self.burn)
@@ -173,6 +176,17 @@ def test_real_profile_adds_nothing(monkeypatch):
     assert count.execution_s == pytest.approx(0.003 + page_work.CPU_OUTSIDE_S)
 
 
+def test_real_profile_tells_the_back_ends_waiting_from_that_for_the_interpreter(monkeypatch):
+    work, count = PageWork(), PageCount()
+    work.configure(PageWorkSettings(profile="real"))
+    fake = FakeWork(monkeypatch, own_cpu_s=0.003, own_wait_s=0.040)
+    fake.waited_s = 0.010
+    work.complete(MAIN, fake, count, alone=False)
+    assert count.own_wait_s == pytest.approx(0.010)
+    assert count.own_cpu_s == pytest.approx(0.003)
+    assert count.execution_s == pytest.approx(0.043 + page_work.CPU_OUTSIDE_S)
+
+
 def test_new_settings_forget_what_was_carried_over():
     work = PageWork()
     work._current[1].settle(MAIN, Share(0, 0), Share(9, 9))
@@ -236,6 +250,34 @@ def test_queries_are_counted():
         page_work.wait(0.001)
     page_work.wait(0.001)
     assert stopwatch.queries == 2
+
+
+@pytest.mark.django_db
+def test_waits_for_queries_and_redis_are_the_back_ends():
+    stopwatch = Stopwatch()
+    with stopwatch.counting_queries():
+        page_work.wait(0.02)
+        page_work.burn(stopwatch, 0.02)
+    assert 0.019 <= stopwatch.waited_s <= stopwatch.wall_s - 0.019
+    before_s = stopwatch.waited_s
+    cache.set("waits", 1)
+    assert cache.get("waits") == 1
+    assert before_s < stopwatch.waited_s <= stopwatch.wall_s
+
+
+def test_a_page_that_was_stopped_is_left_out(rf):
+    """Its time is in the wasted-work meter alone."""
+
+    def stopped(request):
+        raise sentry.ClientGone
+
+    before = activity.pages([MAIN.name])
+    requests = activity.requests()
+    with pytest.raises(sentry.ClientGone):
+        PageWorkMiddleware(stopped)(rf.get("/"))
+    assert activity.pages([MAIN.name]) == before
+    assert activity.requests() == requests + 1
+    assert activity.busy_workers() == 0
 
 
 class TestIdleWaits:

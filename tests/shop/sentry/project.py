@@ -76,6 +76,14 @@ def short(request, number):
     return HttpResponse(str(query("SELECT %s FROM pg_sleep(0.002)", number)))
 
 
+def work(request, ms):
+    """So much CPU, in slices; then a query."""
+    until = time.thread_time() + ms / 1000
+    while time.thread_time() < until:
+        sentry.check()
+    return HttpResponse(str(query("SELECT %s", ms)))
+
+
 def linger(request):
     """A query that ends about when the client leaves."""
     return HttpResponse(str(query("SELECT 1 FROM pg_sleep(random() * 0.04)")))
@@ -147,7 +155,7 @@ def mode(request, wanted):
 
 urlpatterns = [
     path("sleep/<tag>/", sleep), path("short/<int:number>/", short),
-    path("linger/", linger), path("other/<tag>/", other),
+    path("work/<int:ms>/", work), path("linger/", linger), path("other/<tag>/", other),
     path("echo/<int:number>/", echo),
     path("burn/<tag>/", burn), path("stream/<tag>/", stream), path("write/<key>/", write),
     path("guarded/<key>/", guarded), path("transact/<key>/", transact), path("state/", state),

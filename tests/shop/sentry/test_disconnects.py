@@ -188,6 +188,59 @@ class TestModes:
         assert after["wasted_database_s"] > before["wasted_database_s"]
         assert after["kept_cpu_s"] == before["kept_cpu_s"]
 
+    @pytest.mark.parametrize("kind", ["threaded", "sync"])
+    def test_a_half_closed_connection_is_answered_in_full_when_watching(self, request, kind):
+        """As by a proxy whose customer has left, which half-closes right behind the request."""
+        project = request.getfixturevalue(kind)
+        assert project.request("/mode/watch/") == (200, "watch")
+        before = project.state()
+        try:
+            with project.client() as client:
+                client.send("/work/200/").half_close()
+                answer = client.everything()
+            after = project.has_counted(before, disconnects=1, finished=1, interrupted=0)
+        finally:
+            project.request("/mode/cancel/")
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert body == b"200"
+        wasted_s = after["wasted_cpu_s"] - before["wasted_cpu_s"]
+        unanswered_s = after["unanswered_cpu_s"] - before["unanswered_cpu_s"]
+        assert wasted_s + unanswered_s > 0.199
+        assert after["kept_cpu_s"] == before["kept_cpu_s"]
+
+    @pytest.mark.parametrize("wanted", ["watch", "cancel"])
+    def test_who_had_left_before_the_page_began(self, sync, database, wanted):
+        """One worker, kept busy: the whole request and its end are there before it is read."""
+        assert sync.request(f"/mode/{wanted}/") == (200, wanted)
+        before = sync.state()
+        key = f"waited-{wanted}"
+        try:
+            with sync.client() as first, sync.client() as orphan, sync.client() as page:
+                with database.holding(4):
+                    first.send(f"/guarded/{key}-first/")
+                    database.has_begun(f"{key}-first waits")
+                    orphan.send("/work/200/").half_close()
+                    page.send(f"/write/{key}/", "GET").half_close()
+                assert b"200 OK" in first.everything()
+                answers = [orphan.everything(), page.everything()]
+            watching = wanted == "watch"
+            counts = {"finished" if watching else "interrupted": 2}
+            after = sync.has_counted(before, disconnects=2, cancels_attempted=0, **counts)
+        finally:
+            sync.request("/mode/cancel/")
+        wasted_s = after["wasted_cpu_s"] - before["wasted_cpu_s"]
+        unanswered_s = after["unanswered_cpu_s"] - before["unanswered_cpu_s"]
+        if watching:
+            assert [answer[:15] for answer in answers] == [b"HTTP/1.1 200 OK"] * 2
+            assert database.written(key) == [key, f"{key}-first"]
+            assert wasted_s > 0.199
+        else:
+            assert answers == [b"", b""]
+            assert database.written(key) == [f"{key}-first"]
+            assert wasted_s < 0.199
+        assert unanswered_s < 0.02  # nothing but the looking: tens of microseconds
+
     def test_off_sees_nothing(self, threaded, database, mode):
         mode("off")
         before = threaded.state()

@@ -134,6 +134,28 @@ def test_a_descriptor_that_is_closed_is_refused(watcher):
         watcher.add(Watched(served.fileno()))
 
 
+def test_without_its_thread_nobody_is_watched_for_now_and_the_log_says_so_once(
+    watcher, peers, monkeypatch, caplog
+):
+    served, client = peers
+
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(3):
+            with pytest.raises(OSError, match="can't start new thread"):
+                watcher.add(Watched(served.fileno()))
+    (said,) = caplog.messages
+    assert said == "clients that leave go unnoticed for now: can't start new thread"
+    watched = Watched(served.fileno())
+    watcher.add(watched)
+    client.close()
+    assert watched.left.wait(20)
+    watcher.remove(watched)
+
+
 def test_what_cannot_be_polled_is_refused(watcher, tmp_path):
     fd = os.open(tmp_path, os.O_RDONLY)
     with pytest.raises(PermissionError):

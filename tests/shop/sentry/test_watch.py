@@ -86,11 +86,26 @@ def test_after_the_commit_point_nothing_stops_it(watching, peers, grown):
     assert grown()["wasted_cpu_s"] == 0
 
 
-def test_a_request_that_waited_in_vain_is_not_begun(watching, peers):
+def test_a_request_that_waited_in_vain_is_not_begun(watching, peers, grown):
     watch = watching()
     peers[1].close()
+    watch.look()
     with pytest.raises(sentry.ClientGone):
         watch.view_is_known(True)
+    watch.finish()
+    assert (grown()["disconnects"], grown()["interrupted"]) == (1, 1)
+
+
+def test_looking_again_counts_nobody_twice(watching, peers, grown):
+    watch = watching()
+    watch.look()
+    assert not watch.gone
+    peers[1].close()
+    watch.look()
+    watch.look()
+    leave(watch, peers)
+    watch.finish()
+    assert grown()["disconnects"] == 1
 
 
 def test_until_its_view_is_known_a_request_is_not_stopped(watching, peers):
