@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from loadgen.clients import ClientModel
 from loadgen.option_list import OPTIONS
 from loadgen.option_text import OptionError
 from loadgen.options import ClosedLoop, Part, run_options
@@ -18,6 +19,8 @@ from loadgen.sessions import (
     SessionModel,
 )
 
+CLIENTS = {"clients_per_set": "9", "arrivals_until_s": "1800"}
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
 
 
@@ -27,6 +30,7 @@ def test_defaults_are_the_papers() -> None:
     assert options.rho == 0.85
     assert options.session_rate == pytest.approx(0.85 * 5.6 / 2.397243)
     assert options.closed_loop is None
+    assert options.clients is None
     assert options.sessions == 1000
     assert options.load_schedule is None
 
@@ -93,6 +97,31 @@ def test_a_closed_loop_measures_with_lengths_too() -> None:
     options = run_options({"closed_loop_customers": "30", "session_length_mean": "15"})
     assert options.model.lengths == SessionLengths("geometric", 15)
     assert options.model.timeout_s == math.inf
+
+
+def test_clients_come_instead_of_sessions() -> None:
+    options = run_options(CLIENTS)
+    assert options.clients == ClientModel()
+    assert options.arrivals_until_s == 1800
+    assert [options.part_of_plan(Part(index, 4)) for index in range(4)] == [5, 5, 4, 4]
+    given = {
+        "clients_per_set": "3",
+        "patience_max_s": "15",
+        "client_think_time_mean_s": "2",
+        "reload_probability": "0.5",
+        "away_mean_s": "0",
+        "client_mix": "search:1, file:2.5",
+    }
+    assert run_options(CLIENTS | given).clients == ClientModel(
+        3, 15, 2, 0.5, 0, {"search": 1, "file": 2.5}
+    )
+
+
+def test_defaults_that_are_passed_on_are_no_contradiction() -> None:
+    # As the experiments do: 12.0 is the option's 12.
+    of_sessions = {"timeout_s": "8.0", "think_timeout_mean_s": "12.0", "max_retries": "5"}
+    assert run_options(CLIENTS | of_sessions).clients == ClientModel()
+    assert run_options({"patience_max_s": "7.50"}).clients is None
 
 
 @pytest.mark.parametrize(("total", "of"), [(10, 3), (2, 5), (1000, 1), (7, 7)])
@@ -176,6 +205,66 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--load-schedule: a closed loop has no arrivals; leave it out",
         ),
         ({"account": "customer"}, "--account: 'customer' has no place for a number"),
+        (CLIENTS | {"clients_per_set": "0"}, "--clients-per-set: 0 is out of range; give 1 or"),
+        (CLIENTS | {"clients_per_set": "1001"}, "--clients-per-set: 1001 is out of range; give 1"),
+        (CLIENTS | {"clients_per_set": "two"}, "--clients-per-set: 'two' is no whole number"),
+        (CLIENTS | {"patience_max_s": "0"}, "--patience-max-s: 0 is out of range; give a number"),
+        (CLIENTS | {"patience_max_s": "inf"}, "--patience-max-s: inf is out of range"),
+        (
+            CLIENTS | {"client_think_time_mean_s": "0"},
+            "--client-think-time-mean-s: 0 is out of range; give a number above 0",
+        ),
+        (
+            CLIENTS | {"reload_probability": "1.5"},
+            "--reload-probability: 1.5 is no probability; give 0 to 1",
+        ),
+        (CLIENTS | {"away_mean_s": "-1"}, "--away-mean-s: -1 is out of range; give a number of at"),
+        (CLIENTS | {"client_mix": "home"}, "--client-mix: 'home' is no weight; give kind:weight"),
+        (CLIENTS | {"client_mix": ""}, "--client-mix: '' is no weight; give kind:weight"),
+        (
+            CLIENTS | {"client_mix": "cart:1"},
+            "--client-mix: unknown kind 'cart'; kinds are home, b",
+        ),
+        (CLIENTS | {"client_mix": "home:-1"}, "--client-mix: home: -1.0 is no weight; give 0 or"),
+        (CLIENTS | {"client_mix": "file:0"}, "--client-mix: no kind has a weight above 0"),
+        (
+            CLIENTS | {"client_mix": "home:1,home:2"},
+            "--client-mix: 'home' is given twice; give each kind once",
+        ),
+        ({"clients_per_set": "9"}, "--arrivals-until-s: is missing; say how long the clients are"),
+        (
+            CLIENTS | {"arrivals_until_s": "70001"},
+            "--arrivals-until-s: 70001: with a think time of 3.5 s give at most 70000 s",
+        ),
+        (CLIENTS | {"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
+        *(
+            (
+                CLIENTS | {name: value},
+                f"--{name.replace('_', '-')}: clients come in a closed loop; leave it or "
+                "--clients-per-set out",
+            )
+            for name, value in (
+                ("rho", "0.85"),
+                ("sessions", "100"),
+                ("load_schedule", "50:1"),
+                ("session_rate", "2"),
+                ("timeout_s", "9"),
+                ("retry_probability", "0.5"),
+                ("session_length_mean", "5"),
+                ("walks", "chance"),
+                ("closed_loop_customers", "30"),
+            )
+        ),
+        *(
+            ({name: value}, f"--{name.replace('_', '-')}: says nothing without --clients-per-set")
+            for name, value in (
+                ("patience_max_s", "10"),
+                ("client_think_time_mean_s", "1"),
+                ("reload_probability", "0.5"),
+                ("away_mean_s", "10"),
+                ("client_mix", "home:1"),
+            )
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line: str) -> None:

@@ -89,6 +89,23 @@ def test_sessions_of_given_lengths_walk_through_the_real_shop(
     assert {row["page"] for row in rows} == {"Br-1", "Br-2", "Br-4"}
 
 
+def test_clients_find_everything_they_ask_for_in_the_real_shop(
+    real_shop: Settings, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{real_shop.shop_port}"
+    # Six clients, all kinds equally often, about 12 requests a real second; nobody leaves.
+    clients = ("--clients-per-set", "3", "--patience-max-s", "1e6", "--seed", "2")
+    mix = ("--client-mix", "home:1,browse:1,search:1,select:1,file:1")
+    more = ("--arrivals-until-s", "60", "--time-scale", "10", "--progress", "json")
+    think = ("--client-think-time-mean-s", "5")
+    ended = locust_process.run(tmp_path, "--host", url, *clients, *mix, *more, *think)
+    assert ended.status == 0, ended.errors
+    rows = read_attempts(tmp_path / "attempts.parquet").to_pylist()
+    assert [row for row in rows if row["outcome"] != "completed"] == []
+    assert {row["page"] for row in rows} == {"Br-1", "Br-2", "Br-3", "Br-4", "file"}
+    assert {row["session"] for row in rows} == set(range(6))
+
+
 @pytest.mark.parametrize("lost", ["Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4"])
 def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
     real_shop: Settings, lost: str

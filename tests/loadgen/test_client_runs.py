@@ -1,0 +1,150 @@
+"""Real Locust processes that play clients in a closed loop against a small real server."""
+
+import json
+import signal
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+from loadgen.attempts import Attempt, read_attempts, read_metadata
+from loadgen.clients import ClientModel, Clients
+from tests.loadgen import locust_process
+from tests.loadgen.small_shop import small_shop
+
+SEED = 3
+
+PATIENT = ("--patience-max-s", "1e6")
+"""Nobody leaves because this machine is slow."""
+
+QUICK = (
+    *("--progress", "json", "--seed", str(SEED), "--time-scale", "20"),
+    *("--clients-per-set", "3", "--client-think-time-mean-s", "2", "--arrivals-until-s", "60"),
+)
+"""Three real seconds, about 30 requests of each of six clients."""
+
+MODEL = ClientModel(per_set=3, think_time_mean_s=2)
+
+
+def _rows(folder: Path) -> list[Attempt]:
+    table = read_attempts(folder / "attempts.parquet")
+    return [Attempt(**row) for row in table.to_pylist()]
+
+
+def _by_client(rows: Iterable[Attempt]) -> dict[int, list[Attempt]]:
+    return {client: list(own) for client, own in groupby(rows, lambda row: row.session)}
+
+
+def _are_the_models(rows: list[Attempt]) -> None:
+    """Every client asked for what the model says, in its order, and began nothing too late."""
+    clients = Clients(MODEL, SEED)
+    by_client = _by_client(rows)
+    assert set(by_client) == set(range(6))
+    for client, own in by_client.items():
+        assert [(row.step, row.page) for row in own] == [
+            (step, clients.page(client, step)) for step in range(len(own))
+        ]
+        assert own[0].intended_s == clients.first(client).pause_s
+        for row in own:
+            assert row.intended_s <= row.started_s < 60
+
+
+def test_clients_ask_think_and_ask_again_until_time_is_up(tmp_path: Path) -> None:
+    with small_shop() as shop:
+        ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK, *PATIENT)
+        seen, connections = list(shop.seen), shop.connections
+    assert ended.status == 0, ended.errors
+    rows = _rows(tmp_path)
+    _are_the_models(rows)
+    assert {row.outcome for row in rows} == {"completed"}
+    assert sorted(one.page for one in seen) == sorted(row.page for row in rows)
+    assert connections == 6, "one browser each, kept alive"
+    summary = ended.summary
+    assert summary["complete"] is True
+    counts = summary["counts"]
+    assert counts["planned"] == counts["started"] == counts["ended"] == 6
+    assert counts["attempts"] == len(rows)
+    metadata = read_metadata(tmp_path / "attempts.parquet")
+    assert ClientModel(**metadata["clients"]) == ClientModel(3, 1e6, 2)
+    assert metadata["control_clients"] == 3
+    assert metadata["arrivals_until_s"] == 60
+    assert metadata["complete"] is True
+    assert not {"rho", "sessions", "model"} & set(metadata)
+    first = ended.progress[0]
+    assert (first["planned"], first["ended"], first["until_s"]) == (6, 0, 60)
+
+
+def test_the_test_set_leaves_and_the_control_set_waits(tmp_path: Path) -> None:
+    # A page takes 30 times the longest patience.
+    impatient = ("--patience-max-s", "0.2", "--away-mean-s", "2")
+    with small_shop(delay_s=0.3) as shop:
+        ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK, *impatient)
+    assert ended.status == 0, ended.errors
+    by_client = _by_client(_rows(tmp_path))
+    assert set(by_client) == set(range(6))
+    model = ClientModel(3, 0.2, 2, away_mean_s=2)
+    clients = Clients(model, SEED)
+    for client in range(3):
+        own = by_client[client]
+        assert {row.outcome for row in own} == {"completed"}
+        assert [(row.step, row.attempt) for row in own] == [(step, 1) for step in range(len(own))]
+    left = 0
+    for client in range(3, 6):
+        step, attempt = 0, 1
+        for row in by_client[client]:
+            assert (row.step, row.attempt) == (step, attempt)
+            assert row.patience_s == clients.patience_s(client, step, attempt) <= 0.2
+            gone = row.outcome == "timed_out"
+            left += gone
+            step, attempt, _ = clients.after(client, step, attempt, gone)
+    assert left == ended.summary["counts"]["outcomes"]["timed_out"] > 0
+
+
+def test_two_workers_play_the_clients_of_one_process(tmp_path: Path) -> None:
+    port = str(locust_process.free_port())
+    master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")
+    bound = ("--master-bind-host", "127.0.0.1", "--master-bind-port", port)
+    with (
+        small_shop() as shop,
+        locust_process.started(
+            tmp_path, *master, *bound, "--host", shop.url, *QUICK, *PATIENT
+        ) as leader,
+        locust_process.started(tmp_path, "--worker", "--master-port", port),
+        locust_process.started(tmp_path, "--worker", "--master-port", port),
+    ):
+        ended = locust_process.finish(leader)
+    assert ended.status == 0, ended.errors
+    _are_the_models(_rows(tmp_path))
+    workers = ended.summary["workers"]
+    assert [worker["sessions_planned"] for worker in workers] == [3, 3]
+    assert [worker["sessions_ended"] for worker in workers] == [3, 3]
+    assert ended.summary["complete"] is True
+
+
+def test_clients_who_wait_are_cut_by_an_interruption(tmp_path: Path) -> None:
+    with (
+        small_shop(lambda seen: "hang") as shop,
+        locust_process.started(
+            tmp_path, "--headless", "--only-summary", "--host", shop.url, *QUICK, *PATIENT
+        ) as process,
+    ):
+        assert process.stdout is not None
+        before = [process.stdout.readline()]
+        # Time is up, and whoever hangs is waited for.
+        while json.loads(before[-1])["time_s"] < 80:
+            before.append(process.stdout.readline())
+        assert json.loads(before[-1])["ended"] == 0
+        process.send_signal(signal.SIGINT)
+        ended = locust_process.finish(process, before)
+    assert ended.status == 0, ended.errors
+    assert ended.summary["interrupted"] is True
+    assert ended.summary["complete"] is False
+    assert _rows(tmp_path) == []
+
+
+def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
+    ended = locust_process.run(tmp_path, *QUICK, "--rho", "1.4")
+    assert ended.status == 2
+    assert ended.errors == (
+        "locust: error: --rho: clients come in a closed loop; leave it or --clients-per-set out\n"
+    )
+    assert list(tmp_path.iterdir()) == []
