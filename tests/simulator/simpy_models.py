@@ -12,6 +12,7 @@ import simpy
 
 from gateway.policies.interface import Abandonment
 from loadgen.attempts import Attempt, AttemptOutcome, not_generated
+from loadgen.clients import Clients
 from loadgen.sessions import Customers
 
 Draw = Callable[[int, int, int, str], float]
@@ -126,6 +127,68 @@ class Shared(Queue):
             self._plan()
 
 
+class Beside(Queue):
+    """A lane of its own on the CPUs of another queue: what is none of the eight pages."""
+
+    def __init__(self, env: simpy.Environment, shared: Shared) -> None:
+        super().__init__(env, 256, 4)
+        self._shared = shared
+
+    def work(self, job: Job) -> Process:
+        yield from self._shared.work(job)
+
+
+class _Asking:
+    """Customers, or clients, at the queue of a page, and the rows of their log."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        customers: Customers | Clients,
+        queue_of: Callable[[str], Queue],
+        seconds: Draw,
+        abandonment: Abandonment,
+    ) -> None:
+        self.env = env
+        self.rows: list[Attempt] = []
+        self._customers = customers
+        self._queue_of = queue_of
+        self._seconds = seconds
+        self._abandonment = abandonment
+
+    def ask(self, session: int, step: int, page: str, attempt: int) -> Process:
+        """One attempt; its outcome."""
+        sent_s = self.env.now
+        queue = self._queue_of(page)
+        job = Job(self.env, self._seconds(session, step, attempt, page))
+        queue.submit(job)
+        patience_s = self._customers.patience_s(session, step, attempt)
+        if math.isinf(patience_s):
+            yield job.over
+        else:
+            yield job.over | self.env.timeout(patience_s)
+        if job.over.triggered:
+            served = job.over.value
+            outcome = AttemptOutcome.COMPLETED if served else AttemptOutcome.DROPPED
+        else:
+            outcome = AttemptOutcome.TIMED_OUT
+            if self._abandonment == "drop-queued":
+                queue.leave(job)
+        status = {AttemptOutcome.COMPLETED: 200, AttemptOutcome.DROPPED: 503}.get(outcome, 0)
+        now_s = self.env.now
+        self.rows.append(
+            Attempt(
+                session, step, page, attempt, sent_s, sent_s, now_s, patience_s, outcome, status
+            )
+        )
+        return outcome
+
+    def log(self) -> list[Attempt]:
+        """Runs to the end; the rows ordered as a log is."""
+        self.env.run()
+        return sorted(self.rows, key=lambda row: row[:4])
+
+
 def attempts(
     customers: Customers,
     sessions: int,
@@ -137,7 +200,7 @@ def attempts(
     """The log of `sessions` customers at the server that `queue` makes, ordered as a log is."""
     env = simpy.Environment()
     server = queue(env)
-    rows: list[Attempt] = []
+    asking = _Asking(env, customers, lambda page: server, seconds, abandonment)
 
     def come(session: int) -> Process:
         walk = customers.walk(session)
@@ -147,38 +210,16 @@ def attempts(
                 yield env.timeout(think_s)
             attempt = 1
             while True:
-                outcome = yield from ask(session, step, page, attempt)
+                outcome = yield from asking.ask(session, step, page, attempt)
                 again = outcome is AttemptOutcome.TIMED_OUT
                 if not again or not customers.retries(session, step, attempt):
                     break
                 attempt += 1
             if outcome is not AttemptOutcome.COMPLETED:
-                rows.extend(not_generated(session, s, walk[s]) for s in range(step + 1, len(walk)))
+                asking.rows.extend(
+                    not_generated(session, s, walk[s]) for s in range(step + 1, len(walk))
+                )
                 return
-
-    def ask(session: int, step: int, page: str, attempt: int) -> Process:
-        sent_s = env.now
-        job = Job(env, seconds(session, step, attempt, page))
-        server.submit(job)
-        patience_s = customers.patience_s(session, step, attempt)
-        if math.isinf(patience_s):
-            yield job.over
-        else:
-            yield job.over | env.timeout(patience_s)
-        if job.over.triggered:
-            served = job.over.value
-            outcome = AttemptOutcome.COMPLETED if served else AttemptOutcome.DROPPED
-        else:
-            outcome = AttemptOutcome.TIMED_OUT
-            if abandonment == "drop-queued":
-                server.leave(job)
-        status = {AttemptOutcome.COMPLETED: 200, AttemptOutcome.DROPPED: 503}.get(outcome, 0)
-        rows.append(
-            Attempt(
-                session, step, page, attempt, sent_s, sent_s, env.now, patience_s, outcome, status
-            )
-        )
-        return outcome
 
     def arrive() -> Process:
         for session, time_s in zip(range(sessions), customers.arrivals(), strict=False):
@@ -186,5 +227,34 @@ def attempts(
             env.process(come(session))
 
     env.process(arrive())
-    env.run()
-    return sorted(rows, key=lambda row: row[:4])
+    return asking.log()
+
+
+def client_attempts(
+    clients: Clients,
+    until_s: float,
+    shared: Callable[[simpy.Environment], Shared],
+    seconds: Draw,
+    *,
+    abandonment: Abandonment = "ignore",
+) -> list[Attempt]:
+    """The log of the closed loop whose clients begin nothing at or after `until_s`."""
+    env = simpy.Environment()
+    pages = shared(env)
+    files = Beside(env, pages)
+    asking = _Asking(
+        env, clients, lambda page: files if page == "file" else pages, seconds, abandonment
+    )
+
+    def play(client: int) -> Process:
+        step, attempt, pause_s = clients.first(client)
+        while env.now + pause_s < until_s:
+            yield env.timeout(pause_s)
+            page = clients.page(client, step)
+            outcome = yield from asking.ask(client, step, page, attempt)
+            left = outcome is AttemptOutcome.TIMED_OUT
+            step, attempt, pause_s = clients.after(client, step, attempt, left)
+
+    for client in range(clients.count):
+        env.process(play(client))
+    return asking.log()

@@ -6,11 +6,12 @@ import pytest
 
 from gateway.policies import registry
 from loadgen.attempts import Attempt, AttemptLog
+from loadgen.clients import ClientModel, Clients, place
 from loadgen.draws import address, exponential, stream_key, uniform
-from loadgen.sessions import Customers, SessionLengths, SessionModel
+from loadgen.sessions import MEAN_EXECUTION_S, Customers, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
-from tests.simulator.simpy_models import OneAtATime, Shared, attempts
+from tests.simulator.simpy_models import OneAtATime, Shared, attempts, client_attempts
 
 SEED = 11
 PATIENT = {"timeout_s": math.inf, "think_timeout_mean_s": 0.0, "max_retries": 0}
@@ -104,3 +105,38 @@ def test_shared_cpus_with_sq(cpus, busy_ratio):
             execution_s,
         ),
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("abandonment", ["ignore", "drop-queued"])
+def test_clients_in_a_closed_loop_with_files(abandonment, seed):
+    """Short: who is served when decides who asks when, so that what two orders of adding up differ
+    by grows tenfold every fifteen seconds or so."""
+    until_s, workers = 60.0, 3
+    clients = Clients(ClientModel(per_set=9, patience_max_s=7.5), seed)
+    execution_s = {**MEAN_EXECUTION_S, "Br-3": 1.0, "Br-4": 0.6, "file": 0.05}
+    server = SharedCpus(workers=workers, mean_execution_s=execution_s)
+    key = stream_key(seed, "work")
+
+    def seconds(client: int, step: int, attempt: int, page: str) -> float:
+        return execution_s[page] * (0.5 + uniform(key, place(client, step, attempt)))
+
+    scenario = Scenario(
+        customers=clients,
+        policy=registry.create("sq", {"capacity": 4}),
+        server=server,
+        seed=seed,
+        arrivals_until_s=until_s,
+        abandonment=abandonment,
+    )
+    rows = simulated(scenario)
+    assert {"completed", "timed_out"} <= {row.outcome for row in rows}
+    assert {"Br-1", "Br-3", "file"} <= {row.page for row in rows}
+    expected = client_attempts(
+        clients,
+        until_s,
+        lambda env: Shared(env, 4, workers, cpus=1, busy_ratio=0.714, slices=4),
+        seconds,
+        abandonment=abandonment,
+    )
+    assert_alike(rows, expected)
