@@ -1,0 +1,89 @@
+"""Which banners may be placed for a concept: the search that priority is about.
+
+Owns: the conditions a candidate fulfils, as scans over the inventory's columns. Must not know: who
+asks, with how many threads (`fan_out`), what becomes of the candidates (`placing`).
+
+A scan is a handful of numpy operations over whole columns. Each lets go of the interpreter while
+it runs, so that two threads search two concepts at the same time (docs/decisions/0012).
+Source: ad_server.txt, section IV.A ("banners that fulfill all requirements associated with the
+request") and Fig. 4, lines 3 to 7.
+"""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shop.ads.inventory import Inventory, Rows
+
+BLOCK_ROWS = 131_072  # 1.3 MB of scratch memory a thread
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What every candidate of a request must fulfil, whatever the concept."""
+
+    size: int
+    time_s: float
+
+
+class _Scratch(threading.local):
+    """Each thread's own memory for one block: to ask the system for it would cost more than the
+    search, and threads would wait for each other there."""
+
+    def __init__(self) -> None:
+        self.hit = np.empty(BLOCK_ROWS, np.bool_)
+        self.also = np.empty(BLOCK_ROWS, np.bool_)
+        self.due = np.empty(BLOCK_ROWS, np.float64)
+
+
+_scratch = _Scratch()
+
+
+def find(
+    inventory: Inventory, delivered: npt.NDArray[np.float64], wanted: Wanted, concept: int
+) -> Rows:
+    """The rows, ascending, of banners with this concept and of the size wanted that are due.
+
+    A banner is due while fewer impressions have been delivered than an even delivery over its
+    contract's time would have by now: the pace. `delivered` has the shape (rows,).
+    """
+    found = []
+    for start in range(0, len(inventory), BLOCK_ROWS):
+        rows = _in_block(inventory, delivered, wanted, concept, start)
+        if len(rows):
+            found.append(rows + start)
+    return np.concatenate(found) if found else _NONE
+
+
+def _in_block(
+    inventory: Inventory,
+    delivered: npt.NDArray[np.float64],
+    wanted: Wanted,
+    concept: int,
+    start: int,
+) -> Rows:
+    block = slice(start, min(start + BLOCK_ROWS, len(inventory)))
+    rows = block.stop - block.start
+    hit, also, due = _scratch.hit[:rows], _scratch.also[:rows], _scratch.due[:rows]
+    concepts = inventory.concepts[:, block]
+    np.equal(concepts[0], concept, out=hit)
+    for column in concepts[1:]:
+        np.equal(column, concept, out=also)
+        np.logical_or(hit, also, out=hit)
+    np.equal(inventory.size[block], wanted.size, out=also)
+    np.logical_and(hit, also, out=hit)
+    np.greater(inventory.ends_s[block], wanted.time_s, out=also)
+    np.logical_and(hit, also, out=hit)
+    np.subtract(wanted.time_s, inventory.starts_s[block], out=due)
+    np.multiply(due, inventory.rate_per_s[block], out=due)
+    np.greater(due, delivered[block], out=also)
+    np.logical_and(hit, also, out=hit)
+    return np.flatnonzero(hit)
+
+
+def common(found: list[Rows]) -> Rows:
+    """The common list: every candidate once, ascending, in whatever order they were found."""
+    return np.unique(np.concatenate(found)) if found else _NONE

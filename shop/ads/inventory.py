@@ -1,0 +1,175 @@
+"""The contracted banners, in arrays: one row each, one column per property.
+
+Owns: the columns, and how banners are added and changed. Must not know: the database, how many
+impressions have been delivered (`counts`), how rows are searched (`candidates`).
+
+A banner keeps its row for as long as the process lives, so whatever counts per row need not move.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_CONCEPTS = 6  # of one banner
+NO_CONCEPT = -1
+
+Rows = npt.NDArray[np.int64]
+Column = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """What a contract says of its banner. Times are seconds since the epoch.
+
+    `not_beside_banners` and `not_beside_advertisers` must not stand on the same page; it is enough
+    that one of two banners says so.
+    """
+
+    id: int
+    advertiser: int
+    size: int
+    concepts: tuple[int, ...]
+    contracted: int
+    starts_s: float
+    ends_s: float
+    not_beside_banners: frozenset[int] = frozenset()
+    not_beside_advertisers: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, eq=False)
+class Inventory:
+    """All rows at one moment; a change makes another inventory.
+
+    Columns have the shape (rows,), `concepts` has (MOST_CONCEPTS, rows), padded with NO_CONCEPT.
+    `rate_per_s` is impressions per second if a contract is delivered evenly over its time.
+    """
+
+    id: Column
+    advertiser: Column
+    size: Column
+    concepts: Column
+    contracted: Column
+    starts_s: Column
+    ends_s: Column
+    rate_per_s: Column
+    not_beside_banners: Mapping[int, frozenset[int]]  # by row, of those who name any
+    not_beside_advertisers: Mapping[int, frozenset[int]]
+    row_of: Mapping[int, int]  # by banner id
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def compatible(self, one: int, other: int) -> bool:
+        """Whether the banners of two rows may stand on one page."""
+        return not (self._refuses(one, other) or self._refuses(other, one))
+
+    def _refuses(self, one: int, other: int) -> bool:
+        return (
+            int(self.id[other]) in self.not_beside_banners.get(one, ())
+            or int(self.advertiser[other]) in self.not_beside_advertisers.get(one, ())
+            or int(self.id[one]) == int(self.id[other])
+        )
+
+    def changed(self, banners: Sequence[Banner]) -> "Inventory":
+        """These banners instead of those with the same ids; new ones get rows at the end."""
+        row_of = dict(self.row_of)
+        for banner in banners:
+            row_of.setdefault(banner.id, len(row_of))
+        rows = np.array([row_of[banner.id] for banner in banners], dtype=np.int64)
+        new = of(banners)
+
+        def merged(old: Column, column: Column) -> Column:
+            grown = np.empty((*old.shape[:-1], len(row_of)), old.dtype)
+            grown[..., : len(self)] = old
+            grown[..., rows] = column
+            return grown
+
+        beside_banners = dict(self.not_beside_banners)
+        beside_advertisers = dict(self.not_beside_advertisers)
+        for banner, row in zip(banners, rows.tolist(), strict=True):
+            beside_banners[row] = banner.not_beside_banners
+            beside_advertisers[row] = banner.not_beside_advertisers
+        return Inventory(
+            **{name: merged(getattr(self, name), getattr(new, name)) for name in _COLUMNS},
+            not_beside_banners=beside_banners,
+            not_beside_advertisers=beside_advertisers,
+            row_of=row_of,
+        )
+
+
+_COLUMNS = (
+    "id",
+    "advertiser",
+    "size",
+    "concepts",
+    "contracted",
+    "starts_s",
+    "ends_s",
+    "rate_per_s",
+)
+
+
+def of(banners: Iterable[Banner]) -> Inventory:
+    """Rows in the order given. Raises ValueError for a banner that no row can hold."""
+    banners = list(banners)
+    concepts = np.full((MOST_CONCEPTS, len(banners)), NO_CONCEPT, np.int32)
+    for row, banner in enumerate(banners):
+        if len(banner.concepts) > MOST_CONCEPTS:
+            raise ValueError(f"banner {banner.id} has more than {MOST_CONCEPTS} concepts")
+        concepts[: len(banner.concepts), row] = banner.concepts
+    return of_columns(
+        id=np.array([banner.id for banner in banners], np.int64),
+        advertiser=np.array([banner.advertiser for banner in banners], np.int64),
+        size=np.array([banner.size for banner in banners], np.int64),
+        concepts=concepts,
+        contracted=np.array([banner.contracted for banner in banners], np.int64),
+        starts_s=np.array([banner.starts_s for banner in banners], np.float64),
+        ends_s=np.array([banner.ends_s for banner in banners], np.float64),
+        not_beside_banners={
+            row: banner.not_beside_banners
+            for row, banner in enumerate(banners)
+            if banner.not_beside_banners
+        },
+        not_beside_advertisers={
+            row: banner.not_beside_advertisers
+            for row, banner in enumerate(banners)
+            if banner.not_beside_advertisers
+        },
+    )
+
+
+def of_columns(
+    *,
+    id: Column,
+    advertiser: Column,
+    size: Column,
+    concepts: Column,
+    contracted: Column,
+    starts_s: Column,
+    ends_s: Column,
+    not_beside_banners: Mapping[int, frozenset[int]],
+    not_beside_advertisers: Mapping[int, frozenset[int]],
+) -> Inventory:
+    """As `of`, from columns. Raises ValueError if a banner is there twice or ends too early."""
+    row_of = {banner: row for row, banner in enumerate(id.tolist())}
+    if len(row_of) != len(id):
+        raise ValueError("a banner is there more than once")
+    if not (ends_s > starts_s).all():
+        raise ValueError("a contract ends before it starts")
+    # Narrow columns: a search reads all of them, and its speed is that of the memory.
+    return Inventory(
+        id=id.astype(np.int64),
+        advertiser=advertiser.astype(np.int32),
+        size=size.astype(np.int16),
+        concepts=concepts.astype(np.int32),
+        contracted=contracted.astype(np.int64),
+        starts_s=starts_s.astype(np.float64),
+        ends_s=ends_s.astype(np.float64),
+        rate_per_s=contracted / (ends_s - starts_s) if len(id) else np.empty(0),
+        not_beside_banners=not_beside_banners,
+        not_beside_advertisers=not_beside_advertisers,
+        row_of=row_of,
+    )

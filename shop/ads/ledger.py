@@ -1,0 +1,128 @@
+"""What has been delivered, as far as this process knows, and what it has yet to report.
+
+Owns: the counts in memory and the rule that bounds over-delivery. Must not know: the database
+(`flushing` reports to it), how banners are chosen.
+
+`delivered` is the total that all processes had reported when this one last did, and what this one
+has delivered since. No banner gets more than `block` impressions that this process has not yet
+reported. So P processes deliver at most P × block − 1 impressions of a banner beyond its contract:
+the report that completes the contract carries at most `block`, of which one was owed, and each of
+the other P − 1 processes learns of it when it next reports. A process that dies takes at most
+`block` unreported impressions of a banner with it, which are delivered again. A single process
+over-delivers nothing.
+"""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shop.ads.inventory import Banner, Inventory
+
+Totals = npt.NDArray[np.float64]
+
+
+class Count(NamedTuple):
+    """Of one banner."""
+
+    impressions: int
+    clicks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is to be added to the database's counts, by banner id; never empty, once per number."""
+
+    number: int
+    counts: Mapping[int, Count]
+
+
+class View(NamedTuple):
+    """An inventory and its rows' delivered impressions. Read without a lock: counts grow under
+    the reader's eyes, `Ledger.take` has the last word."""
+
+    inventory: Inventory
+    delivered: Totals
+
+
+class Ledger:
+    """Counts of one process; used by all its threads."""
+
+    def __init__(self, inventory: Inventory, delivered: Totals, block: int) -> None:
+        if block < 1:
+            raise ValueError("a block has at least one impression")
+        self.block = block
+        self.view = View(inventory, np.array(delivered, np.float64))
+        self._lock = threading.Lock()
+        self._impressions: dict[int, int] = {}  # by row, not yet in a report
+        self._clicks: dict[int, int] = {}
+        self._reported: dict[int, int] = {}  # by row, in the report that is not acknowledged
+        self._report: Report | None = None
+        self._reports = 0
+        self.hurry = threading.Event()
+        """Set when half a block of some banner is unreported."""
+
+    def take(self, row: int) -> bool:
+        """Book one impression of a row; False if none is left or the block is used up."""
+        with self._lock:
+            inventory, delivered = self.view
+            mine = self._impressions.get(row, 0)
+            unreported = mine + self._reported.get(row, 0)
+            if unreported >= self.block or delivered[row] >= inventory.contracted[row]:
+                return False
+            delivered[row] += 1
+            self._impressions[row] = mine + 1
+            if 2 * (unreported + 1) >= self.block:
+                self.hurry.set()
+            return True
+
+    def click(self, row: int) -> None:
+        """Book a click on a row's banner."""
+        with self._lock:
+            self._clicks[row] = self._clicks.get(row, 0) + 1
+
+    def report(self) -> Report | None:
+        """What is unreported; the same again until it is acknowledged. None if there is nothing."""
+        with self._lock:
+            self.hurry.clear()
+            if self._report is None and (self._impressions or self._clicks):
+                ids = self.view.inventory.id
+                self._reports += 1
+                self._report = Report(
+                    self._reports,
+                    {
+                        int(ids[row]): Count(
+                            self._impressions.get(row, 0), self._clicks.get(row, 0)
+                        )
+                        for row in self._impressions.keys() | self._clicks.keys()
+                    },
+                )
+                self._reported, self._impressions, self._clicks = self._impressions, {}, {}
+            return self._report
+
+    def learn(
+        self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
+    ) -> None:
+        """Take over what the database says after a report.
+
+        `banners` are new or changed, `totals` the reported impressions by banner id, of at least
+        every new banner and every banner in the acknowledged report.
+        """
+        with self._lock:
+            inventory, delivered = self.view
+            if acknowledged is not None:
+                self._report, self._reported = None, {}
+            if banners:
+                inventory = inventory.changed(banners)
+                grown = np.zeros(len(inventory))
+                grown[: len(delivered)] = delivered
+                delivered = grown
+            for banner, total in totals.items():
+                row = inventory.row_of.get(banner)
+                if row is not None:
+                    mine = self._impressions.get(row, 0) + self._reported.get(row, 0)
+                    delivered[row] = total + mine
+            self.view = View(inventory, delivered)

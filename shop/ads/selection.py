@@ -1,0 +1,45 @@
+"""From a request to the banners of its page: the algorithm of Fig. 4.
+
+Owns: the order of search, merge and draw. Must not know: HTTP, the database, clocks.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shop.ads import candidates, placing
+from shop.ads.fan_out import FanOut
+from shop.ads.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The banners of one page: how many, how large, for which concepts, how urgently."""
+
+    slots: int
+    size: int
+    concepts: Sequence[int]
+    priority: int = 0
+
+
+def select(
+    request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
+) -> list[int]:
+    """The ids of at most `request.slots` banners, whose impressions are booked in the ledger.
+
+    The answer does not depend on the number of threads: the common list is in order.
+    """
+    inventory, delivered = ledger.view
+    wanted = candidates.Wanted(request.size, time_s)
+    found = fan_out.search(
+        request.priority,
+        list(dict.fromkeys(request.concepts)),
+        lambda concept: candidates.find(inventory, delivered, wanted, concept),
+    )
+    rows = candidates.common(found)
+    weights = inventory.contracted[rows] - delivered[rows].astype(np.int64)
+    np.maximum(weights, 0, out=weights)
+    placed = placing.place(inventory, rows, weights, request.slots, rng, ledger.take)
+    return [int(inventory.id[row]) for row in placed]
