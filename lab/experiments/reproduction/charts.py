@@ -19,6 +19,8 @@ from lab.experiments.reproduction.store import Results
 from lab.experiments.results import write_text
 
 _PANEL_INCHES = (6.2, 4.2)
+_ROOM_FOR_LEGEND_RATIO = 0.3
+"""Of the height of the bars, above them."""
 
 
 def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
@@ -87,6 +89,8 @@ def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
     _draw_published(panel, drawn, axes)
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     axes.set_title(f"{panel.key}: {panel.title}", fontsize=11)
+    if panel.kind == "bars":
+        axes.margins(y=_ROOM_FOR_LEGEND_RATIO)  # beside bars there is none
     axes.set_ylim(bottom=panel.y_from, top=panel.y_to)
     if panel.kind == "bars" and panel.x_names:
         axes.set_xticks(range(len(panel.x_names)), panel.x_names)

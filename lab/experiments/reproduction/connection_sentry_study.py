@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from lab.experiments.reproduction import connection_sentry_values as values
 from lab.experiments.reproduction import connection_sentry_waste as waste
+from lab.experiments.reproduction.claims import Claim
 from lab.experiments.reproduction.connection_sentry_cases import (
     CATALOGUE_BOOKS,
     HEAVIEST,
@@ -18,7 +19,7 @@ from lab.experiments.reproduction.connection_sentry_cases import (
     Engine,
 )
 from lab.experiments.reproduction.connection_sentry_figures import Figures
-from lab.experiments.reproduction.exhibits import Claim, Study
+from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.ratios import Ratio, below, below_one, ratio_within
 
 NO_GAIN = 1.10

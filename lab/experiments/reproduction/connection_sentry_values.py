@@ -6,8 +6,7 @@ Owns: their definitions. Must not know: which case they are read from.
 from collections.abc import Mapping
 
 from lab.experiments.reproduction.connection_sentry_cases import RUN_S
-from lab.experiments.reproduction.exhibits import Value
-from lab.experiments.reproduction.store import Metrics
+from lab.experiments.reproduction.store import Metrics, Value
 from loadgen.clients import CONNECTION_SENTRY_MIX
 
 FILE = "file"

@@ -6,18 +6,11 @@ over both. Must not know: how a case is run, how an exhibit is drawn.
 
 from gateway.policies.interface import Abandonment
 from lab.experiments.reproduction import connection_sentry_values as values
+from lab.experiments.reproduction.claims import Claim, at_most
 from lab.experiments.reproduction.connection_sentry_cases import MODES, Cases
-from lab.experiments.reproduction.exhibits import (
-    CaseCurve,
-    Claim,
-    Entry,
-    EntryTable,
-    Exhibit,
-    Panel,
-    Value,
-    at_most,
-)
+from lab.experiments.reproduction.exhibits import CaseCurve, Entry, EntryTable, Exhibit, Panel
 from lab.experiments.reproduction.ratios import Ratio, RatioEntry, below_one, ratio_within
+from lab.experiments.reproduction.store import Value
 from lab.experiments.titles import TITLES
 
 SCHEMES = ("sq", "8q-lifo-pri")

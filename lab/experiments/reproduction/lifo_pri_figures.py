@@ -23,7 +23,6 @@ from lab.experiments.reproduction.exhibits import (
     Exhibit,
     Panel,
     ProfileCurve,
-    Value,
 )
 from lab.experiments.reproduction.lifo_pri_cases import (
     EFFECTIVE_RHO,
@@ -36,7 +35,7 @@ from lab.experiments.reproduction.lifo_pri_cases import (
     TIMEOUTS_S,
     Cases,
 )
-from lab.experiments.reproduction.store import Results
+from lab.experiments.reproduction.store import Results, Value
 from lab.experiments.tables import ROWS, Table, table4, table5
 from lab.experiments.titles import TITLES
 

@@ -10,7 +10,8 @@ from lab.experiments.published import published
 from lab.experiments.reproduction import lifo_pri_cases
 from lab.experiments.reproduction import lifo_pri_values as values
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import Claim, Study, Verdict, falling, within
+from lab.experiments.reproduction.claims import Claim, Verdict, falling, within
+from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.lifo_pri_cases import (
     EFFECTIVE_RHO,
     LONG_INTERVAL_S,

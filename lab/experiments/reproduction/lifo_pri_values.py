@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lab.experiments.outcomes import Outcomes, SessionFates
-from lab.experiments.reproduction.exhibits import Value
 from lab.experiments.reproduction.metrics import RESPONSE_EDGES_S, RESPONSE_STEP_S
-from lab.experiments.reproduction.store import Metrics
+from lab.experiments.reproduction.store import Metrics, Value
 from loadgen.attempts import AttemptOutcome
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from lab.experiments.intervals import Estimate, estimate
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import Claim, Series, Value, Verdict
-from lab.experiments.reproduction.store import Results
+from lab.experiments.reproduction.claims import Claim, Verdict
+from lab.experiments.reproduction.exhibits import Series
+from lab.experiments.reproduction.store import Results, Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from lab.experiments.reproduction import sbac_values as values
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import CaseCurve, Value
+from lab.experiments.reproduction.exhibits import CaseCurve
 from lab.experiments.reproduction.sbac_cases import MEANS, Cases
+from lab.experiments.reproduction.store import Value
 
 LOAD = "offered load, %"
 THROUGHPUT = "completed sessions, % of capacity"

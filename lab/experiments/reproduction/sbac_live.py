@@ -7,16 +7,9 @@ from collections.abc import Sequence
 
 from lab.experiments.reproduction import sbac_values as values
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import (
-    CaseCurve,
-    Claim,
-    Exhibit,
-    Panel,
-    Study,
-    Value,
-    within,
-)
-from lab.experiments.reproduction.store import Metrics
+from lab.experiments.reproduction.claims import Claim, within
+from lab.experiments.reproduction.exhibits import CaseCurve, Exhibit, Panel, Study
+from lab.experiments.reproduction.store import Metrics, Value
 from lab.experiments.spec import Spec, changed, load_spec
 from lab.experiments.titles import title_of
 

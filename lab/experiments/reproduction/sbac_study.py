@@ -10,15 +10,8 @@ from lab.experiments.published import published
 from lab.experiments.reproduction import sbac_cases
 from lab.experiments.reproduction import sbac_values as values
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import (
-    Claim,
-    Study,
-    Verdict,
-    at_most,
-    falling,
-    in_range,
-    within,
-)
+from lab.experiments.reproduction.claims import Claim, Verdict, at_most, falling, in_range, within
+from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.sbac_cases import DAYS, MEANS, SEGMENTS_S, STRATEGIES, Cases
 from lab.experiments.reproduction.sbac_figures import figures
 from lab.experiments.reproduction.store import Results

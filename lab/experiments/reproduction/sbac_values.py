@@ -3,8 +3,7 @@
 Owns: their definitions. Must not know: which case they are read from.
 """
 
-from lab.experiments.reproduction.exhibits import Value
-from lab.experiments.reproduction.store import Metrics
+from lab.experiments.reproduction.store import Metrics, Value
 
 
 def throughput(capacity_rps: float, mean: float) -> Value:

@@ -24,6 +24,9 @@ from lab.experiments.results import read_json, write_json
 
 Metrics = Mapping[str, Any]
 
+Value = Callable[[Metrics], float | None]
+"""A figure of merit: read off the metrics of one simulation or run; None where it has none."""
+
 _FACTS = "reproduction.json"
 
 
@@ -54,12 +57,12 @@ class Results:
         """These and `other`'s, of other cases."""
         return Results({**self._found, **other._found})
 
-    def estimate(self, case: Case, value: Callable[[Metrics], float | None]) -> Estimate | None:
+    def estimate(self, case: Case, value: Value) -> Estimate | None:
         """Mean and 95 % interval of a figure; None where no repetition has it."""
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
         return estimate(values) if values else None
 
-    def mean(self, case: Case, value: Callable[[Metrics], float | None]) -> float | None:
+    def mean(self, case: Case, value: Value) -> float | None:
         """The mean alone."""
         found = self.estimate(case, value)
         return found and found.mean

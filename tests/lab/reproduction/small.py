@@ -1,7 +1,8 @@
 """Small real cases: a FIFO server of 20 requests/s, half a minute, a few dozen milliseconds."""
 
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.exhibits import CaseCurve, Claim, Exhibit, Panel, Study, within
+from lab.experiments.reproduction.claims import Claim, within
+from lab.experiments.reproduction.exhibits import CaseCurve, Exhibit, Panel, Study
 from lab.experiments.reproduction.sbac_values import aborted_percent, completed_percent
 
 

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from lab.experiments.reproduction.exhibits import Claim, Study
+from lab.experiments.reproduction.claims import Claim
+from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.metrics import simulate_case
 from lab.experiments.reproduction.report import claims_summary, claims_table, write_report
 from lab.experiments.reproduction.store import Results, Store, plan
