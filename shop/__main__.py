@@ -1,4 +1,4 @@
-"""The shop's command line: `python -m shop serve | migrate-and-seed | calibrate`."""
+"""The shop's command line: `python -m shop serve | migrate-and-seed | calibrate | costs`."""
 
 import os
 import sys
@@ -45,6 +45,15 @@ def calibrate(url: str | None, controller_url: str | None, rounds: int, time_sca
     from shop import calibration
 
     sys.exit(calibration.run(url, controller_url, rounds, time_scale))
+
+
+@main.command()
+@click.option("--rounds", default=3, show_default=True, type=click.IntRange(1), help="Repetitions.")
+def costs(rounds: int) -> None:
+    """Say what the browsing pages cost PostgreSQL on the catalogue as it is."""
+    from shop import costs as page_costs
+
+    page_costs.run(rounds)
 
 
 if __name__ == "__main__":
