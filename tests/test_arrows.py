@@ -25,7 +25,14 @@ ARROWS: dict[str, set[str]] = {
         "loadgen.draws",
         "loadgen.attempts",
     },
-    "lab": {"loadgen", "simulator", "runtime.settings", "runtime.pinned", "gateway.policies"},
+    "lab": {
+        "loadgen",
+        "simulator",
+        "runtime.settings",
+        "runtime.pinned",
+        "runtime.postgres_cpus",
+        "gateway.policies",
+    },
     "runtime": set(),
 }
 PARTS = {part.split("/")[0] for part in ARROWS}

@@ -1,21 +1,27 @@
 """The running appliance as an experiment sees it: the gateway's admin API, the shop's controller.
 
-Owns: the calls and what is said when nobody answers. Must not know: runs, specs, results.
+Owns: the calls and what is said when nobody answers. Must not know: runs, results.
 """
 
 import http.client
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+from gateway.policies.interface import Abandonment
+from gateway.policies.registry import NO_ADMISSION
 from lab.experiments.errors import ExperimentError
+from lab.experiments.spec_sections import PolicyChoice
 from runtime import settings
 
 _TIMEOUT_S = 10.0
 """Generous: the shop's side thread competes with 30 busy ones."""
+
+_CATALOGUE_TIMEOUT_S = 900.0
+"""Growing the catalogue to its largest takes a minute, on a busy machine several."""
 
 Json = dict[str, Any]
 
@@ -23,12 +29,19 @@ Json = dict[str, Any]
 class JsonApi:
     """JSON over one HTTP address; every fault becomes an ExperimentError that names the part."""
 
-    def __init__(self, part: str, host: str, port: int) -> None:
+    def __init__(self, part: str, host: str, port: int, timeout_s: float = _TIMEOUT_S) -> None:
         self.part, self.address = part, f"{host}:{port}"
-        self._connection = http.client.HTTPConnection(host, port, timeout=_TIMEOUT_S)
+        self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
         """The decoded answer; raises ExperimentError when unreachable or refused."""
+        return dict(self._answer(method, path, body))
+
+    def listing(self, path: str) -> list[Json]:
+        """The list that `GET path` answers; raises ExperimentError as `call` does."""
+        return list(self._answer("GET", path, None))
+
+    def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
         content = None if body is None else json.dumps(body)
         headers = {"Content-Type": "application/json"} if content else {}
         try:
@@ -44,7 +57,7 @@ class JsonApi:
             raise ExperimentError(
                 f"{self.part} refused {method} {path}: {answer.get('error', response.reason)}"
             )
-        return dict(answer)
+        return answer
 
     def _send(
         self, method: str, path: str, content: str | None, headers: Mapping[str, str]
@@ -84,6 +97,36 @@ class Appliance:
         self.gateway.call("GET", "/health")
         self.shop.call("GET", "/status")
 
+    def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
+        """Raise ExperimentError unless the running gateway has all these policies.
+
+        It has those of when it was started: one that was written since is known here only.
+        """
+        for choice in policies:
+            for path, name, given in (
+                ("/policies", choice.name, choice.parameters),
+                ("/admissions", choice.admission, choice.admission_parameters),
+            ):
+                sheets = {sheet["name"]: sheet for sheet in self.gateway.listing(path)}
+                known = {
+                    each["name"] for each in sheets.get(name, {"parameters": []})["parameters"]
+                }
+                if name != NO_ADMISSION and (name not in sheets or not known >= set(given)):
+                    raise ExperimentError(
+                        f"The running gateway does not know {choice.key} as it is here; "
+                        "`make down` and `make up` start the gateway of this code."
+                    )
+
+    def set_catalogue(self, books: int) -> None:
+        """Grow or shrink the shop's catalogue; may take minutes. Raises ExperimentError."""
+        patient = JsonApi(
+            self.shop.part, "127.0.0.1", self.lab.shop_controller_port, _CATALOGUE_TIMEOUT_S
+        )
+        try:
+            patient.call("PUT", "/catalogue", {"books": books})
+        finally:
+            patient.close()
+
     def prepare(
         self,
         *,
@@ -92,20 +135,33 @@ class Appliance:
         time_scale: float,
         utilisation_interval_s: float,
         seed: int,
+        abandonment: Abandonment = "ignore",
     ) -> None:
         """The same shop for every run: seeded stock, no queue, the policy fresh.
 
-        `policy` is the body of `PUT /policy`.
+        `policy` is the body of `PUT /policy`. The shop's sentry stops work only with `abandonment`
+        cancel; otherwise it watches, so that the waste is known.
         """
         self.wait_idle()
         self.shop.call("POST", "/reset")
         self.shop.call(
-            "PUT", "/settings", {"profile": profile, "time_scale": time_scale, "seed": seed}
+            "PUT",
+            "/settings",
+            {
+                "profile": profile,
+                "time_scale": time_scale,
+                "seed": seed,
+                "sentry": "cancel" if abandonment == "cancel" else "watch",
+            },
         )
         self.gateway.call(
             "PUT",
             "/settings",
-            {"time_scale": time_scale, "utilisation_interval_s": utilisation_interval_s},
+            {
+                "time_scale": time_scale,
+                "utilisation_interval_s": utilisation_interval_s,
+                "abandonment": abandonment,
+            },
         )
         self.gateway.call("PUT", "/policy", policy)
 
@@ -126,7 +182,11 @@ class Appliance:
         """Cumulative counts of gateway and shop, to be subtracted from later ones."""
         snapshot = self.gateway.call("GET", "/snapshot")
         status = self.shop.call("GET", "/status")
-        return {"gateway": snapshot["counts"], "shop": status}
+        return {
+            "gateway": snapshot["counts"],
+            "abandonment": snapshot["abandonment"],
+            "shop": status,
+        }
 
 
 def is_loopback(url: str) -> bool:

@@ -18,7 +18,7 @@ from lab.experiments.appliance import Appliance
 from lab.experiments.customers import length_options, run_customers
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import fingerprint
-from lab.experiments.results import read_json, write_json
+from lab.experiments.results import ResultFolder, read_json, write_json
 from lab.experiments.spec import Spec
 from lab.experiments.spec_sections import Lengths
 from loadgen.attempts import read_metadata
@@ -49,6 +49,9 @@ class Capacity:
     lengths: str = CHAIN
     """Whose mix of pages it is."""
     origin: Literal["measured", "computed"] = "measured"
+    catalogue_books: int | None = None
+    """None: as many as the shop is set to have."""
+    database_cpus: str = "other"
 
     def words(self) -> str:
         """For people: the figure and where it comes from."""
@@ -63,24 +66,18 @@ def expected_real_s(time_scale: float) -> float:
     return REPETITIONS * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
-def measure(
-    appliance: Appliance,
-    *,
-    page_profile: str,
-    lengths: Lengths | None,
-    time_scale: float,
-    seed: int,
-    on_progress: Callable[[str], None],
-) -> Capacity:
-    """Measure now, in about 3 × (WARM_UP_S + DURATION_S) / time_scale real seconds.
+def measure(appliance: Appliance, spec: Spec, *, on_progress: Callable[[str], None]) -> Capacity:
+    """Measure now for the customers and the page work of `spec`.
 
-    The caller holds the machine's lock. Raises ExperimentError.
+    In about 3 × (WARM_UP_S + DURATION_S) / time_scale real seconds. The caller holds the machine's
+    lock and has seen to catalogue and database. Raises ExperimentError.
     """
+    lengths, time_scale, seed = spec.customers.lengths, spec.time_scale, spec.seed
     found = []
     for repetition in range(REPETITIONS):
         appliance.prepare(
             policy={"name": "sq", "parameters": {}},
-            profile=page_profile,
+            profile=spec.page_profile,
             time_scale=time_scale,
             utilisation_interval_s=1.0,
             seed=seed + repetition,
@@ -92,11 +89,13 @@ def measure(
     return Capacity(
         median_rps=statistics.median(found),
         measurements_rps=tuple(found),
-        page_profile=page_profile,
+        page_profile=spec.page_profile,
         time_scale=time_scale,
         machine=fingerprint(appliance.lab),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
         lengths=_words(lengths),
+        catalogue_books=spec.catalogue_books,
+        database_cpus=spec.database_cpus,
     )
 
 
@@ -158,7 +157,9 @@ def _measure_once(
 
 def keep(capacity: Capacity, lab: Settings) -> Path:
     """Write it beside the appliance's state; returns the file."""
-    path = _file(lab, capacity.page_profile, capacity.lengths, capacity.time_scale)
+    special = "" if capacity.catalogue_books is None else f"{capacity.catalogue_books}-books-"
+    special += "database-beside-shop-" if capacity.database_cpus == "shop" else ""
+    path = _file(lab, capacity.page_profile, capacity.lengths, capacity.time_scale, special)
     write_json(path, asdict(capacity))
     return path
 
@@ -182,6 +183,18 @@ def kept(
     return capacity
 
 
+def facts_of(capacity: Capacity | None) -> dict[str, object]:
+    """What capacity.json of a result folder says; of a closed loop (None) why there is none."""
+    if capacity is None:
+        return {"origin": "none", "reason": "clients in a closed loop offer no ρ"}
+    return asdict(capacity)
+
+
+def of_result(folder: ResultFolder) -> Capacity | None:
+    """What the runs of a folder rest on; None in a closed loop. Raises ExperimentError."""
+    return None if folder.spec().clients else from_json(folder.facts("capacity"))
+
+
 def from_json(content: dict[str, object]) -> Capacity:
     """The capacity in a JSON file; raises ExperimentError when it is something else."""
     try:
@@ -191,6 +204,8 @@ def from_json(content: dict[str, object]) -> Capacity:
     return capacity
 
 
-def _file(lab: Settings, page_profile: str, lengths: str, time_scale: float) -> Path:
+def _file(
+    lab: Settings, page_profile: str, lengths: str, time_scale: float, special: str = ""
+) -> Path:
     whose = "" if lengths == CHAIN else f"{lengths}-"
-    return lab.state_dir / f"capacity-{page_profile}-{whose}{time_scale:g}.json"
+    return lab.state_dir / f"capacity-{page_profile}-{whose}{special}{time_scale:g}.json"

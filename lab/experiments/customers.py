@@ -14,7 +14,7 @@ from typing import Any
 
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
-from lab.experiments.spec_sections import Customers, Lengths, Load
+from lab.experiments.spec_sections import Clients, Customers, Lengths, Load
 from runtime import pinned
 
 Progress = Callable[[Mapping[str, Any]], None]
@@ -95,7 +95,19 @@ def length_options(lengths: Lengths | None) -> dict[str, object]:
     }
 
 
-def load_options(load: Load, rho: float) -> dict[str, object]:
+def client_options(clients: Clients) -> dict[str, object]:
+    """The clients of a closed loop as the load generator's options."""
+    return {
+        "clients-per-set": clients.per_set,
+        "patience-max-s": clients.patience_max_s,
+        "client-think-time-mean-s": clients.think_time_mean_s,
+        "reload-probability": clients.reload_probability,
+        "away-mean-s": clients.away_mean_s,
+        "client-mix": ",".join(f"{kind}:{weight}" for kind, weight in clients.mix.items()),
+    }
+
+
+def load_options(load: Load, rho: float | None) -> dict[str, object]:
     """How much is offered, and how long, as the load generator's options."""
     if load.schedule:
         stretches = ",".join(f"{each.duration_s}:{each.rho}" for each in load.schedule)

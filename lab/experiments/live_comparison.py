@@ -4,7 +4,6 @@ Owns: the lock, what is said meanwhile, resuming.
 Must not know: options, how a run is made or drawn.
 """
 
-from dataclasses import asdict
 from pathlib import Path
 
 from lab.experiments import capacity as capacities
@@ -15,6 +14,7 @@ from lab.experiments.live_run import make_run
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
 from lab.experiments.results import ResultFolder, unfinished
 from lab.experiments.spec import Spec
+from lab.experiments.surroundings import surroundings
 from lab.experiments.terminal import RunProgress, announce, console, duration, verdict
 from runtime import settings
 
@@ -30,31 +30,35 @@ def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
         )
     with live_run_lock():
         appliance.check()
-        folder = None if fresh else unfinished(lab.results_dir, spec)
-        if folder:
-            done = len(folder.whole_runs())
-            console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
-            if folder.facts("machine") != describe_machine(lab):
-                raise ExperimentError(
-                    f"{folder.path} was begun on another machine or other settings; "
-                    "begin anew with --fresh."
-                )
-        else:
-            folder = _begin(spec, appliance)
-        measured = capacities.from_json(folder.facts("capacity"))
-        todo = comparison.missing(folder)
-        expected = [
-            comparison.expected_real_s(spec, [planned], measured.median_rps) for planned in todo
-        ]
-        how = f"at time scale {spec.time_scale:g}, {duration(sum(expected))}"
-        announce(spec, folder, len(todo), how)
-        with RunProgress(sum(expected)) as progress:
-            for planned, real_s in zip(todo, expected, strict=True):
-                step = progress.run(planned.title(len(folder.plan())), real_s)
-                made = make_run(
-                    appliance, spec, planned, measured.median_rps, folder.run(planned), step
-                )
-                progress.say(f"{planned.title(len(folder.plan()))}: {verdict(made)}")
+        appliance.check_knows(spec.policy)
+        with surroundings(appliance, spec):
+            return _compare(spec, appliance, fresh=fresh)
+
+
+def _compare(spec: Spec, appliance: Appliance, *, fresh: bool) -> ResultFolder:
+    lab = appliance.lab
+    folder = None if fresh else unfinished(lab.results_dir, spec)
+    if folder:
+        done = len(folder.whole_runs())
+        console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
+        if folder.facts("machine") != describe_machine(lab):
+            raise ExperimentError(
+                f"{folder.path} was begun on another machine or other settings; "
+                "begin anew with --fresh."
+            )
+    else:
+        folder = _begin(spec, appliance)
+    capacity = capacities.of_result(folder)
+    capacity_rps = capacity and capacity.median_rps
+    todo = comparison.missing(folder)
+    expected = [comparison.expected_real_s(spec, [planned], capacity_rps) for planned in todo]
+    how = f"at time scale {spec.time_scale:g}, {duration(sum(expected))}"
+    announce(spec, folder, len(todo), how)
+    with RunProgress(sum(expected)) as progress:
+        for planned, real_s in zip(todo, expected, strict=True):
+            step = progress.run(planned.title(len(folder.plan())), real_s)
+            made = make_run(appliance, spec, planned, capacity_rps, folder.run(planned), step)
+            progress.say(f"{planned.title(len(folder.plan()))}: {verdict(made)}")
     return folder
 
 
@@ -62,23 +66,18 @@ def measure_capacity(spec: Spec, appliance: Appliance) -> tuple[capacities.Capac
     """Measure it for the customers and page work of `spec`; also the file it is kept in."""
     real_s = capacities.expected_real_s(spec.time_scale)
     console.print(f"Measuring the shop's capacity, {duration(real_s)}")
-    measured = capacities.measure(
-        appliance,
-        page_profile=spec.page_profile,
-        lengths=spec.customers.lengths,
-        time_scale=spec.time_scale,
-        seed=spec.seed,
-        on_progress=console.print,
-    )
+    measured = capacities.measure(appliance, spec, on_progress=console.print)
     return measured, capacities.keep(measured, appliance.lab)
 
 
 def _begin(spec: Spec, appliance: Appliance) -> ResultFolder:
-    measured, _ = measure_capacity(spec, appliance)
-    console.print(f"Capacity: {measured.median_rps:.2f} requests per paper second")
+    measured = None
+    if not spec.clients:
+        measured, _ = measure_capacity(spec, appliance)
+        console.print(f"Capacity: {measured.median_rps:.2f} requests per paper second")
     facts = {
         "machine": describe_machine(appliance.lab),
         "versions": describe_versions(),
-        "capacity": asdict(measured),
+        "capacity": capacities.facts_of(measured),
     }
     return ResultFolder.create(appliance.lab.results_dir, spec, facts, comparison.plan(spec))

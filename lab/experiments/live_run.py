@@ -7,8 +7,15 @@ Must not know: which other runs there are.
 from collections.abc import Mapping
 from typing import Any
 
+from lab.experiments import waste
 from lab.experiments.appliance import Appliance
-from lab.experiments.customers import Progress, load_options, model_options, run_customers
+from lab.experiments.customers import (
+    Progress,
+    client_options,
+    load_options,
+    model_options,
+    run_customers,
+)
 from lab.experiments.errors import ExperimentError
 from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
@@ -22,13 +29,14 @@ def make_run(
     appliance: Appliance,
     spec: Spec,
     planned: PlannedRun,
-    capacity_rps: float,
+    capacity_rps: float | None,
     folder: RunFolder,
     on_progress: Progress,
 ) -> Mapping[str, Any]:
     """Make the run and fill its folder; returns what run.json says.
 
-    What an interrupted attempt at the same run left is removed first. Raises ExperimentError.
+    ρ = 1 is `capacity_rps`; None in a closed loop. What an interrupted attempt at the same run left
+    is removed first. Raises ExperimentError.
     """
     folder.clear()
     policy = spec.choice(planned.policy)
@@ -41,12 +49,10 @@ def make_run(
         run_customers(
             appliance,
             {
-                "capacity-rps": capacity_rps,
-                **load_options(spec.load, planned.rho),
+                **_who_comes(spec, planned, capacity_rps),
                 "seed": planned.seed,
                 "time-scale": spec.time_scale,
                 "attempts-file": folder.attempts_file,
-                **model_options(spec.customers),
             },
             folder.path / "loadgen.log",
             on_progress,
@@ -65,7 +71,11 @@ def make_run(
             "the same command makes this run again."
         )
     summary = summarise(spec, planned, folder, before, after)
-    summary |= {"load_generator": load_generator, "samples_missed": sampler.missed}
+    summary |= {
+        "waste": waste.of_appliance(before, after, spec.time_scale),
+        "load_generator": load_generator,
+        "samples_missed": sampler.missed,
+    }
     write_json(folder.summary_file, summary)
     return summary
 
@@ -78,7 +88,16 @@ def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -
         time_scale=spec.time_scale,
         utilisation_interval_s=spec.utilisation_interval_s,
         seed=seed,
+        abandonment=spec.abandonment_of(policy),
     )
+
+
+def _who_comes(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> dict[str, object]:
+    """Clients or sessions as the load generator's options."""
+    load = load_options(spec.load, planned.rho)
+    if spec.clients:
+        return {**client_options(spec.clients), **load}
+    return {"capacity-rps": capacity_rps, **load, **model_options(spec.customers)}
 
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:

@@ -67,9 +67,10 @@ class SessionFates:
 class Outcomes:
     """Attempts of one run by page type and outcome, and the requests its sessions planned."""
 
-    rho: float
+    rho: float | None
+    """None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """Page type → outcome → attempts; retries are attempts of their own."""
+    """Page type (of clients `file` too) → outcome → attempts; retries are attempts of their own."""
     planned: Mapping[str, int]
     """Page type → requests, if every session completed."""
     fates: SessionFates
@@ -129,7 +130,7 @@ class Outcomes:
         Above capacity whole sessions are turned away at Br-1 and the rest is finished:
         planned confirms / ρ (design: the capacity bound).
         """
-        return self.planned[CONFIRM_PAGE] / max(1.0, self.rho)
+        return self.planned[CONFIRM_PAGE] / max(1.0, self.rho or 0.0)
 
     @property
     def revenue_efficiency_ratio(self) -> float | None:
@@ -157,7 +158,7 @@ class Outcomes:
         left of 100, as in the paper, so retries make it smaller than the share of requests that
         were never asked for. `dropped` takes in all that were turned away or failed.
         """
-        counted = [page for page in self.planned if self.rho <= 1 or page.startswith("Br")]
+        counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
         percent = {
             "completed": 100 * self.count(AttemptOutcome.COMPLETED) / whole,
@@ -191,18 +192,24 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     return attempts.filter(pc.is_in(attempts.column("session"), late.column("session").unique()))
 
 
-def outcomes_of(attempts: pa.Table, rho: float) -> Outcomes:
+def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
+    """The attempts that were begun after `warm_up_s` paper seconds: the warm-up of a closed loop,
+    whose sessions never end."""
+    return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
+
+
+def outcomes_of(attempts: pa.Table, rho: float | None) -> Outcomes:
     """Count a run's attempts."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
-        counts[page][outcome] = n
+        counts.setdefault(page, {})[outcome] = n
     planned = dict(_groups(_first_attempts(attempts), "page"))
     started = attempts.column("started_s").drop_null().to_numpy()
     finished = attempts.column("finished_s").drop_null().to_numpy()
     return Outcomes(
         rho=rho,
         attempts=counts,
-        planned={page: planned.get(page, 0) for page in PAGES},
+        planned={page: planned.get(page, 0) for page in counts},
         fates=session_fates(attempts),
         confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
         duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,

@@ -4,15 +4,25 @@ Owns: which counts must agree and by how much they may differ.
 Must not know: how they were counted.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lab.experiments.outcomes import Outcomes, outcomes_of
 from lab.experiments.results import PlannedRun, RunFolder
 from lab.experiments.spec import Spec
 from loadgen.attempts import AttemptOutcome
+from loadgen.clients import KIND_PAGE
 from loadgen.sessions import CONFIRM_PAGE, PAGES
+
+FILE = KIND_PAGE["file"]
+
+_CONNECTING_S = 1.0
+"""Real seconds within which a busy machine has connected and read a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +51,35 @@ def summarise(
     after: Mapping[str, Any],
 ) -> dict[str, Any]:
     """What run.json says of either engine's run: the counts of all three, whether they agree."""
-    outcomes = outcomes_of(folder.attempts(), spec.load.offered(planned.rho))
-    checks = reconcile(outcomes, before, after, leavers_are_taken_out=spec.abandonment != "ignore")
-    return {
+    attempts = folder.attempts()
+    outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
+    hasty_s = _CONNECTING_S * spec.time_scale if spec.engine == "live" else 0.0
+    checks = reconcile(outcomes, before, after, hasty=_hasty(attempts, hasty_s))
+    found: dict[str, Any] = {
         "policy": planned.policy,
         "rho": planned.rho,
         "seed": planned.seed,
         "completed_ratio": outcomes.completed_ratio,
         "confirms": outcomes.confirms,
-        "sessions": asdict(outcomes.fates),
         "duration_s": outcomes.duration_s,
         "reconciles": all(check.holds for check in checks),
         "checks": [check.as_dict() for check in checks],
         "counts": {"before": before, "after": after},
     }
+    if not spec.clients:  # these come back for ever: their sessions have no fates
+        found["sessions"] = asdict(outcomes.fates)
+    return found
+
+
+def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
+    """Page → attempts given up so soon that the gateway may never have read them."""
+    hasty = attempts.filter(
+        pc.and_(
+            pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
+            pc.less(attempts.column("patience_s"), patience_s),
+        )
+    )
+    return Counter(hasty.column("page").to_pylist())
 
 
 def reconcile(
@@ -62,81 +87,104 @@ def reconcile(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     *,
-    leavers_are_taken_out: bool = False,
+    hasty: Mapping[str, int] | None = None,
 ) -> list[Check]:
     """All checks of a run. `before` and `after` are `Appliance.counts()`.
 
     A customer who leaves in the very moment of an answer counts it as timed out while the gateway
     counts it as answered, dropped or rejected: so timed-out attempts are the slack of every client
-    bound. `leavers_are_taken_out`: what waits is withdrawn when its customer leaves.
+    bound. `hasty`: page → attempts that were given up before they need have arrived.
+
+    What the gateway stopped the shop has not served, unless the shop was `overdue`: then the
+    gateway waited no longer, and cannot know.
     """
-    gateway = {
-        page: {
-            fate: n - before["gateway"][page][fate] for fate, n in after["gateway"][page].items()
-        }
-        for page in PAGES
-    }
-    served = {
-        page: after["shop"]["pages"][page]["served"] - before["shop"]["pages"][page]["served"]
-        for page in PAGES
-    }
-    orders = after["shop"]["orders"] - before["shop"]["orders"]
-
-    def of_client(outcome: AttemptOutcome, page: str) -> int:
-        return client.attempts[page].get(outcome, 0)
-
-    leaving = ["dispatched", "dropped", "rejected"]
-    if leavers_are_taken_out:
-        leaving.append("abandoned_waiting")
+    overdue = _overdue(after) - _overdue(before)
+    pages = {page: page for page in PAGES}
+    if FILE in client.attempts:
+        pages[FILE] = "other"  # what the gateway counts it as
     checks = []
-    for page in PAGES:
-        fates = gateway[page]
-        reached = client.generated(page) - of_client(AttemptOutcome.REFUSED, page)
-        timed_out = of_client(AttemptOutcome.TIMED_OUT, page)
-        dropped = of_client(AttemptOutcome.DROPPED, page)
-        rejected = of_client(AttemptOutcome.REJECTED, page)
-        completed = of_client(AttemptOutcome.COMPLETED, page)
-        failed = of_client(AttemptOutcome.FAILED, page)
-        checks += [
+    for page, known_as in pages.items():
+        arrived = client.generated(page) - client.attempts[page].get(AttemptOutcome.REFUSED, 0)
+        fates = _difference(before["gateway"][known_as], after["gateway"][known_as])
+        checks += _with_gateway(page, client.attempts[page], fates)
+        checks.append(
             Check(
                 f"{page}: gateway's arrivals = client's attempts",
                 fates["arrived"],
-                reached,
-                reached,
-            ),
-            Check(
-                f"{page}: gateway's drops ≈ client's",
-                fates["dropped"],
-                dropped,
-                dropped + timed_out,
-            ),
-            Check(
-                f"{page}: gateway's rejections ≈ client's",
-                fates["rejected"],
-                rejected,
-                rejected + timed_out,
-            ),
-            Check(
-                f"{page}: gateway's answers ≈ client's completed",
-                fates["answered"],
-                completed,
-                completed + timed_out + failed,
-            ),
-            Check(
-                f"{page}: gateway's arrivals = dispatched + turned away",
-                fates["arrived"],
-                (gone := sum(fates[fate] for fate in leaving)),
-                gone,
-            ),
-            Check(
-                f"{page}: shop's served = gateway's dispatched",
-                served[page],
-                fates["dispatched"] - fates["failed"] - fates["cancelled"],
-                fates["dispatched"],
-            ),
-        ]
-    # A Tr-4 whose customer gave up is executed all the same, once: an order without a confirm.
-    confirms = client.confirms
-    unseen = of_client(AttemptOutcome.TIMED_OUT, CONFIRM_PAGE)
-    checks.append(Check("shop's orders ≈ client's confirms", orders, confirms, confirms + unseen))
-    return checks
+                arrived - (hasty or {}).get(page, 0),
+                arrived,
+            )
+        )
+        if page in PAGES:
+            served = (
+                after["shop"]["pages"][page]["served"] - before["shop"]["pages"][page]["served"]
+            )
+            ended = fates["answered"] + fates["orphaned"]
+            checks.append(
+                Check(
+                    f"{page}: shop's served = gateway's dispatched, but for what it stopped",
+                    served,
+                    ended,
+                    ended + fates["failed"] + min(fates["cancelled"], overdue),
+                )
+            )
+    return [*checks, *_of_orders(client, before, after, overdue), *_of_sentry(before, after)]
+
+
+def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
+    """Client and gateway on one page; and the gateway with itself."""
+    timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
+    dropped = client.get(AttemptOutcome.DROPPED, 0)
+    rejected = client.get(AttemptOutcome.REJECTED, 0)
+    completed = client.get(AttemptOutcome.COMPLETED, 0)
+    failed = client.get(AttemptOutcome.FAILED, 0)
+    gone = sum(fates[fate] for fate in ("dispatched", "dropped", "rejected", "withdrawn"))
+    ended = sum(fates[fate] for fate in ("answered", "orphaned", "failed", "cancelled"))
+    return [
+        Check(f"{page}: gateway's drops ≈ client's",
+              fates["dropped"], dropped, dropped + timed_out),
+        Check(f"{page}: gateway's rejections ≈ client's",
+              fates["rejected"], rejected, rejected + timed_out),
+        Check(f"{page}: gateway's answers ≈ client's completed",
+              fates["answered"], completed, completed + timed_out + failed),
+        Check(f"{page}: gateway's arrivals = dispatched + turned away + withdrawn",
+              fates["arrived"], gone, gone),
+        Check(f"{page}: gateway's dispatched = answered + orphaned + failed + cancelled",
+              fates["dispatched"], ended, ended),
+    ]  # fmt: skip
+
+
+def _of_orders(
+    client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
+) -> list[Check]:
+    """Tr-4: once past its commit point it is finished; stopped before, it leaves no order.
+
+    One whose customer gave up may have been finished: an order without a confirm.
+    """
+    orders = after["shop"]["orders"] - before["shop"]["orders"]
+    fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
+    unseen = client.attempts[CONFIRM_PAGE].get(AttemptOutcome.TIMED_OUT, 0)
+    finished = fates["answered"] + fates["orphaned"] + overdue
+    most = min(client.confirms + unseen, finished)
+    return [Check("shop's orders ≈ client's confirms", orders, client.confirms, most)]
+
+
+def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
+    """What the shop's sentry interrupted, the gateway saw end without an answer."""
+    if "sentry" not in after["shop"]:
+        return []  # a simulated one is the driver itself
+    interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]
+    stopped = sum(
+        after["gateway"][page]["cancelled"] - before["gateway"][page]["cancelled"]
+        for page in after["gateway"]
+    )
+    return [Check("shop's interrupted ≤ gateway's cancelled", interrupted, 0, stopped)]
+
+
+def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {fate: n - before[fate] for fate, n in after.items()}
+
+
+def _overdue(counts: Mapping[str, Any]) -> int:
+    found: int = counts.get("abandonment", {}).get("overdue", 0)
+    return found

@@ -18,7 +18,17 @@ from gateway.policies.interface import PAGES
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 
-COUNTED = ("arrived", "dispatched", "dropped", "rejected", "answered", "orphaned", "failed")
+COUNTED = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "answered",
+    "orphaned",
+    "failed",
+    "withdrawn",
+    "cancelled",
+)
 
 SCHEMA = pa.schema(
     [

@@ -40,13 +40,14 @@ def compare_simulated(
             )
     else:
         folder = _begin(spec, lab)
-    capacity = capacities.from_json(folder.facts("capacity"))
+    capacity = capacities.of_result(folder)
+    capacity_rps = capacity and capacity.median_rps
     todo = comparison.missing(folder)
     tasks = [
-        {"spec": spec.plain(), "run": asdict(planned), "capacity_rps": capacity.median_rps}
+        {"spec": spec.plain(), "run": asdict(planned), "capacity_rps": capacity_rps}
         for planned in todo
     ]
-    expected = [comparison.expected_sessions(spec, run, capacity.median_rps) for run in todo]
+    expected = [comparison.expected_sessions(spec, run, capacity_rps) for run in todo]
     announce(spec, folder, len(todo), "simulated")
     with GridProgress(expected) as progress:
 
@@ -70,11 +71,13 @@ def compare_simulated(
 
 
 def _begin(spec: Spec, lab: settings.Settings) -> ResultFolder:
-    capacity = capacities.computed(spec, server_of(spec))
-    console.print(f"{capacity.words()}.")
+    capacity = None
+    if not spec.clients:
+        capacity = capacities.computed(spec, server_of(spec))
+        console.print(f"{capacity.words()}.")
     facts = {
         "machine": describe_machine(lab),
         "versions": describe_versions(),
-        "capacity": asdict(capacity),
+        "capacity": capacities.facts_of(capacity),
     }
     return ResultFolder.create(lab.results_dir, spec, facts, comparison.plan(spec))

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.policies.interface import PAGES
+from lab.experiments import waste
 from lab.experiments.errors import ExperimentError
 from lab.experiments.grid import tell
 from lab.experiments.reconciliation import summarise
@@ -20,12 +21,16 @@ from lab.experiments.sampling import SCHEMA, of_admission, write_samples
 from lab.experiments.spec import Spec
 from lab.experiments.spec_sections import FifoServerSection, SharedCpusServer
 from loadgen.attempts import AttemptLog
-from loadgen.sessions import CONFIRM_PAGE, Customers
+from loadgen.clients import KIND_PAGE, Clients
+from loadgen.sessions import CONFIRM_PAGE, MEAN_EXECUTION_S, Customers
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import Simulated, simulate
 
 CPU_PAGE_S = 0.30
 """LIFO-Pri, section 3.1: the CPU-intensive page."""
+
+FILE_CPU_S = 0.03
+"""CPU of a book's cover: 3 ms of the shop's at time scale 10."""
 
 OnProgress = Callable[[int], None]
 """Is told how many sessions have ended."""
@@ -34,7 +39,7 @@ OnProgress = Callable[[int], None]
 def make_simulated_run(
     spec: Spec,
     planned: PlannedRun,
-    capacity_rps: float,
+    capacity_rps: float | None,
     folder: RunFolder,
     on_progress: OnProgress,
 ) -> Mapping[str, Any]:
@@ -50,21 +55,19 @@ def make_simulated_run(
     simulated = simulate(scenario, log=log, on_progress=lambda time_s, ended: on_progress(ended))
     if not len(simulated.sessions):
         raise ExperimentError("load: no session arrives in so short a time; give more")
-    customers = scenario.customers
     load_generator = {
         "engine": "simulated",
         "complete": True,
         "seed": planned.seed,
-        "session_rate": customers.session_rate,
-        "rho": planned.rho,
-        "capacity_rps": capacity_rps,
-        "model": customers.model.parameters(),
+        **_who_came(scenario.customers),
     }
+    if not spec.clients:
+        load_generator |= {"rho": planned.rho, "capacity_rps": capacity_rps}
     log.write(folder.attempts_file, load_generator)
     write_samples(_samples(simulated), folder.samples_file)
     folder.log("run ended")
     summary = summarise(spec, planned, folder, *_counts(simulated))
-    summary["load_generator"] = load_generator
+    summary |= {"waste": waste.of_simulation(simulated), "load_generator": load_generator}
     write_json(folder.summary_file, summary)
     return summary
 
@@ -82,26 +85,41 @@ def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
         return {"files": folder.pack()}
 
 
-def scenario_of(spec: Spec, planned: PlannedRun, capacity_rps: float) -> Scenario:
-    """What `spec` says of this run, for the simulator; ρ = 1 is `capacity_rps`."""
-    model = spec.customers.as_model()
+def scenario_of(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> Scenario:
+    """What `spec` says of this run, for the simulator; ρ = 1 is `capacity_rps` (in a closed loop
+    None).
+    """
+    choice = spec.choice(planned.policy)
     section = server_section(spec)
     return Scenario(
-        customers=Customers(
-            model,
-            planned.seed,
-            model.session_rate(planned.rho, capacity_rps),
-            spec.load.as_schedule(),
-        ),
-        policy=spec.choice(planned.policy).create(),
+        customers=_customers(spec, planned, capacity_rps),
+        policy=choice.create(),
         server=server_of(spec),
         seed=planned.seed,
         sessions=spec.load.sessions,
         arrivals_until_s=spec.load.duration_s,
         utilisation_interval_s=spec.utilisation_interval_s,
-        abandonment=spec.abandonment,
+        abandonment=spec.abandonment_of(choice),
         session_known_from=section.session_known_from,
     )
+
+
+def _customers(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> Customers | Clients:
+    if spec.clients:
+        return Clients(spec.clients.as_model(), planned.seed)
+    assert planned.rho is not None
+    assert capacity_rps is not None
+    model = spec.customers.as_model()
+    rate = model.session_rate(planned.rho, capacity_rps)
+    return Customers(model, planned.seed, rate, spec.load.as_schedule())
+
+
+def _who_came(customers: Customers | Clients) -> dict[str, Any]:
+    """As the metadata of a live run's attempts has it."""
+    model = customers.model
+    if isinstance(customers, Clients):
+        return {"clients": model.parameters(), "control_clients": customers.model.per_set}
+    return {"session_rate": customers.session_rate, "model": model.parameters()}
 
 
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
@@ -113,15 +131,21 @@ def server_of(spec: Spec) -> SharedCpus | FifoServer:
             rejection=section.rejection,
             rejection_cost=section.rejection_cost,
         )
+    busy_ratio = 1.0 if spec.page_profile == "cpu" else SharedCpus().busy_ratio
+    files = {KIND_PAGE["file"]: FILE_CPU_S / busy_ratio} if spec.clients else {}
     if spec.page_profile == "cpu":
         return SharedCpus(
             workers=section.workers,
             cpus=section.cpus,
-            mean_execution_s=dict.fromkeys(PAGES, CPU_PAGE_S),
-            busy_ratio=1.0,
+            mean_execution_s={**dict.fromkeys(PAGES, CPU_PAGE_S), **files},
+            busy_ratio=busy_ratio,
             slices=1,
         )
-    return SharedCpus(workers=section.workers, cpus=section.cpus)
+    return SharedCpus(
+        workers=section.workers,
+        cpus=section.cpus,
+        mean_execution_s={**MEAN_EXECUTION_S, **files},
+    )
 
 
 def server_section(spec: Spec) -> SharedCpusServer | FifoServerSection:

@@ -27,6 +27,7 @@ from lab.experiments.spec_sections import (
     Section,
     Server,
 )
+from loadgen.sessions import SessionModelError
 
 SPECS = Path(__file__).parent / "specs"
 
@@ -50,7 +51,7 @@ class Spec(Section):
     customers: Customers = Customers()
     clients: Clients | None = None
     page_profile: Literal["paper", "real", "cpu"] = "paper"
-    catalogue_books: int | None = Field(None, ge=1, le=500_000)
+    catalogue_books: int | None = Field(None, ge=1_000, le=500_000)  # as the shop has it
     database_cpus: Literal["other", "shop"] = "other"
     server: Server | None = None
     seed: int = Field(1, ge=0)
@@ -120,7 +121,7 @@ class Spec(Section):
         else:
             self._refuse_what_only_the_shop_has()
         if self.clients:
-            self._refuse_what_no_closed_loop_has()
+            self._refuse_what_no_closed_loop_has(self.clients)
         elif self.load.rho is None:
             raise ValueError("load.rho: is missing; allowed: None with [clients] only")
         arrivals_s = self.load.arrivals_s
@@ -151,7 +152,7 @@ class Spec(Section):
                 "allowed: 'other' with engine = 'simulated'"
             )
 
-    def _refuse_what_no_closed_loop_has(self) -> None:
+    def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
         if "customers" in self.model_fields_set:
             raise ValueError("customers: given together with clients; allowed: one of them")
         for key in ("rho", "sessions", "schedule"):
@@ -161,6 +162,10 @@ class Spec(Section):
                 )
         if self.load.duration_s is None:
             raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
+        try:
+            clients.as_model().require_duration(self.load.duration_s)
+        except SessionModelError as error:
+            raise ValueError(f"load.{error}") from None
         if self.has_fifo_server:
             raise ValueError(
                 "server.kind: a fifo server knows no classes of requests; "

@@ -4,7 +4,6 @@ Owns: their keys, defaults and what contradicts itself within one of them.
 Must not know: the spec as a whole, files. Durations are paper seconds.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
@@ -21,6 +20,7 @@ from pydantic import (
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
+from loadgen.clients import ClientModel
 from loadgen.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
 from simulator.scenario import FifoServer, SharedCpus
 
@@ -29,14 +29,12 @@ NotNegative = Annotated[float, Field(ge=0)]
 Parameters = dict[str, float | int | dict[str, float]]
 
 _MODEL = SessionModel()
+_CLIENTS = ClientModel()
 _SHARED_CPUS = SharedCpus()
 _FIFO = FifoServer()
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """How long sessions arrive is said in one of these ways."""
-
-CLIENT_CLASSES = ("home", "browse", "search", "select", "file")
-"""The Connection Sentry's classes of requests, in the order of its tables."""
 
 
 class Section(BaseModel):
@@ -233,28 +231,24 @@ class Customers(Section):
 
 
 class Clients(Section):
-    """The Connection Sentry's clients, in a closed loop (section 4.2); the reload is the design's.
+    """The Connection Sentry's clients, in a closed loop (section 4.2)."""
 
-    Two sets of `per_set` client processes: the control set never leaves, the test set leaves at a
-    patience uniform up to `patience_max_s`, then reloads at once or goes away for a while.
-    """
+    per_set: int = _CLIENTS.per_set
+    patience_max_s: float = _CLIENTS.patience_max_s
+    think_time_mean_s: float = _CLIENTS.think_time_mean_s
+    reload_probability: float = _CLIENTS.reload_probability
+    away_mean_s: float = _CLIENTS.away_mean_s
+    mix: dict[str, float] = dict(_CLIENTS.mix)
+    """Class of request → weight."""
 
-    per_set: int = Field(9, ge=1, le=1000)
-    patience_max_s: Annotated[float, Field(gt=0, le=1e6)] = 7.5
-    think_time_mean_s: Annotated[float, Field(ge=0, le=1e6)] = 3.5
-    reload_probability: float = Field(0.75, ge=0, le=1)
-    away_mean_s: Annotated[float, Field(ge=0, le=1e6)] = 15.0
-    mix: dict[str, NotNegative] = {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
-    """Class of request → weight; Table 2, the sentry's column at 15 s."""
+    @model_validator(mode="after")
+    def _possible(self) -> "Clients":
+        self.as_model()
+        return self
 
-    @field_validator("mix")
-    @classmethod
-    def _possible(cls, mix: dict[str, float]) -> dict[str, float]:
-        if unknown := [kind for kind in mix if kind not in CLIENT_CLASSES]:
-            raise ValueError(f"{unknown[0]!r} is unknown; allowed: {', '.join(CLIENT_CLASSES)}")
-        if not (math.fsum(mix.values()) > 0):
-            raise ValueError("nothing is asked for; allowed: weights of which one is above 0")
-        return mix
+    def as_model(self) -> ClientModel:
+        """In the load generator's form; raises SessionModelError."""
+        return ClientModel(**self.model_dump())
 
 
 class SharedCpusServer(Section):

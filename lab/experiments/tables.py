@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from lab.experiments import published
-from lab.experiments.capacity import from_json
+from lab.experiments.capacity import of_result
 from lab.experiments.cells import Cell
 from lab.experiments.honesty import honesty
 from lab.experiments.intervals import Estimate, estimate
@@ -212,11 +212,12 @@ def write_tables(folder: ResultFolder, cells: Sequence[Cell]) -> list[Table]:
     made, planned = len(folder.whole_runs()), len(folder.plan())
     how = "simulated" if spec.engine == "simulated" else f"time scale {spec.time_scale:g}"
     work = "a FIFO server" if spec.has_fifo_server else f"page profile {spec.page_profile}"
+    capacity = of_result(folder)
     intro = [
         f"# {spec.title}",
         "",
         f"{made} of {planned} runs, {spec.load.words()} each, {spec.repetitions} repetition(s), "
-        f"{how}, {work}. {from_json(folder.facts('capacity')).words()}.",
+        f"{how}, {work}." + (f" {capacity.words()}." if capacity else ""),
         "",
         *(f"- {line}" for line in honesty(cells)),
         "",

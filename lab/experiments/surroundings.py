@@ -1,0 +1,46 @@
+"""What a comparison needs of the appliance besides the settings of each run.
+
+Owns: the size of the shop's catalogue and the CPUs of its database while a comparison is made.
+Must not know: runs, policies.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from lab.experiments.appliance import Appliance
+from lab.experiments.errors import ExperimentError
+from lab.experiments.spec import Spec
+from lab.experiments.terminal import console
+from runtime import postgres_cpus
+
+
+@contextmanager
+def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
+    """The catalogue and the database as `spec` wants them; the caller holds the machine's lock.
+
+    The catalogue stays: the next comparison asks for its own, and growing it takes a minute. The
+    database goes back to its own CPUs, however the block ends. Raises ExperimentError.
+    """
+    _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
+    # Also when it is where it should be: a runner that was killed could not put it back.
+    moved = postgres_cpus.move(appliance.lab, spec.database_cpus)
+    if spec.database_cpus == "other":
+        yield
+        return
+    try:
+        if not moved:
+            raise ExperimentError(
+                "database_cpus: the PostgreSQL in use is not one that may be moved "
+                "(not this appliance's, or another user's); leave it at 'other'."
+            )
+        yield
+    finally:
+        postgres_cpus.move(appliance.lab, "other")
+
+
+def _stock(appliance: Appliance, books: int) -> None:
+    there = appliance.shop.call("GET", "/status")["books"]
+    if there == books:
+        return
+    console.print(f"The catalogue: from {there:,} to {books:,} books; this may take minutes")
+    appliance.set_catalogue(books)

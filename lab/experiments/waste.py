@@ -1,0 +1,55 @@
+"""The wasted-work meter of a run, from either engine, in one form.
+
+Owns: the block `waste` of run.json. Must not know: how it was metered, how it is shown.
+
+`server_cpu_s` is all the server's CPU. `wasted_…`: spent after the customer had left, what
+cancelling can save; `kept_…`: the same on requests that had to be finished; `unanswered_…`: spent
+before the customer left, on requests that were then never answered. `disconnects`: customers who
+left in service, of which `interrupted` were stopped and `finished` ran to their end. `cancels_…`
+are running queries. `withdrawn`: taken out of a queue. All seconds are paper seconds.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.result import Simulated
+
+Waste = dict[str, float | int | None]
+
+_SECONDS = (
+    "wasted_cpu_s",
+    "wasted_database_s",
+    "kept_cpu_s",
+    "kept_database_s",
+    "unanswered_cpu_s",
+    "unanswered_database_s",
+)
+_REQUESTS = ("disconnects", "interrupted", "finished")
+_CANCELS = ("cancels_attempted", "cancels_effective", "cancels_too_late", "cancels_failed")
+
+
+def of_appliance(before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float) -> Waste:
+    """What the shop's sentry has metered between two `Appliance.counts()`."""
+    then, now = before["shop"], after["shop"]
+    metered = {name: now["sentry"][name] - then["sentry"][name] for name in now["sentry"]}
+    return {
+        "server_cpu_s": time_scale * (now["cpu_s"] - then["cpu_s"]),
+        **{name: time_scale * metered[name] for name in _SECONDS},
+        **{name: metered[name] for name in (*_REQUESTS, *_CANCELS)},
+        "withdrawn": after["abandonment"]["withdrawn"] - before["abandonment"]["withdrawn"],
+    }
+
+
+def of_simulation(simulated: Simulated) -> Waste:
+    """The same of a simulation: no database of its own, so None where one is meant."""
+    return {
+        "server_cpu_s": simulated.busy_s,
+        **dict.fromkeys((*_SECONDS, *_CANCELS)),
+        "wasted_cpu_s": simulated.wasted_busy_s,
+        "kept_cpu_s": 0.0,
+        "unanswered_cpu_s": simulated.unanswered_busy_s,
+        "disconnects": simulated.disconnects,
+        "interrupted": simulated.cancelled,
+        "finished": simulated.disconnects - simulated.cancelled,
+        "withdrawn": sum(fates["withdrawn"] for fates in simulated.counts.values()),
+    }
