@@ -77,8 +77,9 @@ def _begin(request: HttpRequest) -> Watch | None:
     watch = Watch(socket.fileno(), cancels=mode == configuration.CANCEL)
     try:
         watcher.add(watch)
-    except (OSError, ValueError):  # closed already, and whoever writes to it will find out;
-        return None  # or nobody can watch it
+    except (OSError, ValueError):
+        # Closed already, and whoever writes to it will find out; or there is nobody to watch it.
+        return None
     set_current(watch)
     # Who left while the request waited for its thread: all that is spent from here on is wasted,
     # and a request that may be stopped is not begun.
