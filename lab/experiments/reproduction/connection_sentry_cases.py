@@ -116,7 +116,7 @@ class Cases:
         return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
 
     def cells(self) -> list[Cell]:
-        """All, each once."""
+        """All, each once; the one with the small catalogue last."""
         return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
 
     def run(self, cell: Cell, mode: str) -> Case:

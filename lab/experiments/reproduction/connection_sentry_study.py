@@ -62,7 +62,7 @@ _READINGS = (
     ("The clients", "The trace is not published: each request's class is drawn with the shares of "
      "Table 2 at 15 s with the sentry (home 25, browse 1, search 17, select 3, file 54 %)."),
     ("Think time", "3.5 s on average: what Tables 1 and 2 leave over of 1,800 s per request "
-     "(4.1 to 4.5 s with 9 clients, 3.5 with 6, 2.7 with 3)."),
+     "(4.1 to 4.5 s with 9 clients, 3.1 to 3.5 with 6, 2.7 with 3)."),
     ("Patience", "Uniform up to the maximum. Who leaves reloads at once in three cases of four, "
      "else goes away for 15 s on average: the paper says only that customers restart or leave."),
     ("Latency", "Mean of the control set's requests that were answered; of those there are all."),
