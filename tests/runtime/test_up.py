@@ -4,6 +4,7 @@ One appliance goes through the tests of this module in their order: each needs t
 before has left, and a start costs seconds.
 """
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import psutil
 import pytest
@@ -177,3 +179,12 @@ def test_a_cold_start_keeps_the_database_and_is_seeded_once(appliance: Appliance
     assert left_over(appliance.state) == []
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", appliance.settings.postgres_port), timeout=1)
+
+
+def test_another_number_of_books_takes_effect_at_the_next_up(appliance: Appliance) -> None:
+    code, printed = appliance.run("up", DOORBUSTER_CATALOGUE_BOOKS="4400")
+    assert code == 0, printed
+    assert "✓ Tables and 4,400 books" in printed
+    url = f"http://127.0.0.1:{appliance.settings.shop_controller_port}/status"
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        assert json.load(answer)["books"] == 4400
