@@ -1,0 +1,183 @@
+"""The ad server in Django's admin.
+
+Owns: lists and forms for people. Must not know: how banners are chosen.
+"""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+
+from shop.ads import reports
+from shop.ads.models import (
+    Advertiser,
+    Banner,
+    Concept,
+    Contract,
+    Delivery,
+    Page,
+    Publisher,
+    Server,
+    Slot,
+    check_concepts,
+)
+
+admin.site.site_header = admin.site.site_title = "Doorbuster ad server"
+admin.site.index_title = "Contracts, banners, slots"
+admin.site.site_url = None
+
+
+@admin.register(Concept)
+class ConceptAdmin(admin.ModelAdmin):
+    """Keywords."""
+
+    search_fields = ("word",)
+
+
+@admin.register(Advertiser, Publisher)
+class NamedAdmin(admin.ModelAdmin):
+    """Who is only a name here."""
+
+    search_fields = ("name",)
+
+
+class SlotInline(admin.TabularInline):
+    """The slots of a page."""
+
+    model = Slot
+    autocomplete_fields = ("concepts",)
+    extra = 0
+
+
+@admin.register(Page)
+class PageAdmin(admin.ModelAdmin):
+    """Publishers' pages, their forecast and their slots."""
+
+    list_display = ("name", "publisher", "views_per_day")
+    list_filter = ("publisher",)
+    list_select_related = ("publisher",)
+    search_fields = ("name", "publisher__name")
+    inlines = (SlotInline,)
+
+
+class BannerForm(forms.ModelForm):
+    """A banner has no more concepts than the inventory has columns for."""
+
+    def clean_concepts(self) -> Any:
+        concepts = self.cleaned_data["concepts"]
+        try:
+            check_concepts(list(concepts))
+        except forms.ValidationError as error:
+            raise forms.ValidationError(error.message_dict["concepts"]) from error
+        return concepts
+
+
+@admin.register(Banner)
+class BannerAdmin(admin.ModelAdmin):
+    """What is shown. Size and concepts are what a contract's capacity was verified for."""
+
+    form = BannerForm
+    list_display = ("id", "headline", "size", "advertiser")
+    list_filter = ("size",)
+    list_select_related = ("advertiser",)
+    search_fields = ("headline", "advertiser__name")
+    autocomplete_fields = ("advertiser", "concepts", "not_beside_banners", "not_beside_advertisers")
+    show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Banner | None = None) -> Any:
+        contracted = obj is not None and Contract.objects.filter(banner=obj).exists()
+        return ("picture", "size", "concepts") if contracted else ("picture",)
+
+    @admin.display(description="picture")
+    def picture(self, banner: Banner) -> str:
+        if banner.pk is None:
+            return "after it is saved"
+        return format_html('<img src="/ads/banner/{}.svg" alt="">', banner.pk)
+
+
+@admin.register(Contract)
+class ContractAdmin(admin.ModelAdmin):
+    """Contracts with their reports; a new one is accepted only while there is capacity."""
+
+    list_display = ("id", "advertiser", "headline", "impressions", "ends", "delivered", "pace",
+                    "clicks", "click_rate")  # fmt: skip
+    list_select_related = ("banner__advertiser", "banner__delivery")
+    list_filter = ("banner__size",)
+    search_fields = ("banner__headline", "banner__advertiser__name")
+    autocomplete_fields = ("banner",)
+    readonly_fields = ("accepted",)
+    actions = ("end",)
+    show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Contract | None = None) -> Any:
+        return self.readonly_fields if obj is None else ("banner", *self.readonly_fields)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # what was delivered stays on the books; see the action
+
+    @admin.action(description="End now")
+    def end(self, request: HttpRequest, chosen: QuerySet[Contract]) -> None:
+        for contract in chosen:
+            contract.end()
+        self.message_user(request, "Their banners are not placed any more.", messages.SUCCESS)
+
+    @admin.display(ordering="banner__advertiser__name")
+    def advertiser(self, contract: Contract) -> str:
+        return contract.banner.advertiser.name
+
+    @admin.display
+    def headline(self, contract: Contract) -> str:
+        return contract.banner.headline
+
+    @admin.display(ordering="banner__delivery__delivered")
+    def delivered(self, contract: Contract) -> int:
+        return contract.banner.delivery.delivered
+
+    @admin.display(description="pace")
+    def pace(self, contract: Contract) -> str:
+        return _percent(reports.progress(contract, timezone.now()).pace, 0)
+
+    @admin.display(ordering="banner__delivery__clicks")
+    def clicks(self, contract: Contract) -> int:
+        return contract.banner.delivery.clicks
+
+    @admin.display(description="click rate")
+    def click_rate(self, contract: Contract) -> str:
+        return _percent(reports.progress(contract, timezone.now()).click_rate, 2)
+
+
+class _Counted(admin.ModelAdmin):
+    """What the servers write and people read."""
+
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(_Counted):
+    """Delivery counts."""
+
+    list_display = ("banner_id", "delivered", "clicks")
+
+
+@admin.register(Server)
+class ServerAdmin(_Counted):
+    """Processes that report."""
+
+    list_display = ("id", "started", "reported", "sequence")
+
+
+def _percent(ratio: float | None, digits: int) -> str:
+    return "–" if ratio is None else f"{ratio:.{digits}%}"

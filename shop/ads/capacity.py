@@ -1,0 +1,117 @@
+"""Whether there are impressions left for a contract.
+
+Owns: what the slots are expected to show and what other contracts hold of it. Must not know: how
+contracts come in (`views`, `admin`).
+
+Capacity is the forecast of all slots that can show the banner (its size, and a concept in common)
+over the contract's time. Held is what every other contract still lacks that can be shown in one of
+these slots, spread evenly over the time it has left, as far as that falls into the contract's time.
+Each of them is counted in full, although it may have other slots too. So the check is on the safe
+side: if it accepted all contracts, there is a way to place all of them at the forecast rate
+(Hall's theorem: take contracts in the order in which they were accepted; those that share a slot with
+the newest fit into its slots beside it, the others into slots that it cannot use).
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import connection
+from django.utils import timezone
+
+from shop.ads.models import Contract, next_revision
+
+_DAY_S = timedelta(days=1).total_seconds()
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Impressions."""
+
+    wanted: int
+    forecast: int
+    held: int
+
+    @property
+    def left(self) -> int:
+        return max(0, self.forecast - self.held)
+
+    def as_numbers(self) -> dict[str, int]:
+        return {
+            "wanted": self.wanted,
+            "forecast": self.forecast,
+            "held": self.held,
+            "left": self.left,
+        }
+
+
+class NoCapacity(ValidationError):  # noqa: N818
+    """A contract for more than is left."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        super().__init__(
+            {
+                "impressions": f"{capacity.wanted:,} impressions are wanted and {capacity.left:,} "
+                f"are left: the slots for this banner are expected to show {capacity.forecast:,} "
+                f"in that time, of which other contracts hold {capacity.held:,}."
+            }
+        )
+        self.capacity = capacity
+
+
+def check(contract: Contract) -> None:
+    """Raises NoCapacity. In a transaction, nobody else accepts a contract until it has ended."""
+    next_revision()
+    found = of(contract)
+    if found.wanted > found.left:
+        raise NoCapacity(found)
+
+
+def of(contract: Contract) -> Capacity:
+    """What is wanted, forecast and held, without the contract itself."""
+    now = timezone.now()
+    delivered = 0
+    if contract.pk is not None:
+        delivered = contract.banner.delivery.delivered
+    begins = max(contract.starts, now)
+    days = max(0.0, (contract.ends - begins).total_seconds() / _DAY_S)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH slot AS MATERIALIZED (
+                SELECT DISTINCT ads_slot.id, ads_page.views_per_day FROM ads_slot
+                JOIN ads_page ON ads_page.id = ads_slot.page_id
+                JOIN ads_slot_concepts ON ads_slot_concepts.slot_id = ads_slot.id
+                JOIN ads_banner_concepts USING (concept_id)
+                WHERE banner_id = %(banner)s AND ads_slot.size = %(size)s
+            ), rival AS MATERIALIZED (
+                SELECT DISTINCT banner_id FROM ads_banner_concepts
+                WHERE concept_id IN (
+                    SELECT concept_id FROM ads_slot_concepts JOIN slot ON slot.id = slot_id
+                )
+            )
+            SELECT
+                (SELECT coalesce(sum(views_per_day), 0) FROM slot),
+                (SELECT coalesce(sum(
+                    greatest(0, impressions - delivered)
+                    * extract(epoch FROM least(ends, %(ends)s) - greatest(starts, %(begins)s))
+                    / extract(epoch FROM ends - greatest(starts, %(now)s))
+                 ), 0)
+                 FROM rival
+                 JOIN ads_banner ON ads_banner.id = rival.banner_id
+                 JOIN ads_contract ON ads_contract.banner_id = rival.banner_id
+                 JOIN ads_delivery ON ads_delivery.banner_id = rival.banner_id
+                 WHERE size = %(size)s AND rival.banner_id <> %(banner)s
+                   AND ends > %(begins)s AND starts < %(ends)s)
+            """,
+            {
+                "banner": contract.banner_id, "size": contract.banner.size,
+                "ends": contract.ends, "begins": begins, "now": now,
+            },
+        )  # fmt: skip
+        views_per_day, held = cursor.fetchone()
+    return Capacity(
+        wanted=max(0, contract.impressions - delivered),
+        forecast=int(float(views_per_day) * days),
+        held=round(float(held)),
+    )

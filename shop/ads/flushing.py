@@ -1,0 +1,120 @@
+"""The writer thread: reports to the database what was delivered, and learns what others did.
+
+Owns: the exchange, one transaction per flush interval. Must not know: how banners are chosen.
+
+A report is added once or not at all. Its number is written in the same transaction as its counts;
+when the answer to a commit is lost, the number says whether it took place, and the same report is
+either left out or sent again.
+"""
+
+import logging
+import threading
+import uuid
+
+from django.db import connection, transaction
+
+from shop.ads import loading
+from shop.ads.ledger import Ledger, Report
+from shop.ads.models import Server, next_revision
+
+_logger = logging.getLogger(__name__)
+
+
+class Writer:
+    """Reports for one process. `exchange` is called by one thread at a time."""
+
+    def __init__(self, ledger: Ledger, vocabulary: dict[str, int], revision: int) -> None:
+        self.ledger = ledger
+        self.vocabulary = vocabulary
+        self.failures = 0
+        self._revision = revision
+        self._server = uuid.uuid4()
+        self._registered = False
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, interval_s: float) -> None:
+        """Exchange every interval, and earlier when half a block is unreported."""
+        self._thread = threading.Thread(
+            target=self._run, args=(interval_s,), name="ads-writer", daemon=True
+        )
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Report what is left, then end."""
+        self._stopping.set()
+        self.ledger.hurry.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, interval_s: float) -> None:
+        while not self._stopping.is_set():
+            self.ledger.hurry.wait(interval_s)
+            if not self._try() and not self._stopping.is_set():
+                self._stopping.wait(interval_s)  # the database is away: no hurry helps
+        self._try()
+        self._try()  # the first may have repeated an older report
+        connection.close()
+
+    def _try(self) -> bool:
+        try:
+            self.exchange()
+        except Exception:  # this thread must live: without reports no banner is placed for long
+            self.failures += 1
+            if self.failures == 1:
+                _logger.exception("Deliveries are not reported; they are kept and sent again")
+            connection.close()  # whatever it was, the next try has a connection of its own
+            return False
+        if self.failures:
+            _logger.warning("Deliveries are reported again")
+        self.failures = 0
+        return True
+
+    def exchange(self) -> None:
+        """Report, if there is anything to report, and learn. Raises DatabaseError."""
+        report = self.ledger.report()
+        with transaction.atomic():
+            if report is not None:
+                self._add(report)
+            revision = loading.revision()
+            if revision == self._revision:
+                return
+            banners = loading.changed_since(self._revision)
+            totals = loading.totals_since(self._revision)
+            totals |= loading.totals_of([one.id for one in banners if one.id not in totals])
+            vocabulary = loading.vocabulary()
+        self.ledger.learn(report, banners, totals)
+        self.vocabulary = vocabulary
+        self._revision = revision
+
+    def _add(self, report: Report) -> None:
+        if not self._registered:
+            Server.objects.get_or_create(id=self._server)
+            self._registered = True
+        revision = next_revision()
+        server = Server.objects.select_for_update().get(id=self._server)
+        if server.sequence == report.number:
+            return  # it was added; only the word of it was lost
+        if server.sequence != report.number - 1:
+            raise RuntimeError(f"report {report.number} follows {server.sequence}")
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                UPDATE ads_delivery
+                SET delivered = ads_delivery.delivered + added.impressions,
+                    clicks = ads_delivery.clicks + added.clicks, revision = %s
+                FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[])
+                    AS added (banner, impressions, clicks)
+                WHERE banner_id = added.banner
+                """,
+                [
+                    revision,
+                    list(report.counts),
+                    [count.impressions for count in report.counts.values()],
+                    [count.clicks for count in report.counts.values()],
+                ],
+            )
+            cursor.execute(
+                "UPDATE ads_server SET sequence = %s, reported = now() WHERE id = %s",
+                [report.number, self._server],
+            )

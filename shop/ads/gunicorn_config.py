@@ -1,0 +1,54 @@
+"""Gunicorn's configuration of the ad server: DOORBUSTER_ADS_PROCESSES processes with threads.
+
+Owns: how the ad server is served. Each worker process loads the inventory before it takes requests.
+"""
+
+import sys
+
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from shop.ads import configuration
+
+_configuration = configuration.read()
+
+bind = f"127.0.0.1:{_configuration.port}"
+wsgi_app = "shop.ads.wsgi:application"
+proc_name = "doorbuster-ads"
+worker_class = "gthread"
+workers = _configuration.processes
+threads = _configuration.threads
+worker_connections = 1000
+backlog = 512
+keepalive = 75
+timeout = 120  # a large inventory takes a while to load
+graceful_timeout = 10
+loglevel = "warning"
+forwarded_allow_ips = "127.0.0.1,::1"
+control_socket_disable = True
+
+# How long a thread keeps the interpreter while others want it. A search gives it back after every
+# operation and has to get it again: with Python's 5 ms that would take longer than the search.
+SWITCH_INTERVAL_S = 0.0005
+
+
+def post_worker_init(worker: Worker) -> None:
+    """Called in the worker process before it serves."""
+    from shop.ads import server
+
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        server.start()
+    except Exception:
+        worker.log.exception("The inventory could not be loaded")
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)
+
+
+def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
+    """Called in the worker process when it has answered its last request."""
+    from shop.ads import server
+
+    try:
+        server.running().stop()
+    except server.NotStarted:
+        pass  # it did not get that far

@@ -1,0 +1,245 @@
+"""What the ad server keeps: who advertises what, where it may be placed, what was delivered.
+
+Owns: the tables and the rules that the database itself must hold. Must not know: capacity
+(`capacity`), requests, what is in memory.
+
+`revision` counts up with every change that running servers must learn of. Whoever takes a number
+holds the row of `State` until the transaction ends, so that numbers appear in their order.
+"""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import (
+    MaxValueValidator,
+    MinValueValidator,
+    RegexValidator,
+)
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+from shop.ads.inventory import MOST_CONCEPTS
+from shop.ads.sizes import SIZES
+
+MOST_IMPRESSIONS = 1_000_000_000
+CONCEPT = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+_SIZES = [(name, name) for name in SIZES]
+
+
+class State(models.Model):
+    """One row, made by the first migration."""
+
+    revision = models.BigIntegerField(default=0)
+
+
+def next_revision() -> int:
+    """Takes the next number; other writers wait until this transaction has ended."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE ads_state SET revision = revision + 1 RETURNING revision")
+        return int(cursor.fetchone()[0])
+
+
+class Concept(models.Model):
+    """A keyword of banners and slots."""
+
+    word = models.CharField(
+        max_length=40,
+        unique=True,
+        validators=[RegexValidator(CONCEPT, "Lower-case letters, digits and hyphens.")],
+    )
+
+    class Meta:
+        ordering = ("word",)
+
+    def __str__(self) -> str:
+        return self.word
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            next_revision()
+            super().save(*args, **kwargs)
+
+
+class Advertiser(models.Model):
+    """A company that has its banners placed."""
+
+    name = models.CharField(max_length=80, unique=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Publisher(models.Model):
+    """A site that places banners on its pages."""
+
+    name = models.CharField(max_length=80, unique=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Page(models.Model):
+    """A publisher's page and how often it is expected to be seen."""
+
+    publisher = models.ForeignKey(Publisher, on_delete=models.PROTECT, related_name="pages")
+    name = models.CharField(max_length=80)
+    views_per_day = models.PositiveBigIntegerField(help_text="forecast")
+
+    class Meta:
+        ordering = ("publisher", "name")
+        constraints = (
+            models.UniqueConstraint(fields=["publisher", "name"], name="page_of_publisher"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.publisher}: {self.name}"
+
+
+class Slot(models.Model):
+    """A place for one banner on a page."""
+
+    page = models.ForeignKey(Page, on_delete=models.CASCADE, related_name="slots")
+    name = models.CharField(max_length=40)
+    size = models.CharField(max_length=10, choices=_SIZES)
+    concepts = models.ManyToManyField(Concept, related_name="slots")
+
+    class Meta:
+        ordering = ("page", "name")
+        constraints = (models.UniqueConstraint(fields=["page", "name"], name="slot_of_page"),)
+
+    def __str__(self) -> str:
+        return f"{self.page}, {self.name} ({self.size})"
+
+
+class Banner(models.Model):
+    """What is shown. It is placed as long as its contract runs."""
+
+    advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
+    size = models.CharField(max_length=10, choices=_SIZES)
+    headline = models.CharField(max_length=40)
+    text = models.CharField(max_length=60, blank=True)
+    target = models.CharField(
+        max_length=200,
+        default="/",
+        validators=[RegexValidator(r"^/(?![/\\])[!-~]*\Z", "A path of this site, like /browse/.")],
+        help_text="where its page leads to, a path of the site that shows it",
+    )
+    concepts = models.ManyToManyField(Concept, related_name="banners")
+    not_beside_banners = models.ManyToManyField("self", blank=True, symmetrical=True)
+    not_beside_advertisers = models.ManyToManyField(Advertiser, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ("pk",)
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.headline} ({self.size})"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            revision = next_revision()
+            super().save(*args, **kwargs)
+            Contract.objects.filter(banner=self).update(revision=revision)
+
+
+class Contract(models.Model):
+    """So many impressions of a banner from `starts` to before `ends`."""
+
+    banner = models.OneToOneField(Banner, on_delete=models.PROTECT, related_name="contract")
+    impressions = models.PositiveIntegerField(
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_IMPRESSIONS)]
+    )
+    starts = models.DateTimeField()
+    ends = models.DateTimeField()
+    accepted = models.DateTimeField(default=timezone.now, editable=False)
+    revision = models.BigIntegerField(editable=False, db_index=True)
+
+    class Meta:
+        ordering = ("pk",)
+        constraints = (
+            models.CheckConstraint(
+                condition=models.Q(ends__gt=models.F("starts")),
+                name="contract_ends_after_it_starts",
+                violation_error_message="The end must be after the start.",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(impressions__gte=1), name="contract_of_at_least_one"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pk}: {self.impressions:,} impressions of {self.banner_id}"
+
+    def clean(self) -> None:
+        """Accepting a contract verifies its capacity. Raises ValidationError with the numbers."""
+        from shop.ads import capacity
+
+        if None in (self.banner_id, self.impressions, self.starts, self.ends):
+            return  # the fields themselves are wrong
+        if self.ends <= self.starts:
+            raise ValidationError({"ends": "The end must be after the start."})
+        capacity.check(self)
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            self.revision = next_revision()
+            super().save(*args, **kwargs)
+            Delivery.objects.get_or_create(
+                banner_id=self.banner_id, defaults={"revision": self.revision}
+            )
+
+    def end(self) -> None:
+        """Stop placing its banner. A contract that has ended stays as it is."""
+        now = timezone.now()
+        if self.ends > now:
+            self.ends = max(now, self.starts + timedelta(seconds=1))
+            self.save(update_fields=["ends", "revision"])
+
+
+class Delivery(models.Model):
+    """What the servers have reported of a contracted banner."""
+
+    banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
+    delivered = models.BigIntegerField(default=0)
+    clicks = models.BigIntegerField(default=0)
+    revision = models.BigIntegerField(db_index=True)
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+
+    def __str__(self) -> str:
+        return f"{self.banner_id}: {self.delivered:,} delivered, {self.clicks:,} clicked"
+
+
+class Server(models.Model):
+    """A process that reports. `sequence` is its last report that was added, so that none is twice."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4)
+    sequence = models.BigIntegerField(default=0)
+    started = models.DateTimeField(default=timezone.now)
+    reported = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ("-started",)
+
+    def __str__(self) -> str:
+        return f"{self.id}, report {self.sequence}"
+
+
+class Seed(models.Model):
+    """One row: which inventory came with the server."""
+
+    fingerprint = models.CharField(max_length=64)
+
+
+def check_concepts(concepts: list[Concept]) -> None:
+    """Raises ValidationError unless a banner may have that many."""
+    if not 1 <= len(concepts) <= MOST_CONCEPTS:
+        raise ValidationError({"concepts": f"A banner has 1 to {MOST_CONCEPTS} concepts."})

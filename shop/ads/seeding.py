@@ -1,0 +1,209 @@
+"""The inventory that comes with the server: advertisers, contracts, publishers with slots.
+
+Owns: what a seeded inventory is, and when it has to be made anew. Must not know: requests.
+
+Concepts are the shop's shelves and the words its books are made of; a banner is about one shelf.
+Contracts of people, made by API or admin, are theirs: with one of them there, nothing is seeded.
+"""
+
+import hashlib
+import inspect
+import random
+import re
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+
+from shop.ads.inventory import MOST_CONCEPTS
+from shop.ads.models import (
+    CONCEPT,
+    Advertiser,
+    Concept,
+    Contract,
+    Page,
+    Publisher,
+    Seed,
+    Slot,
+    next_revision,
+)
+from shop.ads.sizes import SIZES
+from shop.catalogue.shelves import SHELVES, Shelf
+
+Progress = Callable[[str], None]
+
+SEED = 20000801  # the paper's month
+ADVERTISERS = 400
+PUBLISHERS = ("Doorbuster Bookshop", "The Paper Lantern", "Margin Notes", "Second Impression")
+WORDS_PER_BANNER = 3
+IMPRESSIONS = (2_000, 60_000)
+DAYS = (20, 90)
+REFUSING_SHARE = 0.05
+# So much more than what is contracted do the slots of a shelf and size show: room for new contracts.
+SPARE = 1.6
+
+_FIRST = (
+    "Aurora", "Bluebell", "Copper", "Driftwood", "Ember", "Foxglove", "Granite", "Harbour", "Ivy",
+    "Juniper", "Kestrel", "Lantern", "Meadow", "Northwind", "Orchard", "Pebble", "Quill", "Rowan",
+    "Saffron", "Thistle",
+)  # fmt: skip
+_SECOND = (
+    "Press", "Books", "Papers", "Bindery", "Travel", "Kitchen", "Gardens", "Audio", "Tea", "Optics",
+    "Lamps", "Studios", "Courses", "Maps", "Furniture", "Theatre", "Records", "Coffee", "Museum",
+    "Stationers",
+)  # fmt: skip
+_HEADLINES = (
+    "A {word} of one's own", "All about the {word}", "For lovers of {shelf}", "More {word}, less noise",
+    "New this week: {shelf}", "One more {word}", "The {word} season", "{shelf}, hand-picked",
+    "Start with the {word}", "You had us at {word}",
+)  # fmt: skip
+_TEXTS = (
+    "Chosen by people who read them.", "Delivered before the weekend.", "From {price} euros.",
+    "Free returns for thirty days.", "Read the first chapter now.", "Signed copies while they last.",
+    "Two for one until Sunday.",
+)  # fmt: skip
+
+
+def seed(banners: int, progress: Progress) -> bool:
+    """Make an inventory of `banners` contracts unless it is there. Answers whether it did."""
+    wanted = _fingerprint(banners)
+    if Seed.objects.filter(fingerprint=wanted).exists():
+        return False
+    seeded = Seed.objects.exists()
+    if not seeded and Contract.objects.exists():
+        return False
+    with transaction.atomic():
+        next_revision()
+        if seeded:
+            _empty()
+        progress(f"Contracting {banners:,} banners")
+        _Inventory(banners).store()
+        Seed.objects.create(fingerprint=wanted)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return True
+
+
+def words(shelf: Shelf) -> list[str]:
+    """The concepts of a shelf: itself, then single words of its books' titles."""
+    plain = {word for slot in shelf.words.values() for word in slot if re.match(CONCEPT, word)}
+    return [shelf.slug, *sorted(plain - {shelf.slug})]
+
+
+def _fingerprint(banners: int) -> str:
+    source = inspect.getsource(sys.modules[__name__])
+    vocabulary = [words(shelf) for shelf in SHELVES]
+    return hashlib.sha256(f"{banners} {vocabulary} {source}".encode()).hexdigest()
+
+
+def _empty() -> None:
+    tables = [
+        "ads_delivery", "ads_contract", "ads_banner_concepts", "ads_banner_not_beside_banners",
+        "ads_banner_not_beside_advertisers", "ads_banner", "ads_slot_concepts", "ads_slot",
+        "ads_page", "ads_publisher", "ads_advertiser", "ads_concept", "ads_seed",
+    ]  # fmt: skip
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
+
+
+class _Inventory:
+    """Rows for the tables, made of one random number generator."""
+
+    def __init__(self, banners: int) -> None:
+        self._rng = random.Random(SEED)
+        self._banners = banners
+        self._today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        self._daily: dict[tuple[str, str], float] = {}  # impressions a day, by shelf and size
+
+    def store(self) -> None:
+        vocabulary = sorted({word for shelf in SHELVES for word in words(shelf)})
+        concepts = {
+            concept.word: concept.pk
+            for concept in Concept.objects.bulk_create(Concept(word=word) for word in vocabulary)
+        }
+        names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
+        advertisers = Advertiser.objects.bulk_create(
+            Advertiser(name=name) for name in self._rng.sample(names, ADVERTISERS)
+        )
+        self._contract(concepts, [advertiser.pk for advertiser in advertisers])
+        self._open_pages(concepts)
+
+    def _contract(self, concepts: dict[str, int], advertisers: list[int]) -> None:
+        rng = self._rng
+        shelves = [(shelf, words(shelf)[1:]) for shelf in SHELVES]
+        weights = [shelf.share for shelf in SHELVES]
+        sizes = list(SIZES)
+        banners, links, contracts, deliveries, rivals, strangers = [], [], [], [], [], []
+        revision = 1
+        for id in range(1, self._banners + 1):
+            shelf, shelf_words = rng.choices(shelves, weights)[0]
+            size = rng.choice(sizes)
+            chosen = rng.sample(shelf_words, WORDS_PER_BANNER)
+            assert len(chosen) < MOST_CONCEPTS
+            headline = rng.choice(_HEADLINES).format(word=chosen[0], shelf=shelf.name)
+            text = rng.choice(_TEXTS).format(price=rng.randint(4, 30))
+            banners.append(
+                (id, rng.choice(advertisers), size, headline[:40], text, f"/browse/{shelf.slug}/")
+            )
+            links += [(id, concepts[word]) for word in (shelf.slug, *chosen)]
+            days = rng.randint(*DAYS)
+            starts = self._today - timedelta(days=rng.randrange(days))
+            impressions = rng.randint(*IMPRESSIONS)
+            contracts.append(
+                (id, id, impressions, starts, starts + timedelta(days=days), starts, revision)
+            )
+            deliveries.append((id, 0, 0, revision))
+            place = (shelf.slug, size)
+            self._daily[place] = self._daily.get(place, 0.0) + impressions / days
+            if rng.random() < REFUSING_SHARE:
+                strangers.append((id, rng.choice(advertisers)))
+                other = rng.randint(1, self._banners)
+                if other != id:
+                    rivals += [(id, other), (other, id)]
+        copy("ads_banner", "id, advertiser_id, size, headline, text, target", banners)
+        copy("ads_banner_concepts", "banner_id, concept_id", links)
+        copy(
+            "ads_banner_not_beside_banners", "from_banner_id, to_banner_id", sorted(set(rivals))
+        )
+        copy("ads_banner_not_beside_advertisers", "banner_id, advertiser_id", strangers)
+        copy(
+            "ads_contract",
+            "id, banner_id, impressions, starts, ends, accepted, revision",
+            contracts,
+        )
+        copy("ads_delivery", "banner_id, delivered, clicks, revision", deliveries)
+        with connection.cursor() as cursor:
+            for table in ("ads_banner", "ads_contract"):
+                cursor.execute(
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), %s)",
+                    [max(1, self._banners)],
+                )
+
+    def _open_pages(self, concepts: dict[str, int]) -> None:
+        """A page per publisher and shelf, with a slot of every size."""
+        links = []
+        for publisher in Publisher.objects.bulk_create(Publisher(name=name) for name in PUBLISHERS):
+            for shelf in SHELVES:
+                busiest = max(
+                    (self._daily.get((shelf.slug, size), 0.0) for size in SIZES), default=0.0
+                )
+                page = Page.objects.create(
+                    publisher=publisher,
+                    name=shelf.name,
+                    views_per_day=round(1_000 + SPARE * busiest / len(PUBLISHERS)),
+                )
+                slots = Slot.objects.bulk_create(
+                    Slot(page=page, name=f"slot {number}", size=size)
+                    for number, size in enumerate(SIZES, start=1)
+                )
+                links += [(slot.pk, concepts[word]) for slot in slots for word in words(shelf)]
+        copy("ads_slot_concepts", "slot_id, concept_id", links)
+
+
+def copy(table: str, columns: str, rows: list[Any]) -> None:
+    """Write rows into a table, the quickest way."""
+    with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as to:
+        for row in rows:
+            to.write_row(row)

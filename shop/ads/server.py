@@ -1,0 +1,84 @@
+"""The ad server of this process: inventory, threads and writer, put together.
+
+Owns: starting and stopping it. Must not know: HTTP.
+"""
+
+import random
+import time
+from dataclasses import dataclass
+
+from django.db import connection, transaction
+
+from shop.ads import configuration, loading, selection
+from shop.ads.configuration import Configuration
+from shop.ads.fan_out import FanOut
+from shop.ads.flushing import Writer
+from shop.ads.ledger import Ledger
+from shop.ads.selection import Request
+
+
+@dataclass(frozen=True, slots=True)
+class AdServer:
+    """What the process's requests share."""
+
+    configuration: Configuration
+    ledger: Ledger
+    fan_out: FanOut
+    writer: Writer
+    rng: random.Random
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Every concept that banners and slots may have, and its number."""
+        return self.writer.vocabulary
+
+    def select(self, request: Request) -> list[int]:
+        """Banner ids for a page, their impressions booked."""
+        return selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
+
+    def click(self, banner: int) -> bool:
+        """Count a click; False if there is no such banner under contract."""
+        row = self.ledger.view.inventory.row_of.get(banner)
+        if row is not None:
+            self.ledger.click(row)
+        return row is not None
+
+    def stop(self) -> None:
+        """Report what is left and end all threads."""
+        self.fan_out.close()
+        self.writer.stop()
+
+
+class NotStarted(RuntimeError):  # noqa: N818
+    """This process has no ad server."""
+
+
+_running: AdServer | None = None
+
+
+def start() -> AdServer:
+    """Load the inventory and begin to report. Raises ConfigurationError, DatabaseError."""
+    global _running
+    wanted = configuration.read()
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        loaded = loading.everything()
+    connection.close()
+    ledger = Ledger(loaded.inventory, loaded.delivered, wanted.block)
+    _running = AdServer(
+        configuration=wanted,
+        ledger=ledger,
+        fan_out=FanOut(wanted.priority_levels, wanted.threads),
+        writer=Writer(ledger, loaded.vocabulary, loaded.revision),
+        rng=random.Random(),
+    )
+    _running.writer.start(wanted.flush_s)
+    return _running
+
+
+def running() -> AdServer:
+    """The ad server of this process. Raises NotStarted."""
+    if _running is None:
+        raise NotStarted("the ad server of this process has not been started")
+    return _running

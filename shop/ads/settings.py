@@ -1,0 +1,85 @@
+"""Django settings of the ad server: a project beside the shop, in the same database.
+
+Owns: how the ad server is put together. Must not know: who starts it.
+
+Its tables, its administrators and its migrations are in a schema of their own, `ads`: the shop's
+customers are no administrators, and either project migrates without the other.
+"""
+
+from shop import settings as shop
+
+SCHEMA = "ads"
+
+SECRET_KEY = shop.SECRET_KEY
+DEBUG = False
+ALLOWED_HOSTS = shop.ALLOWED_HOSTS
+USE_X_FORWARDED_HOST = shop.USE_X_FORWARDED_HOST
+SECURE_PROXY_SSL_HEADER = shop.SECURE_PROXY_SSL_HEADER
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "shop.ads.apps.AdsConfig",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "shop.ads.urls"
+WSGI_APPLICATION = "shop.ads.wsgi.application"
+DEFAULT_AUTO_FIELD = shop.DEFAULT_AUTO_FIELD
+
+DATABASES = {
+    "default": {
+        **shop.DATABASES["default"],
+        "OPTIONS": {"application_name": "doorbuster-ads", "options": f"-c search_path={SCHEMA}"},
+    }
+}
+# Cookies of its own: shop and ad server may stand behind one name.
+SESSION_COOKIE_NAME = "ads_session"
+SESSION_COOKIE_PATH = "/ads/"
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "ads_csrf"
+CSRF_COOKIE_PATH = "/ads/"
+CSRF_COOKIE_SAMESITE = "Lax"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+STATIC_URL = "/ads/static/"
+WHITENOISE_USE_FINDERS = True  # the admin's few files, from where they are installed
+
+LANGUAGE_CODE = shop.LANGUAGE_CODE
+TIME_ZONE = shop.TIME_ZONE
+USE_TZ = True
+USE_I18N = False
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = shop.SECURE_REFERRER_POLICY
+X_FRAME_OPTIONS = "DENY"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
+LOGGING = shop.LOGGING

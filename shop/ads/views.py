@@ -1,0 +1,297 @@
+"""The ad server's HTTP calls: banners for a page, their pictures, clicks, contracts.
+
+Owns: requests and answers. Must not know: how banners are chosen, what a contract needs.
+"""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import cache_control
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_safe
+
+from shop.ads import accepting, artwork, openapi, permission, reports, schemas, server
+from shop.ads.capacity import NoCapacity
+from shop.ads.models import Banner, Contract
+from shop.ads.schemas import Refused
+from shop.ads.selection import Request
+from shop.ads.sizes import NUMBER_OF, SIZES
+
+PAGE_OF_CONTRACTS = 100
+_PICTURE_AGE_S = 3600
+
+_View = Callable[..., HttpResponse]
+
+
+def answering(view: _View) -> _View:
+    """Turns refusals into answers."""
+
+    @wraps(view)
+    def answered(request: HttpRequest, **path: Any) -> HttpResponse:
+        try:
+            return view(request, **path)
+        except Refused as refused:
+            return _refusal(400, str(refused), field=refused.field, allowed=refused.allowed)
+        except NoCapacity as refused:
+            return _refusal(
+                409,
+                refused.messages[0],
+                field="impressions",
+                allowed=f"at most {refused.capacity.left}",
+                **refused.capacity.as_numbers(),
+            )
+
+    return answered
+
+
+def private(view: _View) -> _View:
+    """Only for who has the token."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, **path: Any) -> HttpResponse:
+        if not permission.granted(request):
+            response = _refusal(401, "this call needs the token that `python -m shop.ads token` prints")
+            response.headers["WWW-Authenticate"] = "Bearer"
+            return response
+        return view(request, **path)
+
+    return checked
+
+
+def _refusal(status: int, error: str, **more: Any) -> HttpResponse:
+    return JsonResponse({"error": error, **more}, status=status)
+
+
+@require_safe
+@answering
+def select(request: HttpRequest) -> HttpResponse:
+    """Banners for the slots of a page; each answer counts their impressions."""
+    ads = server.running()
+    query = schemas.read(schemas.SelectQuery, _single(request.GET))
+    vocabulary = ads.vocabulary
+    unknown = [word for word in query.concepts if word not in vocabulary]
+    if unknown:
+        raise Refused("concepts", f"{unknown[0]!r} is not known", "concepts of the ad server")
+    levels = ads.fan_out.levels
+    if query.priority not in levels:
+        raise Refused(
+            "priority", f"there is no level {query.priority}", f"0 to {max(levels)}"
+        )
+    placed = ads.select(
+        Request(
+            slots=query.slots,
+            size=NUMBER_OF[query.size],
+            concepts=[vocabulary[word] for word in query.concepts],
+            priority=query.priority,
+        )
+    )
+    width, height = SIZES[query.size]
+    response = JsonResponse(
+        {
+            "banners": [
+                {
+                    "id": id,
+                    "image": f"/ads/banner/{id}.svg",
+                    "click": f"/ads/click/{id}",
+                    "width": width,
+                    "height": height,
+                    "alt": "Advertisement",
+                }
+                for id in placed
+            ]
+        }
+    )
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _single(query: QueryDict) -> dict[str, str]:
+    """The parameters. Raises Refused if one is given twice."""
+    for name, values in query.lists():
+        if len(values) > 1:
+            raise Refused(name, "is given more than once", "one value")
+    return query.dict()
+
+
+@require_safe
+@cache_control(public=True, max_age=_PICTURE_AGE_S)
+@answering
+def picture(request: HttpRequest, id: int) -> HttpResponse:
+    """The banner's picture."""
+    banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
+    if banner is None:
+        return _refusal(404, f"there is no banner {id}")
+    svg = artwork.banner_svg(
+        id, banner.size, banner.headline, banner.text, banner.advertiser.name
+    )
+    response = HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")
+    response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
+    return response
+
+
+@require_safe
+@answering
+def click(request: HttpRequest, id: int) -> HttpResponse:
+    """Count a click and go on to the advertiser's page."""
+    if not server.running().click(id):
+        return _refusal(404, f"there is no banner {id} under contract")
+    response = redirect(f"/ads/landing/{id}")
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+@require_safe
+@answering
+def landing(request: HttpRequest, id: int) -> HttpResponse:
+    """Where a click lands: what is advertised, and the way to it."""
+    banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
+    if banner is None:
+        return _refusal(404, f"there is no banner {id}")
+    response = render(request, "ads/landing.html", {"banner": banner, "size": SIZES[banner.size]})
+    response.headers["Content-Security-Policy"] = (
+        "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return response
+
+
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+@private
+@answering
+def contracts(request: HttpRequest) -> HttpResponse:
+    """POST takes a contract on; GET lists them, in the order of their ids."""
+    if request.method == "POST":
+        contract = accepting.accept(schemas.read(schemas.NewContract, _json(request)))
+        response = JsonResponse(_contract(contract), status=201)
+        response.headers["Location"] = f"/ads/contracts/{contract.pk}"
+        return response
+    given = _single(request.GET)
+    after = given.pop("after", "0")
+    if given or not after.isascii() or not after.isdigit() or len(after) > 18:
+        field = next(iter(given), "after")
+        raise Refused(field, "is not known" if given else "is no id", "after, a contract's id")
+    found = list(_with_all().filter(pk__gt=int(after))[: PAGE_OF_CONTRACTS + 1])
+    shown = found[:PAGE_OF_CONTRACTS]
+    return JsonResponse(
+        {
+            "contracts": [_contract(contract) for contract in shown],
+            "next": f"/ads/contracts?after={shown[-1].pk}" if len(found) > len(shown) else None,
+        }
+    )
+
+
+@require_safe
+@private
+def contract(request: HttpRequest, id: int) -> HttpResponse:
+    """One contract."""
+    found = _with_all().filter(pk=id).first()
+    return JsonResponse(_contract(found)) if found else _no_contract(id)
+
+
+@csrf_exempt
+@require_http_methods(["POST"])
+@private
+def end(request: HttpRequest, id: int) -> HttpResponse:
+    """Stop placing a contract's banner."""
+    found = _with_all().filter(pk=id).first()
+    if found is None:
+        return _no_contract(id)
+    found.end()
+    return JsonResponse(_contract(found))
+
+
+@require_safe
+@private
+def report(request: HttpRequest, id: int) -> HttpResponse:
+    """How a contract does."""
+    found = Contract.objects.select_related("banner__delivery").filter(pk=id).first()
+    if found is None:
+        return _no_contract(id)
+    progress = reports.progress(found, timezone.now())
+    return JsonResponse(
+        {
+            "contract": found.pk,
+            "impressions": progress.impressions,
+            "delivered": progress.delivered,
+            "due": progress.due,
+            "pace": progress.pace,
+            "clicks": progress.clicks,
+            "click_rate": progress.click_rate,
+        }
+    )
+
+
+@require_safe
+def description(request: HttpRequest) -> HttpResponse:
+    """The OpenAPI description of all this."""
+    return JsonResponse(openapi.document())
+
+
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    """This process has its inventory."""
+    ads = server.running()
+    return JsonResponse(
+        {
+            "status": "ok",
+            "banners": len(ads.ledger.view.inventory),
+            "reports_failed": ads.writer.failures,
+        }
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """For addresses that are none."""
+    return _refusal(404, f"no such call: {request.path}; /ads/openapi.json describes what there is")
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """For what should not happen."""
+    return _refusal(500, "failed; the ad server's log says why")
+
+
+def _json(request: HttpRequest) -> Any:
+    try:
+        return json.loads(request.body)
+    except (ValueError, RecursionError):
+        raise Refused("body", "is not JSON", "a JSON object") from None
+
+
+def _no_contract(id: int) -> HttpResponse:
+    return _refusal(404, f"there is no contract {id}")
+
+
+def _with_all() -> Any:
+    return Contract.objects.select_related("banner__advertiser").prefetch_related(
+        "banner__concepts", "banner__not_beside_banners", "banner__not_beside_advertisers"
+    )
+
+
+def _contract(contract: Contract) -> dict[str, Any]:
+    banner = contract.banner
+    return {
+        "id": contract.pk,
+        "advertiser": banner.advertiser.name,
+        "impressions": contract.impressions,
+        "starts": contract.starts,
+        "ends": contract.ends,
+        "accepted": contract.accepted,
+        "banner": {
+            "id": banner.pk,
+            "size": banner.size,
+            "headline": banner.headline,
+            "text": banner.text,
+            "target": banner.target,
+            "concepts": [concept.word for concept in banner.concepts.all()],
+            "not_beside": {
+                "banners": [other.pk for other in banner.not_beside_banners.all()],
+                "advertisers": [other.name for other in banner.not_beside_advertisers.all()],
+            },
+        },
+    }
