@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from lab.experiments.client_sets import Got, Part, by_class
 from lab.experiments.errors import ExperimentError
 from lab.experiments.intervals import Estimate, estimate
-from lab.experiments.outcomes import Outcomes, after_warm_up, outcomes_of, response_times_s
+from lab.experiments.outcomes import (
+    Outcomes,
+    after_warm_up,
+    outcomes_of,
+    response_times_s,
+    started_after,
+)
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec
 from lab.experiments.spec_sections import Customers, Load, PolicyChoice, SharedCpusServer
@@ -29,15 +36,18 @@ class Cell:
 
     policy: str
     """The key of the choice."""
-    rho: float
+    rho: float | None
+    """None in a closed loop."""
     runs: tuple[Outcomes, ...]
     summaries: tuple[Mapping[str, Any], ...]
     quick_share: tuple[float, ...]
     """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
+    clients: tuple[Mapping[Part, Got], ...]
+    """In a closed loop what each set got, by class, per repetition; otherwise empty mappings."""
     published: str | None
     """The policy whose published figures these can stand beside; None where there are none."""
     load: str
-    """The offered load for people; of a schedule its mean."""
+    """The offered load for people; of a schedule its mean, of a closed loop nothing."""
 
     @property
     def title(self) -> str:
@@ -45,13 +55,30 @@ class Cell:
         return title_of(self.policy)
 
     @property
+    def heading(self) -> str:
+        """The same for the head of a column."""
+        return f"ρ = {self.load} {self.title}" if self.load else self.title
+
+    @property
     def place(self) -> str:
         """Policy and load for people."""
-        return f"{self.title} at ρ = {self.load}"
+        return f"{self.title} at ρ = {self.load}" if self.load else self.title
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
         """Mean and interval of a figure over the repetitions."""
         return estimate([figure(run) for run in self.runs])
+
+    def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
+        """The same of a figure of the wasted-work meter; None when no run has it."""
+        metered = [summary["waste"] for summary in self.summaries if "waste" in summary]
+        known = [value for waste in metered if (value := figure(waste)) is not None]
+        return estimate(known) if known else None
+
+    def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
+        """The same of what a set's requests of a class got; None when no run has it."""
+        got = [sets[part] for sets in self.clients if part in sets]
+        known = [value for one in got if (value := figure(one)) is not None]
+        return estimate(known) if known else None
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
         """The same over the repetitions that have it; None when none has."""
@@ -65,21 +92,23 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
     Raises ExperimentError for one of which the warm-up leaves nothing.
     """
     spec = folder.spec()
-    found: dict[tuple[float, str], list[tuple[Outcomes, Mapping[str, Any], float]]] = {}
+    found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
+    left_out = started_after if spec.clients else after_warm_up
     for planned, run in folder.whole_runs():
-        attempts = after_warm_up(run.attempts(), spec.warm_up_s)
+        attempts = left_out(run.attempts(), spec.warm_up_s)
         if not attempts.num_rows:
             raise ExperimentError(
                 f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
                 "give more sessions or a shorter warm_up_s."
             )
+        clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
-        row = (outcomes, run.summary(), quick)
+        row = (outcomes, run.summary(), quick, clients)
         found.setdefault((planned.rho, planned.policy), []).append(row)
     cells = []
-    for rho in spec.load.rho:
+    for rho in spec.load.rhos:
         for policy in spec.policy:
             rows = found.get((rho, policy.key), [])
             if rows:
@@ -89,8 +118,10 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
     return cells
 
 
-def load_words(load: Load, rho: float) -> str:
-    """`1.4`, or `1.37 (schedule)`."""
+def load_words(load: Load, rho: float | None) -> str:
+    """`1.4`, or `1.37 (schedule)`; of a closed loop nothing."""
+    if rho is None:
+        return ""
     return f"{load.offered(rho):.3g} (schedule)" if load.schedule else f"{rho:g}"
 
 
@@ -99,9 +130,11 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
     return (
         policy.is_pure_queueing
         and not policy.parameters
+        and spec.clients is None
         and spec.customers == Customers()
         and spec.load.schedule is None
         and spec.page_profile == "paper"
-        and spec.abandonment == "ignore"
+        and spec.abandonment_of(policy) == "ignore"
+        and spec.database_cpus == "other"
         and spec.server in (None, SharedCpusServer())
     )

@@ -62,19 +62,25 @@ def main() -> None:
 
 
 @main.command()
+@click.argument("spec_name", metavar="[SPEC]", required=False)
 @click.option("--full", is_flag=True, help="The acceptance run: three loads, three repetitions.")
-@click.option("--spec", "spec_name", help="A spec file, or the name of one that comes along.")
+@click.option("--spec", "spec_option", metavar="SPEC", help="The same as SPEC.")
 @FRESH
 @overridable
-def compare(full: bool, spec_name: str | None, fresh: bool, **given: Any) -> None:
+def compare(
+    spec_name: str | None, full: bool, spec_option: str | None, fresh: bool, **given: Any
+) -> None:
     """Compare policies against the same rush of impatient customers.
 
-    Measures capacity first, makes the runs in random order, prints Tables 4 and 5 with the
-    published figures beside the measured ones, and writes a result folder. Interrupted, the same
-    command resumes.
+    SPEC is a spec file, or the name of one that comes along; without it LIFO-Pri, Tables 4 and 5.
+    Measures capacity first, makes the runs in random order, prints the tables, with published
+    figures beside the measured ones where there are any, and writes a result folder. Interrupted,
+    the same command resumes.
     """
-    if full and spec_name:
-        raise click.UsageError("--full and --spec name two specs; give one of them")
+    named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
+    if len(named) > 1:
+        raise click.UsageError("SPEC, --spec and --full each name a spec; give one of them")
+    spec_name = spec_name or spec_option
     spec = load_spec(spec_name or ("lifo-pri-full" if full else "lifo-pri"))
     _experiment(with_options(spec, given), fresh=fresh)
 

@@ -4,10 +4,11 @@ Owns: their names and what each does to a spec. Must not know: commands.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, POLICIES
 from lab.experiments.errors import SpecError
 from lab.experiments.spec import Spec, changed
@@ -40,6 +41,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--admission", callback=_names, help="Before each of them, e.g. none,sbac-responsive."
     ),
+    click.option("--abandonment", callback=_names, help="With each of them, e.g. ignore,cancel."),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="Sessions started in each run."),
     click.option("--duration-s", type=float, help="Instead: they arrive for so many paper s."),
@@ -62,10 +64,12 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
     policies = None
-    if given.get("policies") or given.get("admission"):
+    if given.get("policies") or given.get("admission") or given.get("abandonment"):
         choices = _chosen(spec, given.get("policies"))
         if given.get("admission"):
             choices = list(_behind(spec, choices, given["admission"]))
+        if given.get("abandonment"):
+            choices = list(_when_left(choices, given["abandonment"]))
         policies = [choice.model_dump(mode="json", exclude_none=True) for choice in choices]
     return changed(
         spec,
@@ -110,6 +114,23 @@ def _behind(
                 c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)
             )
             yield next(own, wanted)
+
+
+def _when_left(
+    choices: Sequence[PolicyChoice], abandonments: Sequence[str]
+) -> Iterator[PolicyChoice]:
+    """Each choice with each of these; those that were told apart by theirs alone become one."""
+    known = get_args(Abandonment)
+    if unknown := [name for name in abandonments if name not in known]:
+        allowed = ", ".join(known)
+        raise SpecError(f"--abandonment: {unknown[0]!r} is unknown; allowed: {allowed}")
+    found: list[PolicyChoice] = []
+    for choice in choices:
+        for abandonment in abandonments:
+            wanted = choice.model_copy(update={"abandonment": abandonment, "label": None})
+            if wanted not in found:
+                found.append(wanted)
+    yield from found
 
 
 def _distinct(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, Any]]:

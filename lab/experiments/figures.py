@@ -41,8 +41,10 @@ _CCDF_UNTIL_S = 40.0
 
 def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     """All figures of the complete runs; returns the PNG files."""
-    folder.figures.mkdir(exist_ok=True)
     spec = folder.spec()
+    if spec.clients:  # neither a ρ nor an end of a session to draw against: the tables say it all
+        return []
+    folder.figures.mkdir(exist_ok=True)
     style = {policy.key: STYLES[i % len(STYLES)] for i, policy in enumerate(spec.policy)}
     files = [
         save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
@@ -55,7 +57,7 @@ def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     return files
 
 
-def _ccdf(folder: ResultFolder, rho: float, style: Styles) -> Figure:
+def _ccdf(folder: ResultFolder, rho: float | None, style: Styles) -> Figure:
     """Fig. 7: P(response time of Br-1 > t), pooled over repetitions; who never got it counts."""
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]

@@ -25,7 +25,8 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         "lasting overload allows: the rush ended before the queues were full. "
         "Give it more sessions."
         for cell in cells
-        if sum(run.confirms for run in cell.runs)
+        if cell.rho is not None
+        and sum(run.confirms for run in cell.runs)
         > 1.1 * sum(run.confirm_bound for run in cell.runs)
     ]
     broken = [(cell, summary) for cell, summary in runs if not summary["reconciles"]]

@@ -56,7 +56,8 @@ def _compare(spec: Spec, appliance: Appliance, *, fresh: bool) -> ResultFolder:
     announce(spec, folder, len(todo), how)
     with RunProgress(sum(expected)) as progress:
         for planned, real_s in zip(todo, expected, strict=True):
-            step = progress.run(planned.title(len(folder.plan())), real_s)
+            until_s = spec.load.duration_s if spec.clients else None
+            step = progress.run(planned.title(len(folder.plan())), real_s, until_s)
             made = make_run(appliance, spec, planned, capacity_rps, folder.run(planned), step)
             progress.say(f"{planned.title(len(folder.plan()))}: {verdict(made)}")
     return folder

@@ -131,7 +131,7 @@ class ResultFolder:
     ) -> "ResultFolder":
         """A new folder with the spec, the plan and what is known before the first run."""
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        words = re.sub(r"[^a-z0-9.]+", "-", spec.title.lower()).strip("-")[:60]
+        words = re.sub(r"[^a-z0-9.]+", "-", spec.heading.lower()).strip("-")[:60]
         folder = cls(results_dir / f"{when}-{words}")
         beside = 1
         while folder.path.exists():  # another was begun in this very second

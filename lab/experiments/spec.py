@@ -181,6 +181,13 @@ class Spec(Section):
         """The policy that runs call `key`; KeyError when there is none."""
         return {policy.key: policy for policy in self.policy}[key]
 
+    @property
+    def heading(self) -> str:
+        """The title with the loads that are run, whatever the spec was first written for."""
+        if self.load.rho is None or self.load.schedule:
+            return self.title
+        return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
+
     def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
         """What a customer's leaving does while that policy runs."""
         return policy.abandonment or self.abandonment

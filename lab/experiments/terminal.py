@@ -15,7 +15,7 @@ from rich.text import Text
 
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec
-from lab.experiments.tables import Table
+from lab.experiments.table import Table
 
 console = Console(highlight=False)
 if not console.is_terminal:
@@ -78,14 +78,16 @@ def announce(spec: Spec, folder: ResultFolder, runs: int, how: str) -> None:
 
 def verdict(summary: Mapping[str, Any]) -> str:
     """One run in a line."""
+    reconciles = "" if summary["reconciles"] else "; COUNTS DO NOT RECONCILE"
+    if "sessions" not in summary:  # clients in a closed loop
+        return f"{100 * summary['completed_ratio']:.1f} % of requests served{reconciles}"
     fates = summary["sessions"]
     admitted = fates["arrived"] - fates["rejected"]
     sold = f", {summary['confirms']} confirms" if summary["confirms"] else ""
     let_in = f" of {admitted} admitted" if fates["rejected"] else ""
     return (
         f"{100 * summary['completed_ratio']:.1f} % of requests completed, "
-        f"{fates['completed']}{let_in} sessions{sold}"
-        + ("" if summary["reconciles"] else "; COUNTS DO NOT RECONCILE")
+        f"{fates['completed']}{let_in} sessions{sold}" + reconciles
     )
 
 
@@ -149,8 +151,13 @@ class RunProgress(_Bar):
         super().__init__(total_real_s)
         self._done_real_s = 0.0
 
-    def run(self, title: str, real_s: float) -> Callable[[Mapping[str, Any]], None]:
-        """Begin a run expected to take `real_s`; returns what takes its progress lines."""
+    def run(
+        self, title: str, real_s: float, clients_until_s: float | None = None
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Begin a run expected to take `real_s`; returns what takes its progress lines.
+
+        With `clients_until_s` (paper s) it is a closed loop, where no session ends before the run.
+        """
         base = self._done_real_s
         self._done_real_s += real_s
         self._progress.update(self._task, description=title, completed=base)
@@ -158,11 +165,14 @@ class RunProgress(_Bar):
         def step(line: Mapping[str, Any]) -> None:
             if not line.get("planned"):
                 return  # the summary at the end
-            planned, ended = line["planned"], line["ended"]
+            if clients_until_s:
+                done = min(line["time_s"] / clients_until_s, 1.0)
+                words = f"{line['outcomes']['completed']} requests served"
+            else:
+                done = line["ended"] / line["planned"]
+                words = f"{line['ended']}/{line['planned']} sessions, {line['confirms']} confirms"
             self._progress.update(
-                self._task,
-                completed=base + ended / planned * real_s,
-                description=f"{title}: {ended}/{planned} sessions, {line['confirms']} confirms",
+                self._task, completed=base + done * real_s, description=f"{title}: {words}"
             )
 
         return step

@@ -15,11 +15,14 @@ TITLES = {
     "sbac-stable": "SBAC stable",
     "sbac-hybrid": "SBAC hybrid",
     "sbac-predictive": "SBAC predictive",
+    "ignore": "ignore",
+    "drop-queued": "drop queued",
+    "cancel": "cancel",
 }
 
 
 def title_of(key: str) -> str:
-    """A policy, a combination `queueing+admission`, or a label as it is."""
+    """A policy, a combination as `queueing+admission+abandonment`, or a label as it is."""
     parts = key.split("+")
     if any(part not in TITLES for part in parts):
         return key

@@ -158,6 +158,98 @@ def test_admission_and_session_lengths(appliance, tmp_path):
     assert set(rejected["step"].to_pylist()) == {0}  # admitted sessions are never rejected
 
 
+LEAVING = """
+version = 1
+title = "Leaving"
+time_scale = 20
+[[policy]]
+name = "sq"
+[[policy]]
+name = "sq"
+abandonment = "cancel"
+[load]
+rho = [3]
+sessions = 300
+[customers]
+timeout_s = 2
+think_timeout_mean_s = 4
+"""
+
+
+def test_cancelling_wastes_less_than_ignoring(appliance, tmp_path):
+    (tmp_path / "my.toml").write_text(LEAVING)
+    status, output = doorbuster(appliance, "compare", str(tmp_path / "my.toml"))
+    assert status == 0, output
+    assert "Counts reconcile in all 2 runs" in output
+    assert "SQ + cancel at ρ = 3, against ignoring who leaves" in " ".join(output.split())
+    folder = folders(appliance)[-1].parent
+    ignored, cancelled = (
+        json.loads(next(folder.glob(f"runs/*-{key}-rho3-seed1/run.json")).read_text())
+        for key in ("sq", "sq+cancel")
+    )
+    assert ignored["waste"]["interrupted"] == ignored["waste"]["withdrawn"] == 0
+    assert ignored["waste"]["finished"] == ignored["waste"]["disconnects"] > 20
+    assert cancelled["waste"]["withdrawn"] > 20
+    # Three times what it can do, and customers who wait a few seconds: most of it is for nobody.
+    wasted = [
+        run["waste"]["wasted_cpu_s"] / run["waste"]["server_cpu_s"] for run in (ignored, cancelled)
+    ]
+    assert wasted[0] > 0.2
+    assert wasted[1] < wasted[0] / 2
+    assert cancelled["counts"]["after"]["shop"]["settings"]["sentry"] == "cancel"
+    assert ignored["counts"]["after"]["shop"]["settings"]["sentry"] == "watch"
+
+
+CLIENTS = """
+version = 1
+title = "Clients"
+time_scale = 20
+page_profile = "real"
+catalogue_books = 6000
+database_cpus = "shop"
+warm_up_s = 10
+[[policy]]
+name = "sq"
+abandonment = "cancel"
+[clients]
+per_set = 6
+patience_max_s = 4
+think_time_mean_s = 1
+away_mean_s = 2
+[load]
+duration_s = 80
+"""
+
+
+def test_clients_in_a_closed_loop(appliance, tmp_path):
+    (tmp_path / "my.toml").write_text(CLIENTS)
+    status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))
+    assert status == 0, output
+    assert "Measuring" not in output
+    assert "to 6,000 books" in output
+    assert "Requests of clients by class" in output
+    assert "Counts reconcile in all 1 runs" in output
+    folder = folders(appliance)[-1].parent
+    assert json.loads((folder / "capacity.json").read_text())["origin"] == "none"
+    (run,) = (folder / "runs").iterdir()
+    assert run.name == "001-sq+cancel-seed1"
+    summary = json.loads((run / "run.json").read_text())
+    assert summary["counts"]["after"]["shop"]["books"] == 6000
+    assert summary["load_generator"]["control_clients"] == 6
+    attempts = read_attempts(run / "attempts.parquet").to_pydict()
+    assert set(attempts["session"]) == set(range(12))
+    assert {"Br-1", "Br-3", "file"} <= set(attempts["page"])
+    left = [
+        client
+        for client, outcome in zip(attempts["session"], attempts["outcome"], strict=True)
+        if outcome == "timed_out"
+    ]
+    assert all(client >= 6 for client in left)
+    assert not list((folder / "figures").glob("*"))
+    status, output = doorbuster(appliance, "report", str(folder))
+    assert status == 0, output
+
+
 def test_capacity_is_kept(appliance):
     status, output = doorbuster(appliance, "capacity", *SCALE)
     assert status == 0, output

@@ -1,0 +1,66 @@
+"""What the clients of a closed loop got: by set and class of request (Connection Sentry).
+
+Owns: the figures that Tables 1 to 4 of the paper are made of, from attempts alone.
+Must not know: which engine made the attempts, how figures are printed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from loadgen.attempts import AttemptOutcome
+from loadgen.clients import KIND_PAGE, ClientSet
+
+SETS: tuple[ClientSet, ...] = ("control", "test")
+
+
+class Part(NamedTuple):
+    """One set's requests of one class."""
+
+    clients: ClientSet
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What became of them."""
+
+    served: int
+    latency_s: float | None
+    """Mean of the served ones, paper seconds; None when there are none."""
+    p95_s: float | None
+    left: int
+    """Attempts whose client left."""
+    turned_away: int
+    """Dropped, rejected, refused or failed."""
+
+
+def by_class(attempts: pa.Table, control_clients: int) -> Mapping[Part, Got]:
+    """Every set and class that occurs; clients 0 … `control_clients` − 1 are the control set."""
+    is_control = pc.less(attempts.column("session"), control_clients)
+    sets = {"control": attempts.filter(is_control), "test": attempts.filter(pc.invert(is_control))}
+    found = {}
+    for clients in SETS:
+        for kind, page in KIND_PAGE.items():
+            own = sets[clients].filter(pc.equal(sets[clients].column("page"), page))
+            if own.num_rows:
+                found[Part(clients, kind)] = _got(own)
+    return found
+
+
+def _got(attempts: pa.Table) -> Got:
+    outcome = attempts.column("outcome").to_numpy(zero_copy_only=False)
+    times_s = attempts.column("finished_s").to_numpy() - attempts.column("started_s").to_numpy()
+    times_s = times_s[outcome == AttemptOutcome.COMPLETED]
+    left = int(np.count_nonzero(outcome == AttemptOutcome.TIMED_OUT))
+    return Got(
+        served=len(times_s),
+        latency_s=float(times_s.mean()) if len(times_s) else None,
+        p95_s=float(np.percentile(times_s, 95)) if len(times_s) else None,
+        left=left,
+        turned_away=len(outcome) - len(times_s) - left,
+    )
