@@ -97,23 +97,31 @@ def _column(samples: Mapping[str, Sequence[Any]], name: str) -> Floats:
 
 
 def shop_tasks(
-    before: Mapping[str, Any], after: Mapping[str, Any], time_scale: float
-) -> dict[str, dict[str, float]]:
+    before: Mapping[str, Any], after: Mapping[str, Any], case: Case, time_scale: float
+) -> dict[str, dict[str, float | None]]:
     """What the shop says of its pages between two `GET /status`, by class of request.
 
-    `build_s`: to make a page; of it `cpu_s` on the CPU and `database_s` waiting for the database
-    (with it, for a CPU that others use). Means of the pages that were made to their end; classes
-    of which there were none are left out.
+    `build_s`: to make a page; of it `cpu_s` on the CPU, `database_s` waiting for answers of the
+    database, `other_s` for a CPU or the interpreter. Means of the pages that were made to their
+    end; classes of which there were none are left out. Only profile `real` tells the two waits
+    apart; None in others.
     """
-    found = {}
+    is_real = case.server["page_profile"] == "real"
+    found: dict[str, dict[str, float | None]] = {}
     for kind, page in KIND_PAGE.items():
         if page not in after["pages"]:
             continue  # files are not counted by the shop
         now, then = after["pages"][page], before["pages"][page]
         served = now["served"] - then["served"]
         if served:
-            build_s, cpu_s = (
-                time_scale * (now[name] - then[name]) / served for name in ("execution_s", "cpu_s")
+            build_s, cpu_s, database_s = (
+                time_scale * (now[name] - then[name]) / served
+                for name in ("execution_s", "cpu_s", "own_wait_s")
             )
-            found[kind] = {"build_s": build_s, "cpu_s": cpu_s, "database_s": build_s - cpu_s}
+            found[kind] = {
+                "build_s": build_s,
+                "cpu_s": cpu_s,
+                "database_s": database_s if is_real else None,
+                "other_s": build_s - cpu_s - database_s if is_real else None,
+            }
     return found

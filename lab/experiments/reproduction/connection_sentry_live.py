@@ -42,5 +42,5 @@ def metrics(run: RunFolder, case: Case) -> Metrics:
     summary = run.summary()
     counts = summary["counts"]
     found = client_metrics(run.attempts(), run.samples().to_pydict(), summary["waste"], case)
-    tasks = shop_tasks(counts["before"]["shop"], counts["after"]["shop"], TIME_SCALE)
+    tasks = shop_tasks(counts["before"]["shop"], counts["after"]["shop"], case, TIME_SCALE)
     return {**found, "tasks": tasks}

@@ -64,7 +64,7 @@ def build_s(metrics: Metrics) -> float | None:
 
 
 def task_s(name: str) -> Value:
-    """`build_s`, `cpu_s` or `database_s` of a page in the shop; None in a simulated run."""
+    """`build_s` of a page in the shop, or a part of it; None in a simulated run."""
 
     def value(metrics: Metrics) -> float | None:
         return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})

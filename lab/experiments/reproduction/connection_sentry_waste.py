@@ -53,8 +53,9 @@ def wasted_work(cases: Cases) -> Exhibit:
             "What was spent before a client left is lost with the sentry, too: it cannot know who "
             "will leave. "
             + (
-                "Database seconds are those that pages waited for results; a cancel is too late "
-                "when its query ended by itself first."
+                "CPU is the shop's own; what its queries took shows in database seconds, those "
+                "that pages waited for results. A cancel is too late when its query ended by "
+                "itself first."
                 if cases.engine == "live"
                 else "A simulated cancel takes no time, so nothing is wasted; live it does. "
                 "The simulator has no database."

@@ -93,7 +93,7 @@ def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> 
     """The metrics of all whole runs, by case."""
     found: dict[str, list[Metrics]] = {}
     for part, folder in zip(parts, folders, strict=True):
-        capacity = _capacity(folder)
+        capacity = capacities.of_result(folder)
         capacity_rps = capacity and capacity.median_rps
         for planned, run in sorted(folder.whole_runs(), key=lambda pair: pair[0].seed):
             case = part.case_of(planned)
@@ -102,15 +102,8 @@ def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> 
     return Results(found)
 
 
-def _capacity(folder: ResultFolder) -> capacities.Capacity | None:
-    """None in a closed loop, which has no ρ."""
-    if folder.spec().clients:
-        return None
-    return capacities.from_json(folder.facts("capacity"))
-
-
 def _capacity_words(folders: Sequence[ResultFolder]) -> list[tuple[str, str]]:
-    known = [capacity.words() for folder in folders if (capacity := _capacity(folder))]
+    known = [capacity.words() for folder in folders if (capacity := capacities.of_result(folder))]
     return [("Capacity", "; ".join(known))] if known else []
 
 

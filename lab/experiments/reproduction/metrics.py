@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lab.experiments import waste
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.client_metrics import client_metrics
@@ -39,7 +40,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     simulated = simulate(case.scenario(task["seed"]), log=log)
     if case.watched == "clients":
         assert log is not None
-        found = client_metrics(log.table(), simulated.samples, waste_of(simulated), case)
+        found = client_metrics(log.table(), simulated.samples, waste.of_simulation(simulated), case)
     else:
         found = session_metrics(simulated, case)
     if log is not None and case.watched == "pages":
@@ -87,18 +88,6 @@ def session_metrics(simulated: Simulated, case: Case) -> dict[str, Any]:
         "rejection_busy_s": float(simulated.rejection_busy_s),
         "wasted_busy_s": float(simulated.wasted_busy_s),
         "served": int(sum(simulated.served.values())),
-    }
-
-
-def waste_of(simulated: Simulated) -> dict[str, float | None]:
-    """The wasted-work meter of a simulation, named as in run.json; it has no database."""
-    return {
-        "server_cpu_s": simulated.busy_s,
-        "wasted_cpu_s": simulated.wasted_busy_s,
-        "unanswered_cpu_s": simulated.unanswered_busy_s,
-        "disconnects": simulated.disconnects,
-        "interrupted": simulated.cancelled,
-        "withdrawn": sum(fates["withdrawn"] for fates in simulated.counts.values()),
     }
 
 

@@ -1,0 +1,89 @@
+"""The clients against a real appliance, for a few seconds, read as the reproduction reads them."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from lab.experiments.reproduction import connection_sentry_live, live
+from lab.experiments.reproduction.connection_sentry_cases import HEAVIEST, SCALES, Cases, Cell
+from lab.experiments.reproduction.connection_sentry_study import study_of
+from lab.experiments.reproduction.live import LivePart, read_results
+from lab.experiments.reproduction.report import write_report
+from lab.experiments.reproduction.store import Store
+from lab.experiments.results import ResultFolder, read_json
+from lab.experiments.spec import Spec, read_spec
+from runtime.settings import REPOSITORY
+
+CASES = Cases(replace(SCALES["live"][True], duration_s=80.0, warm_up_s=0.0), "live")
+CELL = Cell(6, 2.0)
+
+
+def small_spec():
+    """On the catalogue and the CPUs that the appliance of the tests has."""
+    plain = connection_sentry_live.spec(CASES, CELL, seed=1, repetitions=1).plain()
+    return Spec.model_validate({**plain, "catalogue_books": None, "database_cpus": "other"})
+
+
+def test_a_cell_is_a_comparison_of_both_modes():
+    spec = connection_sentry_live.spec(CASES, HEAVIEST, seed=3, repetitions=2)
+    assert [(choice.key, spec.abandonment_of(choice)) for choice in spec.policy] == [
+        ("X", "ignore"),
+        ("S", "cancel"),
+    ]
+    assert (spec.page_profile, spec.database_cpus) == ("real", "shop")
+    assert spec.catalogue_books > 4309
+    assert (spec.clients.per_set, spec.clients.patience_max_s) == (9, 7.5)
+    assert (spec.load.duration_s, spec.warm_up_s, spec.seed, spec.repetitions) == (80, 0, 3, 2)
+    assert read_spec(spec.to_toml(), "spec") == spec
+
+
+def test_the_small_catalogue_comes_first_and_the_large_one_once():
+    _, parts = live._PAPERS["connection-sentry"](True, 1, 2)
+    sizes = [part.spec.catalogue_books for part in parts]
+    assert sizes[0] is None
+    assert len(set(sizes[1:])) == 1
+
+
+@pytest.mark.timeout(600)
+def test_what_real_clients_leave_is_read_as_the_report_shows_it(appliance, tmp_path):
+    spec = small_spec()
+    file = tmp_path / "spec.toml"
+    file.write_text(spec.to_toml())
+    made = subprocess.run(
+        [sys.executable, "-m", "lab.experiments.command_line", "run", str(file)],
+        cwd=REPOSITORY,
+        env={**appliance, "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results")},
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert made.returncode == 0, made.stdout + made.stderr
+    (path,) = (tmp_path / "results").glob("*/plan.json")
+    folder = ResultFolder.open(path.parent)
+    part = LivePart(
+        spec,
+        lambda planned: CASES.run(CELL, planned.policy),
+        lambda run, case, capacity_rps: connection_sentry_live.metrics(run, case),
+    )
+    results = read_results([part], [folder])
+    (without,), (with_,) = (results.of(CASES.run(CELL, mode)) for mode in "XS")
+    for metrics in (without, with_):
+        assert metrics["measured_s"] == 80
+        # However slow the machine: each client of the control set asks, and waits for its answer.
+        classes = metrics["classes"].values()
+        assert sum(each["asked"] for each in classes) >= CELL.per_set
+        assert all(each["latency_s"] > 0 for each in classes if each["asked"])
+        assert all(each["answered"] <= each["asked"] for each in classes)
+        assert metrics["tasks"].keys() <= {"home", "browse", "search", "select"}
+        assert all(0 < each["cpu_s"] <= each["build_s"] for each in metrics["tasks"].values())
+        assert metrics["waste"]["server_cpu_s"] > metrics["waste"]["unanswered_cpu_s"] >= 0
+        assert metrics["waste"]["disconnects"] >= metrics["waste"]["interrupted"]
+    assert without["waste"]["interrupted"] == without["waste"]["cancels_attempted"] == 0
+
+    store = Store.create(tmp_path, "report", {})
+    page = write_report(study_of(CASES), results, store, [("Command", "test")])
+    assert "Where cancelling does not help" in page.read_text()
+    # Of the paper's own cells nothing was run.
+    assert {row["Holds"] for row in read_json(store.path / "claims.json")} == {"not decided"}
