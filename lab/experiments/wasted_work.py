@@ -12,15 +12,13 @@ from lab.experiments.spec import Spec
 from lab.experiments.table import Table
 from loadgen.attempts import AttemptOutcome
 
-_PRIORITY_BY_WAITING = ("8q-lifo-pri", "8q-af")
-"""Queueing by priority N × U: the requests of a page that wait times its utility."""
-
-_WHY_CONFIRMS_FALL = (
-    "priority is N × U, the requests of a page that wait times its utility. Once those of "
-    "customers who left no longer wait, N of the later pages is small, their N × U falls below "
-    "that of pages on which many have just come, and a buyer waits longer"
-)
-
+_WHY_CONFIRMS_FALL = {
+    "8q-lifo-pri": "its priority is N × U, the requests of a page that wait times its utility. "
+    "Requests of customers who left lie at the bottom of its LIFO queues and keep N high, so that "
+    "whoever comes to a later page is served next. Once they are withdrawn, fewer wait, N × U of "
+    "the later pages is lower, and a buyer waits until enough others do"
+}
+"""By policy: what cancelling does to its rule, shown where confirms did fall."""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
@@ -102,8 +100,9 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
         confirms, before = (one.over(lambda run: run.confirms).mean for one in (cell, other))
         if confirms or before:
             said += f", {confirms:.1f} confirms instead of {before:.1f} a run"
-        if confirms < before and spec.choice(cell.policy).name in _PRIORITY_BY_WAITING:
-            said += f". Fewer are what its rule leads to: {_WHY_CONFIRMS_FALL}"
+        why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
+        if confirms < before and why:
+            said += f". Fewer are what its rule leads to: {why}"
         found.append(f"{said}.")
     return found
 

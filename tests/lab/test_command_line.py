@@ -46,6 +46,9 @@ def doorbuster(*arguments):
         ("compare --sessions 5 --duration-s 5", ["--duration-s", "--sessions"]),
         ("compare --page-profile x", ["--page-profile", "'paper', 'cpu', 'real'"]),
         ("compare --full --spec sbac", ["--full", "--spec"]),
+        ("compare lifo-pri --spec sbac", ["SPEC", "--spec"]),
+        ("compare nowhere.toml", ["nowhere.toml", "connection-sentry"]),
+        ("compare --abandonment nope", ["--abandonment", "ignore, drop-queued, cancel"]),
         ("compare --nope", ["--nope"]),
         ("compare --spec nowhere.toml", ["nowhere.toml", "No such file", "sbac-live"]),
         ("run", ["SPEC"]),
@@ -185,6 +188,16 @@ def test_admission_policies_stand_before_each_queueing_policy(results):
     assert keys == {
         "sq", "sq+sbac-responsive", "8q-lifo-pri", "8q-lifo-pri+sbac-responsive",
     }  # fmt: skip
+
+
+def test_what_leaving_does_is_compared_for_each_policy(results):
+    arguments = ("simulate", *SMALL, "--abandonment", "ignore,cancel", "--seed", "4")
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    assert "Wasted work" in done.output
+    (path,) = results.glob("*")
+    keys = {run["policy"] for run in json.loads((path / "plan.json").read_text())}
+    assert keys == {"sq", "sq+cancel", "8q-lifo-pri", "8q-lifo-pri+cancel"}
 
 
 def test_damaged_attempts_are_named(results):

@@ -57,6 +57,36 @@ def test_customers_driver_and_server_agree(spec, abandonment, tmp_path):
     assert summary == folder.summary()
 
 
+CLOSED = Spec(
+    engine="simulated",
+    policy=[{"name": "sq"}],
+    clients={"per_set": 4, "patience_max_s": 2, "think_time_mean_s": 0.5, "away_mean_s": 1},
+    load={"duration_s": 60},
+)
+
+
+@pytest.mark.parametrize("abandonment", ["ignore", "drop-queued", "cancel"])
+def test_clients_driver_and_server_agree(abandonment, tmp_path):
+    spec = changed(CLOSED, abandonment=abandonment)
+    folder = RunFolder(tmp_path / "run")
+    summary = make_simulated_run(spec, plan(spec)[0], None, folder, lambda ended: None)
+    assert [check for check in summary["checks"] if not check["holds"]] == []
+    assert any(check["statement"].startswith("file: ") for check in summary["checks"])
+    assert "sessions" not in summary
+    metadata = read_metadata(folder.attempts_file)
+    assert metadata["control_clients"] == 4
+    assert metadata["clients"] == spec.clients.as_model().parameters()
+    assert summary["waste"]["disconnects"] > 0
+    assert (summary["waste"]["interrupted"] > 0) is (abandonment == "cancel")
+    assert (summary["waste"]["wasted_cpu_s"] > 0) is (abandonment != "cancel")
+
+
+def test_abandonment_is_that_of_the_policy(tmp_path):
+    spec = changed(SPEC, policy=[{"name": "sq"}, {"name": "sq", "abandonment": "cancel"}])
+    found = {planned.policy: scenario_of(spec, planned, 5.6).abandonment for planned in plan(spec)}
+    assert found == {"sq": "ignore", "sq+cancel": "cancel"}
+
+
 def test_a_run_in_which_nobody_comes_is_an_error_for_people(tmp_path):
     with pytest.raises(ExperimentError, match="load: no session arrives"):
         made(changed(SPEC, load__duration_s=1e-6), tmp_path)

@@ -1,19 +1,19 @@
 import json
-from dataclasses import asdict
 
 import pytest
 
-from lab.experiments.capacity import Capacity
+from lab.experiments.capacity import Capacity, facts_of
 from lab.experiments.cells import read_cells
 from lab.experiments.comparison import plan
 from lab.experiments.errors import ExperimentError
 from lab.experiments.figures import draw_figures
 from lab.experiments.honesty import honesty
 from lab.experiments.results import ResultFolder, write_json
-from lab.experiments.spec import Spec, changed
+from lab.experiments.spec import Spec, changed, load_spec
 from lab.experiments.tables import headline, table4, table5, write_tables
 from loadgen.attempts import Attempt, AttemptLog, not_generated
-from tests.lab.attempt_tables import RUSH, SHOPPERS
+from tests.lab.attempt_tables import RUSH, SHOPPERS, table
+from tests.lab.test_waste import METERED
 
 SPEC = changed(
     Spec(), policy=[{"name": "sq"}, {"name": "8q-lifo-pri"}], load__rho=[1.4], repetitions=2
@@ -27,9 +27,10 @@ def folder(tmp_path):
     return finished(tmp_path, SPEC, RUSH)
 
 
-def finished(tmp_path, spec, attempts):
-    """A result folder whose every run is `attempts`."""
-    capacity = asdict(Capacity(5.0, (5.0,), "paper", 10.0, "here", "2026-11-21T05:00:00"))
+def finished(tmp_path, spec, attempts, waste=None):
+    """A result folder whose every run is `attempts`; `waste` by the key of the policy."""
+    measured = Capacity(5.0, (5.0,), "paper", 10.0, "here", "2026-11-21T05:00:00")
+    capacity = facts_of(None if spec.clients else measured)
     made = ResultFolder.create(tmp_path, spec, {"capacity": capacity}, plan(spec))
     log = AttemptLog()
     for row in attempts.to_pylist():
@@ -47,6 +48,8 @@ def finished(tmp_path, spec, attempts):
             "checks": [],
             "load_generator": {"schedule": ON_TIME},
         }
+        if waste:
+            summary["waste"] = waste[planned.policy]
         write_json(run.summary_file, summary)
     return made
 
@@ -94,6 +97,111 @@ def test_sessions_are_a_table_where_admission_or_lengths_are_in_play(tmp_path):
     ]  # fmt: skip
 
 
+def metered(**figures):
+    """A block `waste` of run.json."""
+    return dict.fromkeys((*METERED, "withdrawn"), 0) | {"server_cpu_s": 200.0} | figures
+
+
+LEAVERS = changed(
+    SPEC, policy=[{"name": "8q-lifo-pri"}, {"name": "8q-lifo-pri", "abandonment": "cancel"}]
+)
+IGNORED = metered(wasted_cpu_s=50.0, disconnects=20, finished=20)
+CANCELLED = metered(wasted_cpu_s=2.0, disconnects=10, interrupted=10, withdrawn=7)
+
+
+def test_wasted_work_stands_beside_what_cancelling_does(tmp_path):
+    waste = {"8q-lifo-pri": IGNORED, "8q-lifo-pri+cancel": CANCELLED}
+    folder = finished(tmp_path, LEAVERS, RUSH, waste)
+    cells = read_cells(folder)
+    assert [cell.published for cell in cells] == ["8q-lifo-pri", None]
+    found = {table.title.split(":")[0]: table for table in write_tables(folder, cells)}
+    assert list(found) == ["Who sells", "Wasted work", "Table 4", "Table 5"]
+    rows = {row[0]: row[1:] for row in found["Wasted work"].rows}
+    assert rows["Abandonment"] == ("ignore", "cancel")
+    assert rows["CPU wasted, %"] == ("25.0 ± 0.0", "1.0 ± 0.0")
+    assert rows["Withdrawn from queues"] == ("0 ± 0", "7 ± 0")
+    assert rows["Completed requests"] == ("8 ± 0", "8 ± 0")
+    assert rows["Confirms"] == ("1 ± 0", "1 ± 0")
+    note = found["Wasted work"].note
+    assert "8Q-LIFO-Pri + cancel at ρ = 1.4, against ignoring who leaves: 1.00 times" in note
+    assert "N × U" not in note  # nothing was lost that would need explaining
+
+
+def test_confirms_that_cancelling_costs_are_said_with_the_reason(tmp_path):
+    waste = {"8q-lifo-pri": IGNORED, "8q-lifo-pri+cancel": CANCELLED}
+    folder = finished(tmp_path, LEAVERS, RUSH, waste)
+    lost = AttemptLog()
+    for row in RUSH.to_pylist():
+        if row["outcome"] == "not_generated":
+            lost.append(not_generated(row["session"], row["step"], row["page"]))
+        elif row["page"] == "Tr-4":
+            lost.append(Attempt(**{**row, "outcome": "timed_out"}))
+        else:
+            lost.append(Attempt(**row))
+    for planned in plan(LEAVERS):
+        if planned.policy == "8q-lifo-pri+cancel":
+            lost.write(folder.run(planned).attempts_file)
+    (note,) = [t.note for t in write_tables(folder, read_cells(folder)) if t.title == "Wasted work"]
+    assert "0.0 confirms instead of 1.0 a run" in note
+    assert "N × U" in note
+
+
+def test_where_nobody_left_nothing_is_said_of_waste(tmp_path):
+    waste = dict.fromkeys(("sq", "8q-lifo-pri"), metered())
+    folder = finished(tmp_path, SPEC, RUSH, waste)
+    assert "Wasted work" not in [table.title for table in write_tables(folder, read_cells(folder))]
+    # A simulation without a database has no rows for it.
+    unknown = dict.fromkeys(METERED) | IGNORED
+    unknown |= {"wasted_database_s": None, "cancels_attempted": None}
+    folder = finished(tmp_path / "b", SPEC, RUSH, dict.fromkeys(waste, unknown))
+    (wasted,) = [t for t in write_tables(folder, read_cells(folder)) if t.title == "Wasted work"]
+    assert "Database wasted, s" not in [row[0] for row in wasted.rows]
+    assert "CPU wasted, s" in [row[0] for row in wasted.rows]
+
+
+IN_A_LOOP = Spec(
+    policy=[{"name": "sq"}, {"name": "sq", "abandonment": "cancel"}],
+    clients={"per_set": 1},
+    load={"duration_s": 60},
+    warm_up_s=2,
+    repetitions=2,
+)
+
+
+def test_clients_have_a_table_by_class_and_set(tmp_path):
+    attempts = table(
+        (0, 0, "Br-1", 1, 1.0, 0.5, "completed"),  # in the warm-up
+        (0, 1, "Br-3", 1, 3.0, 4.0, "completed"),
+        (1, 0, "file", 1, 2.0, 3.0, "timed_out"),
+    )
+    folder = finished(tmp_path, IN_A_LOOP, attempts)
+    (found,) = write_tables(folder, read_cells(folder))
+    nothing = ("none", "none")
+    assert found.rows == [
+        (policy, *row)
+        for policy in ("SQ", "SQ + cancel")
+        for row in (
+            ("control", "search", "1 ± 0", "4.00 ± 0.00", "4.00 ± 0.00", "0 ± 0", "0 ± 0"),
+            ("test", "file", "0 ± 0", *nothing, "1 ± 0", "0 ± 0"),
+        )
+    ]
+    assert draw_figures(folder, read_cells(folder)) == []
+    text = (folder.path / "tables.md").read_text(encoding="utf-8")
+    assert text.startswith("# Comparison\n")
+    assert "60 s of clients in a closed loop" in text
+    assert "No capacity is measured" in text
+    assert not any("ρ" in line for line in honesty(read_cells(folder)))
+
+
+def test_the_heading_says_the_loads_that_were_run(tmp_path):
+    spec = changed(load_spec("lifo-pri"), load__rho=[0.9, 2.0])
+    folder = finished(tmp_path, spec, RUSH)
+    assert folder.path.name.endswith("-lifo-pri-tables-4-and-5-at-0.9-2")
+    write_tables(folder, read_cells(folder))
+    text = (folder.path / "tables.md").read_text(encoding="utf-8")
+    assert text.startswith("# LIFO-Pri, Tables 4 and 5 at ρ = 0.9, 2\n")
+
+
 def test_published_figures_stand_only_beside_what_they_are_about(tmp_path):
     guarded = changed(SPEC, policy=[{"name": "sq", "admission": a} for a in ("none", "sbac")])
     cells = read_cells(finished(tmp_path, guarded, RUSH))
@@ -108,6 +216,7 @@ def test_published_figures_stand_only_beside_what_they_are_about(tmp_path):
         {"customers__lengths": {"mean": 2}},
         {"customers__timeout_s": 9},
         {"page_profile": "cpu"},
+        {"abandonment": "cancel"},
         {"policy": [{"name": "sq", "parameters": {"capacity": 50}}]},
     ):
         cells = read_cells(finished(tmp_path, changed(SPEC, **changes), RUSH))

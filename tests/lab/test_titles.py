@@ -1,11 +1,15 @@
+from typing import get_args
+
 import pytest
 
+from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
 from lab.experiments.titles import TITLES, title_of
 
 
-def test_every_policy_has_a_title():
-    assert set(TITLES) == (set(POLICIES) | set(ADMISSIONS)) - {NO_ADMISSION}
+def test_every_policy_and_abandonment_has_a_title():
+    known = set(POLICIES) | set(ADMISSIONS) | set(get_args(Abandonment))
+    assert set(TITLES) == known - {NO_ADMISSION}
 
 
 @pytest.mark.parametrize(
@@ -13,6 +17,7 @@ def test_every_policy_has_a_title():
     [
         ("sq", "SQ"),
         ("8q-lifo-pri+sbac-hybrid", "8Q-LIFO-Pri + SBAC hybrid"),
+        ("sq+cancel", "SQ + cancel"),
         ("my own", "my own"),
         ("sq+mine", "sq+mine"),
     ],
