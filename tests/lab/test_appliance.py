@@ -1,10 +1,19 @@
+import contextlib
+import dataclasses
+import json
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import pytest
 
-from lab.experiments.appliance import JsonApi, is_loopback
+from gateway.policies import registry
+from lab.experiments.appliance import Appliance, JsonApi, is_loopback
 from lab.experiments.errors import ExperimentError
+from lab.experiments.spec import Spec
+from lab.experiments.spec_sections import PolicyChoice
+from lab.experiments.surroundings import surroundings
+from runtime import postgres_cpus
+from runtime.settings import load
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -68,3 +77,127 @@ def test_nobody_there_names_the_mend():
 )
 def test_load_goes_to_this_machine_only(url, ours):
     assert is_loopback(url) is ours
+
+
+class Recorded(BaseHTTPRequestHandler):
+    """Gateway and shop in one: answers as they do, and remembers what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self):
+        length = int(self.headers.get("Content-Length", 0))
+        body = json.loads(self.rfile.read(length)) if length else None
+        self.server.calls.append((self.command, self.path, body))
+        answers = {
+            "/snapshot": {"waiting": 0, "in_service": 0},
+            "/status": {"books": self.server.books},
+            "/policies": self.server.policies,
+            "/admissions": registry.describe_admissions(),
+        }
+        if self.path == "/catalogue":
+            self.server.books = body["books"]
+        content = json.dumps(answers.get(self.path, {})).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_GET = do_PUT = do_POST = answer  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def recorded():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recorded) as server:
+        server.calls, server.books, server.policies = [], 4309, registry.describe()
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def appliance_of(recorded, tmp_path):
+    lab = dataclasses.replace(
+        load(),
+        gateway_admin_port=recorded.server_port,
+        shop_controller_port=recorded.server_port,
+        state_dir=tmp_path,  # where no PostgreSQL runs
+    )
+    found = Appliance(lab)
+    yield found
+    found.gateway.close()
+    found.shop.close()
+
+
+@pytest.mark.parametrize(
+    ("abandonment", "sentry"), [("ignore", "watch"), ("drop-queued", "watch"), ("cancel", "cancel")]
+)
+def test_the_sentry_stops_work_only_when_leaving_cancels(
+    appliance_of, recorded, abandonment, sentry
+):
+    appliance_of.prepare(
+        policy={"name": "sq"},
+        profile="paper",
+        time_scale=10,
+        utilisation_interval_s=1,
+        seed=3,
+        abandonment=abandonment,
+    )
+    shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
+    assert shop == {"profile": "paper", "time_scale": 10, "seed": 3, "sentry": sentry}
+    assert gateway["abandonment"] == abandonment
+
+
+def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, recorded):
+    guarded = PolicyChoice(name="sq", admission="sbac", parameters={"capacity": 9})
+    appliance_of.check_knows([PolicyChoice(name="8q-af"), guarded])
+    recorded.policies = [sheet for sheet in registry.describe() if sheet["name"] != "8q-af"]
+    appliance_of.check_knows([guarded])
+    with pytest.raises(ExperimentError, match=r"does not know 8q-af .*make up"):
+        appliance_of.check_knows([guarded, PolicyChoice(name="8q-af")])
+    recorded.policies = [{"name": "sq", "parameters": []}]  # as it was before it had one
+    with pytest.raises(ExperimentError, match="does not know sq"):
+        appliance_of.check_knows([guarded])
+
+
+def asked_for(recorded):
+    """The sizes of the catalogue that were asked for."""
+    return [body["books"] for _, path, body in recorded.calls if path == "/catalogue"]
+
+
+def test_the_catalogue_is_what_the_spec_says_or_what_the_shop_is_set_to(appliance_of, recorded):
+    with surroundings(appliance_of, Spec()):
+        assert asked_for(recorded) == []  # it is there already
+    with surroundings(appliance_of, Spec(catalogue_books=9000)):
+        assert asked_for(recorded) == [9000]
+    with surroundings(appliance_of, Spec(catalogue_books=9000)):
+        assert asked_for(recorded) == [9000]
+    with surroundings(appliance_of, Spec()):
+        assert asked_for(recorded) == [9000, appliance_of.lab.catalogue_books]
+
+
+def test_a_database_that_may_not_be_moved_is_an_error(appliance_of):
+    with surroundings(appliance_of, Spec()):
+        pass  # it is where it is
+    with (
+        pytest.raises(ExperimentError, match=r"database_cpus.*leave it at 'other'"),
+        surroundings(appliance_of, Spec(database_cpus="shop")),
+    ):
+        pytest.fail("nothing is run")
+
+
+@pytest.mark.parametrize("fault", [None, ExperimentError("no"), KeyboardInterrupt()])
+def test_the_database_goes_back_however_it_ends(appliance_of, monkeypatch, fault):
+    moves = []
+    monkeypatch.setattr(postgres_cpus, "move", lambda lab, where: not moves.append(where))
+    expected = pytest.raises(type(fault)) if fault else contextlib.nullcontext()
+    with expected, surroundings(appliance_of, Spec(database_cpus="shop")):
+        assert moves == ["shop"]
+        if fault:
+            raise fault
+    assert moves == ["shop", "other"]
