@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -122,18 +123,21 @@ def running_shop(
     environment = shop_environment | dict(
         zip(names, map(str, (port, controller_port)), strict=True)
     )
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        with serving(
-            [sys.executable, "-m", "shop", "serve"],
-            _refusal(f"http://127.0.0.1:{port}"),
-            log,
-            stop=signal.SIGTERM,
-        ) as process:
-            shop = RunningShop(process, port, controller_port)
-            with shop.controller:
-                yield shop
+    with ExitStack() as running:
+        with pytest.MonkeyPatch.context() as patch:  # for this process alone
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            process = running.enter_context(
+                serving(
+                    [sys.executable, "-m", "shop", "serve"],
+                    _refusal(f"http://127.0.0.1:{port}"),
+                    log,
+                    stop=signal.SIGTERM,
+                )
+            )
+        shop = RunningShop(process, port, controller_port)
+        with shop.controller:
+            yield shop
 
 
 def _refusal(url: str) -> Callable[[], str | None]:
