@@ -9,10 +9,11 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from typing import TYPE_CHECKING
 
+from gateway.beside import Beside, lane_for
 from gateway.deadlines import Deadlines
 from gateway.exchange import Exchange, Lane
 from gateway.hangups import Hangups
@@ -42,7 +43,7 @@ class Door:
         sessions: Sessions,
         own_host: str,
         pages: Lane,
-        other: Lane,
+        beside: Sequence[Beside],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
         self.loop = loop
@@ -62,7 +63,7 @@ class Door:
         self._max_connections = max_connections
         self._rules = rules
         self._pages = pages
-        self._other = other
+        self._beside = beside
         self._ids = itertools.count(1)
         self._id_prefix = os.urandom(4).hex().encode()
         self._date_s = 0
@@ -84,7 +85,8 @@ class Door:
         """A new exchange for this request, in the lane of its kind."""
         page = self._rules.page(head.method, head.target)
         if page is None:
-            return Exchange(self, customer, head, peer=peer, lane=self._other)
+            lane = lane_for(head.target, self._beside)
+            return Exchange(self, customer, head, peer=peer, lane=lane)
         exchange = Exchange(self, customer, head, peer=peer, lane=self._pages)
         exchange.page = page
         exchange.session = self.sessions.of(head)

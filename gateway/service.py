@@ -6,23 +6,24 @@ Must not know: what any part does inside.
 
 import asyncio
 import secrets
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from gateway import pages
 from gateway.admin import AdminApi
 from gateway.admin_server import AdminConnection
+from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
 from gateway.customer import Customer, CustomerLimits
 from gateway.deadlines import Deadlines
 from gateway.door import Door
 from gateway.exchange import Exchange
+from gateway.figures import GatewayFigures
 from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
-from gateway.policies.interface import PAGES, Abandonment
+from gateway.policies.interface import Abandonment
 from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
@@ -47,40 +48,51 @@ class Gateway:
         self.deadlines = Deadlines(loop)
         self.hangups = Hangups(loop)
         self._times = ResponseTimes()
-        self._metrics = GatewayMetrics(self, self._times)
         head_limits = HeadLimits(
             settings.start_line_bytes, settings.head_bytes, settings.header_fields
         )
         body_limits = BodyLimits(
             settings.body_bytes, settings.chunk_extension_bytes, settings.trailer_bytes
         )
-        address = ShopAddress(
-            settings.shop_host,
-            settings.shop_port,
-            settings.connect_s,
-            settings.response_s,
-            settings.shop_idle_s,
-            settings.cancel_s,
-        )
-        self.page_pool = Pool(loop, address, self.deadlines, head_limits, body_limits)
-        self.other_pool = Pool(loop, address, self.deadlines, head_limits, body_limits)
+
+        def connections(port: int) -> Pool:
+            address = ShopAddress(
+                settings.shop_host,
+                port,
+                settings.connect_s,
+                settings.response_s,
+                settings.shop_idle_s,
+                settings.cancel_s,
+            )
+            return Pool(loop, address, self.deadlines, head_limits, body_limits)
+
+        def beside(name: str, prefix: bytes, port: int, limit: int) -> Beside:
+            pool = connections(port)
+            lane = OtherLane(
+                self.clock,
+                limit=limit,
+                capacity=settings.other_queue,
+                serve=pool.serve,
+                observe=lambda exchange, fate: self._observe(exchange, fate, name),
+                abandonment=settings.abandonment,
+            )
+            return Beside(name, prefix, lane, pool)
+
+        page_pool = connections(settings.shop_port)
         self.pages = PolicyLane(
             loop,
             self.clock,
             policy,
             workers=settings.workers,
-            serve=self.page_pool.serve,
+            serve=page_pool.serve,
             observe=self._observe,
             abandonment=settings.abandonment,
         )
-        self.other = OtherLane(
-            self.clock,
-            limit=settings.other_limit,
-            capacity=settings.other_queue,
-            serve=self.other_pool.serve,
-            observe=self._observe,
-            abandonment=settings.abandonment,
-        )
+        self.beside: list[Beside] = []
+        if settings.ads_port is not None:
+            self.beside.append(beside(ADS, b"/ads/", settings.ads_port, settings.ads_limit))
+        self.beside.append(beside(OTHER, b"", settings.shop_port, settings.other_limit))
+        self.pools = [page_pool, *(one.pool for one in self.beside)]
         self.sessions = Sessions(
             _cookie_key(settings),
             self.clock,
@@ -110,7 +122,7 @@ class Gateway:
             sessions=self.sessions,
             own_host=_authority(settings.host, settings.port),
             pages=self.pages,
-            other=self.other,
+            beside=self.beside,
         )
         self.probe = LoadProbe(
             self.clock,
@@ -119,6 +131,8 @@ class Gateway:
             interval_s=settings.utilisation_interval_s,
             hand_over=self.pages.load_sample,
         )
+        self.figures = GatewayFigures(self)
+        self._metrics = GatewayMetrics(self.figures, self._times)
         self._api = AdminApi(self, _admin_names(settings))
         self._server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None
@@ -158,7 +172,7 @@ class Gateway:
     @property
     def requests(self) -> int:
         """Requests that wait or are in service, of all kinds."""
-        return self.pages.requests + self.other.requests
+        return self.pages.requests + sum(one.lane.requests for one in self.beside)
 
     async def drain(self) -> bool:
         """Accepts nobody any more, answers who is there, ends; False if the time ran out."""
@@ -174,8 +188,8 @@ class Gateway:
         for customer in list(self.door.customers):
             customer.abort()
         await asyncio.sleep(0)  # connections end in the next round of the loop
-        self.page_pool.close()
-        self.other_pool.close()
+        for pool in self.pools:
+            pool.close()
         self.deadlines.stop()
         self.hangups.close()
         self.probe.stop()
@@ -190,24 +204,7 @@ class Gateway:
         return self.door.is_draining
 
     def snapshot(self) -> Mapping[str, object]:
-        """Everything at once, JSON-ready (docs/architecture.md)."""
-        driver = self.pages.dispatcher
-        return {
-            "time_s": self.clock(),
-            **driver.snapshot(),
-            "policy": {**self._choice.described(), "snapshot": dict(driver.policy.snapshot())},
-            "abandonment": self.abandonment(),
-            "time_scale": self.clock.scale,
-            "counts": self.counts(),
-            "load": self.probe.snapshot(),
-            "other": {"in_service": self.other.in_service, "waiting": self.other.waiting},
-            "connections": {
-                "customers": len(self.door.customers),
-                "shop": self.page_pool.open_connections + self.other_pool.open_connections,
-            },
-            "refusals": {str(status): n for status, n in self.door.refusals.items()},
-            "is_draining": self.is_draining,
-        }
+        return self.figures.snapshot(self._choice)
 
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
@@ -230,91 +227,20 @@ class Gateway:
         if utilisation_interval_s is not None:
             self.probe.interval_s = utilisation_interval_s
         if abandonment is not None:
-            self.pages.dispatcher.abandonment = self.other.abandonment = abandonment
+            self.pages.dispatcher.abandonment = abandonment
+            for one in self.beside:
+                one.lane.abandonment = abandonment
         return {
             "time_scale": self.clock.scale,
             "utilisation_interval_s": self.probe.interval_s,
-            "abandonment": self.other.abandonment,
+            "abandonment": self.pages.dispatcher.abandonment,
         }
 
     def metrics_text(self) -> bytes:
         return self._metrics.text()
 
-    # ---- as the metrics' source ------------------------------------------------------------------
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """Page type, and `other` → fate → requests, cumulative."""
-        return {**self.pages.dispatcher.counts(), "other": self.other.counts()}
-
-    def abandonment(self) -> dict[str, object]:
-        """What leaving does, and what became of the requests of customers who left; cumulative."""
-        fates = [*self.counts().values()]
-
-        def total(fate: str) -> int:
-            return sum(n[fate] for n in fates)
-
-        return {
-            "mode": self.other.abandonment,
-            "left_waiting": total("abandoned_waiting"),
-            "withdrawn": total("withdrawn"),
-            "left_in_service": self.door.left_in_service,
-            "cancelled": total("cancelled"),
-            "finished": total("orphaned"),
-            "overdue": self.page_pool.overdue + self.other_pool.overdue,
-        }
-
-    def waiting(self) -> dict[str, int]:
-        """Page type, and `other` → requests that wait."""
-        return {**self._waiting_by_page(), "other": self.other.waiting}
-
-    def _waiting_by_page(self) -> dict[str, int]:
-        by_page = Counter(request.page for request in self.pages.dispatcher.policy.waiting())
-        return {page: by_page[page] for page in PAGES}
-
-    def refusals(self) -> dict[int, int]:
-        return self.door.refusals
-
-    def policy(self) -> tuple[str, Mapping[str, object]]:
-        policy = self.pages.dispatcher.policy
-        return policy.name, policy.snapshot()
-
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """Single figures by name; those that end in _total only grow."""
-        load = self.probe.newest
-        shop = self.page_pool.open_connections + self.other_pool.open_connections
-        figures: dict[str, tuple[str, float]] = {
-            "in_service_requests": ("Requests at a worker", self.pages.dispatcher.in_service),
-            "workers": ("Requests that may be in service at a time", self.settings.workers),
-            "customer_connections": ("Open connections of customers", len(self.door.customers)),
-            "shop_connections": ("Open connections to the shop", shop),
-            "turned_away_connections_total": (
-                "Connections beyond the limit",
-                self.door.turned_away,
-            ),
-            "left_in_service_total": (
-                "Customers who left while their request was served, or about to be",
-                self.door.left_in_service,
-            ),
-            "overdue_cancels_total": (
-                "Requests the shop did not end in time, though their customers had left",
-                self.page_pool.overdue + self.other_pool.overdue,
-            ),
-            "load_samples_total": ("Load samples of the shop", self.probe.samples),
-            "load_failures_total": ("Load samples the shop did not give", self.probe.failures),
-            "time_scale_ratio": ("Paper seconds per real second", self.clock.scale),
-            "clock_paper_seconds": ("Paper time of the gateway", self.clock()),
-            "draining_bool": ("1 while draining", float(self.is_draining)),
-        }
-        if load is not None:
-            figures["shop_cpu_utilisation_ratio"] = (
-                "CPU utilisation of the shop",
-                load.cpu_utilisation_ratio,
-            )
-            figures["shop_busy_workers"] = ("Busy workers of the shop", load.busy_workers)
-        return figures
-
-    def _observe(self, exchange: Exchange, fate: str) -> None:
-        page = exchange.page or "other"
+    def _observe(self, exchange: Exchange, fate: str, name: str = "") -> None:
+        page = exchange.page or name
         policy = self.pages.dispatcher.policy.name
         self._times.add(policy, page, fate, self.clock() - exchange.arrived_s)
 

@@ -32,6 +32,7 @@ _SHARED = {
     "shop_port": "DOORBUSTER_SHOP_PORT",
     "shop_controller_port": "DOORBUSTER_SHOP_CONTROLLER_PORT",
     "workers": "DOORBUSTER_SHOP_WORKERS",
+    "ads_port": "DOORBUSTER_ADS_PORT",
 }
 """Fields whose variable other parts read too (docs/architecture.md); the rest is the gateway's."""
 
@@ -127,6 +128,16 @@ class Settings(BaseModel):
     )
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256, description="how many more of them wait; beyond that 503"
+    )
+    ads_port: Port | None = Field(
+        None,
+        description="port of the ad server on the shop's host: requests under `/ads/` go there; "
+        "to the shop if not set",
+    )
+    ads_limit: Count = Field(
+        8,
+        description="requests in service at the ad server at a time; `other_queue` more of them "
+        "wait",
     )
     max_connections: Count = Field(8192, description="customers connected at a time")
     backlog: Count = Field(4096, description="connections the kernel keeps until accepted")

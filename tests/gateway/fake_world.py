@@ -7,6 +7,7 @@ import asyncio
 import heapq
 from collections import deque
 
+from gateway.beside import OTHER, Beside
 from gateway.clock import PaperClock
 from gateway.customer import Customer, CustomerLimits
 from gateway.deadlines import Deadlines
@@ -216,7 +217,7 @@ class World:
             sessions=self.sessions,
             own_host="own.example:8080",
             pages=self.lane,
-            other=self.other,
+            beside=[Beside(OTHER, b"", self.other, self.pool)],
             wall_s=self.wall_s,
         )
         self.deadlines.start()

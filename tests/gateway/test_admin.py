@@ -199,7 +199,7 @@ def test_metrics_are_prometheus():
             for target in ("/", "/static/x"):
                 await b.get(target)
             await b.talk(b"\x00")
-            await b.until(lambda: b.gateway.counts()["other"]["answered"] == 1)
+            await b.until(lambda: b.gateway.figures.counts()["other"]["answered"] == 1)
             return await b.admin("GET", "/metrics")
 
     status, text = run(scene())

@@ -64,7 +64,7 @@ def test_bodies_of_a_few_megabytes_both_ways():
                     await reader.readline()
                 writer.close()
                 assert got == body
-            counts = b.gateway.counts()["Tr-1"]
+            counts = b.gateway.figures.counts()["Tr-1"]
             assert (counts["arrived"], counts["answered"]) == (2, 2)
 
     run(scene())
@@ -106,12 +106,12 @@ def test_a_full_queue_drops_and_says_so():
             Shop(is_held=True), workers=1, policy="sq", policy_parameters={"capacity": 3}
         ) as b:
             answers = asyncio.gather(*(b.get("/") for _ in range(10)))
-            await b.until(lambda: b.gateway.counts()["Br-1"]["arrived"] == 10)
+            await b.until(lambda: b.gateway.figures.counts()["Br-1"]["arrived"] == 10)
             b.shop.let_go(4)
             dropped = [a for a in await answers if b"X-Doorbuster-Verdict: dropped\r\n" in a]
             assert len(dropped) == 6
             assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in dropped)
-            counts = b.gateway.counts()["Br-1"]
+            counts = b.gateway.figures.counts()["Br-1"]
             assert (counts["arrived"], counts["answered"], counts["dropped"]) == (10, 4, 6)
 
     run(scene())
@@ -126,11 +126,11 @@ def test_leaving_the_queue_is_a_real_close_and_makes_an_orphan():
             writer.write(b"GET /books/1/ HTTP/1.1\r\nHost: x\r\n\r\n")
             await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
             writer.transport.abort()
-            await b.until(lambda: b.gateway.counts()["Br-4"]["abandoned_waiting"] == 1)
+            await b.until(lambda: b.gateway.figures.counts()["Br-4"]["abandoned_waiting"] == 1)
             assert b.gateway.pages.dispatcher.waiting == 1
             b.shop.let_go(2)
             await first
-            await b.until(lambda: b.gateway.counts()["Br-4"]["orphaned"] == 1)
+            await b.until(lambda: b.gateway.figures.counts()["Br-4"]["orphaned"] == 1)
             assert b.shop.finished == 2
 
     run(scene())
@@ -148,7 +148,7 @@ def test_a_shell_pipe_gets_its_answer():
             said = await answer
             assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 ")
             assert said.count(b"you asked for /") == 2
-            assert b.gateway.counts()["Br-1"]["answered"] == 2
+            assert b.gateway.figures.counts()["Br-1"]["answered"] == 2
 
     run(scene())
 
@@ -157,7 +157,7 @@ def test_a_shop_that_is_away_is_a_502_and_its_return_is_noticed():
     async def scene():
         async with bed(shop_port=closed_port()) as b:
             assert (await b.get("/")).startswith(b"HTTP/1.1 502 ")
-            assert b.gateway.counts()["Br-1"]["failed"] == 1
+            assert b.gateway.figures.counts()["Br-1"]["failed"] == 1
             assert b.gateway.pages.dispatcher.in_service == 0
 
     run(scene())
@@ -178,7 +178,7 @@ def test_a_shop_that_breaks_off_is_shown():
                 answer = await b.get(target)
                 assert b"half" in answer
                 assert not answer.endswith(b"0\r\n\r\n")
-            assert b.gateway.counts()["Br-1"]["failed"] == 1
+            assert b.gateway.figures.counts()["Br-1"]["failed"] == 1
 
     run(scene())
 
@@ -218,7 +218,7 @@ def test_a_slow_reader_does_not_keep_the_worker_of_an_ordinary_page():
             _, slow = await b.connect()
             slow.transport.pause_reading()
             slow.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            await b.until(lambda: b.gateway.counts()["Br-1"]["answered"] == 1)
+            await b.until(lambda: b.gateway.figures.counts()["Br-1"]["answered"] == 1)
             assert len(await b.get("/")) > 500_000
             slow.transport.abort()
 
@@ -241,7 +241,7 @@ def test_a_slow_reader_of_something_large_holds_the_shop_back_then_is_cut_off():
             (customer,) = b.gateway.door.customers
             await b.until(lambda: customer._is_write_held)
             assert customer._transport.get_write_buffer_size() < 2_000_000
-            await b.until(lambda: b.gateway.counts()["Br-1"]["orphaned"] == 1)
+            await b.until(lambda: b.gateway.figures.counts()["Br-1"]["orphaned"] == 1)
             assert b.shop.finished == 1  # executed in full, read away
             slow.transport.abort()
 
@@ -270,7 +270,7 @@ def test_switching_policies_under_load_loses_no_request():
             b.shop.let_go(30)
             answers = await asyncio.gather(*waiting)
             assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
-            counts = b.gateway.counts().values()
+            counts = b.gateway.figures.counts().values()
             assert sum(page["arrived"] for page in counts) == 90
             assert sum(page["answered"] for page in counts) == 90
             assert b.shop.most_busy == 3
@@ -368,13 +368,13 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind():
                 await asyncio.gather(*(customer(b) for _ in range(60)))
             driver = b.gateway.pages.dispatcher
             await b.until(lambda: b.gateway.requests == 0 and not b.gateway.door.customers)
-            assert (driver.in_service, driver.waiting, b.gateway.other.in_service) == (0, 0, 0)
-            for page, fates in b.gateway.counts().items():
+            assert (driver.in_service, driver.waiting, b.gateway.requests) == (0, 0, 0)
+            for page, fates in b.gateway.figures.counts().items():
                 ends = ("dropped", "rejected", "answered", "orphaned", "failed", "cancelled")
                 assert fates["arrived"] == sum(fates[end] for end in ends), page
             while not (await b.get()).endswith(b"whole"):
                 pass  # it goes on serving, as well as such a shop can
-            assert b.gateway.page_pool.open_connections <= 4
+            assert b.gateway.pools[0].open_connections <= 4
         ours = [fault for fault in faults if "gateway/" in str(fault) or "Gateway" in str(fault)]
         assert ours == []
 

@@ -302,7 +302,7 @@ def test_real_customers_at_a_full_shop():
             again = await b.get(fields=b"Cookie: theirs=1; %b\r\n" % cookie)
             assert again.startswith(b"HTTP/1.1 200 ")
             assert b.shop.requests[1][2]["cookie"] == "theirs=1"
-            counts = b.gateway.counts()["Br-1"]
+            counts = b.gateway.figures.counts()["Br-1"]
             assert (counts["arrived"], counts["rejected"]) == (22, 20)
 
     run(scene())

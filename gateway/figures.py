@@ -1,0 +1,138 @@
+"""What the gateway says of itself: the admin API's snapshot and the figures behind the metrics.
+
+Owns: reading counts and states where they are kept, in the forms that others want.
+Must not know: how anything is decided; metric names are metrics.py's.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gateway.policies.interface import PAGES
+from gateway.policy_choice import PolicyChoice
+
+if TYPE_CHECKING:
+    from gateway.service import Gateway
+
+
+class GatewayFigures:
+    """Reads one gateway at the moment of asking."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+
+    def snapshot(self, choice: PolicyChoice) -> Mapping[str, object]:
+        """Everything at once, JSON-ready (docs/architecture.md); `choice`: the policy in force."""
+        driver = self._gateway.pages.dispatcher
+        return {
+            "time_s": self._gateway.clock(),
+            **driver.snapshot(),
+            "policy": {**choice.described(), "snapshot": dict(driver.policy.snapshot())},
+            "abandonment": self.abandonment(),
+            "time_scale": self._gateway.clock.scale,
+            "counts": self.counts(),
+            "load": self._gateway.probe.snapshot(),
+            **{
+                one.name: {"in_service": one.lane.in_service, "waiting": one.lane.waiting}
+                for one in self._gateway.beside
+            },
+            "connections": {
+                "customers": len(self._gateway.door.customers),
+                "shop": sum(pool.open_connections for pool in self._gateway.pools),
+            },
+            "refusals": {str(status): n for status, n in self._gateway.door.refusals.items()},
+            "is_draining": self._gateway.is_draining,
+        }
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Page type, and what goes beside, → fate → requests, cumulative."""
+        beside = {one.name: one.lane.counts() for one in self._gateway.beside}
+        return {**self._gateway.pages.dispatcher.counts(), **beside}
+
+    def abandonment(self) -> dict[str, object]:
+        """What leaving does, and what became of the requests of customers who left; cumulative."""
+        fates = [*self.counts().values()]
+
+        def total(fate: str) -> int:
+            return sum(n[fate] for n in fates)
+
+        return {
+            "mode": self._gateway.pages.dispatcher.abandonment,
+            "left_waiting": total("abandoned_waiting"),
+            "withdrawn": total("withdrawn"),
+            "left_in_service": self._gateway.door.left_in_service,
+            "cancelled": total("cancelled"),
+            "finished": total("orphaned"),
+            "overdue": self._overdue,
+        }
+
+    def waiting(self) -> dict[str, int]:
+        """Page type, and what goes beside, → requests that wait."""
+        return {
+            **self._waiting_by_page(),
+            **{one.name: one.lane.waiting for one in self._gateway.beside},
+        }
+
+    def _waiting_by_page(self) -> dict[str, int]:
+        by_page = Counter(
+            request.page for request in self._gateway.pages.dispatcher.policy.waiting()
+        )
+        return {page: by_page[page] for page in PAGES}
+
+    def refusals(self) -> dict[int, int]:
+        return self._gateway.door.refusals
+
+    def policy(self) -> tuple[str, Mapping[str, object]]:
+        policy = self._gateway.pages.dispatcher.policy
+        return policy.name, policy.snapshot()
+
+    def gauges(self) -> dict[str, tuple[str, float]]:
+        """Single figures by name; those that end in _total only grow."""
+        load = self._gateway.probe.newest
+        shop = sum(pool.open_connections for pool in self._gateway.pools)
+        figures: dict[str, tuple[str, float]] = {
+            "in_service_requests": (
+                "Requests at a worker",
+                self._gateway.pages.dispatcher.in_service,
+            ),
+            "workers": (
+                "Requests that may be in service at a time",
+                self._gateway.settings.workers,
+            ),
+            "customer_connections": (
+                "Open connections of customers",
+                len(self._gateway.door.customers),
+            ),
+            "shop_connections": ("Open connections to the shop", shop),
+            "turned_away_connections_total": (
+                "Connections beyond the limit",
+                self._gateway.door.turned_away,
+            ),
+            "left_in_service_total": (
+                "Customers who left while their request was served, or about to be",
+                self._gateway.door.left_in_service,
+            ),
+            "overdue_cancels_total": (
+                "Requests the shop did not end in time, though their customers had left",
+                self._overdue,
+            ),
+            "load_samples_total": ("Load samples of the shop", self._gateway.probe.samples),
+            "load_failures_total": (
+                "Load samples the shop did not give",
+                self._gateway.probe.failures,
+            ),
+            "time_scale_ratio": ("Paper seconds per real second", self._gateway.clock.scale),
+            "clock_paper_seconds": ("Paper time of the gateway", self._gateway.clock()),
+            "draining_bool": ("1 while draining", float(self._gateway.is_draining)),
+        }
+        if load is not None:
+            figures["shop_cpu_utilisation_ratio"] = (
+                "CPU utilisation of the shop",
+                load.cpu_utilisation_ratio,
+            )
+            figures["shop_busy_workers"] = ("Busy workers of the shop", load.busy_workers)
+        return figures
+
+    @property
+    def _overdue(self) -> int:
+        return sum(pool.overdue for pool in self._gateway.pools)
