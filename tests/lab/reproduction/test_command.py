@@ -7,7 +7,7 @@ from lab.experiments.command_line import main
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["eDragon"], ["lifo-pri", "sbac"]),
+        (["eDragon"], ["lifo-pri", "sbac", "connection-sentry"]),
         (["sbac", "--engine", "imagined"], ["simulated", "live"]),
         (["sbac", "--repetitions", "0"], ["--repetitions", "1<=x<=1000"]),
         (["sbac", "--seed", "-1"], ["--seed", "x>=0"]),
@@ -16,6 +16,8 @@ from lab.experiments.command_line import main
         (["sbac", "--celery", "redis://x", "--logs"], ["--logs", "without --celery"]),
         (["sbac", "--engine", "live", "--processes", "2"], ["--processes", "simulated"]),
         (["sbac", "--engine", "live", "--logs"], ["--logs", "simulated"]),
+        # Live unless somebody says otherwise.
+        (["connection-sentry", "--processes", "2"], ["--processes", "--engine simulated"]),
     ],
 )
 def test_bad_options_are_refused_in_a_line_that_names_what_is_allowed(

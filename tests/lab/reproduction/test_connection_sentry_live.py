@@ -7,14 +7,17 @@ from dataclasses import replace
 import pytest
 
 from lab.experiments.reproduction import connection_sentry_live, live
+from lab.experiments.reproduction.claims import Claim
 from lab.experiments.reproduction.connection_sentry_cases import HEAVIEST, SCALES, Cases, Cell
 from lab.experiments.reproduction.connection_sentry_study import study_of
+from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.live import LivePart, read_results
 from lab.experiments.reproduction.report import write_report
 from lab.experiments.reproduction.store import Store
 from lab.experiments.results import ResultFolder, read_json
 from lab.experiments.spec import Spec, read_spec
 from runtime.settings import REPOSITORY
+from tests.lab.reproduction.small import small_case
 
 CASES = Cases(replace(SCALES["live"][True], duration_s=80.0, warm_up_s=0.0), "live")
 CELL = Cell(6, 2.0)
@@ -44,6 +47,24 @@ def test_the_small_catalogue_comes_first_and_the_large_one_once():
     sizes = [part.spec.catalogue_books for part in parts]
     assert sizes[0] is None
     assert len(set(sizes[1:])) == 1
+
+
+def test_what_no_run_gives_is_simulated_once(tmp_path):
+    store = Store.create(tmp_path, "report", {})
+    drawn, other = small_case(2.0), small_case(0.3)
+    live_case = CASES.run(CELL, "X")
+    study = Study(
+        "p", "t", (), [], [Claim("", "", [drawn, other, live_case], lambda _: ("", True))]
+    )
+    both = {"X": live_case, "S": drawn}
+    part = LivePart(small_spec(), lambda planned: both[planned.policy], lambda *_: {})
+    simulated = live._simulated(study, [part], store, seed=1, repetitions=2)
+    assert [(one.case, one.seed) for one in simulated] == [(other, 1), (other, 2)]
+    found = store.results(simulated).of(other)
+    assert len(found) == 2
+    files = {file: file.stat().st_mtime_ns for file in store.simulations.iterdir()}
+    assert live._simulated(study, [part], store, seed=1, repetitions=2) == simulated
+    assert {file: file.stat().st_mtime_ns for file in store.simulations.iterdir()} == files
 
 
 @pytest.mark.timeout(600)
