@@ -127,7 +127,7 @@ def no_help(cases: Cases) -> Exhibit:
         "comparison live.",
         (
             "With one queue (SQ) cancelling gives the CPU back to customers who are still there: "
-            "far more requests complete. Sales do not follow: a session needs seven answers in a "
+            "far more requests complete. Sales stay few: a purchase needs seven answers in a "
             "row, and a first come, first served queue at twice its capacity hardly ever gives "
             "them.",
             "8Q-LIFO-Pri serves the page with the largest N × U, the number that waits times the "
