@@ -124,15 +124,17 @@ class Customer(asyncio.Protocol):
             self._advance()  # what was pipelined before the end is still answered
         elif not exchange.body_is_complete and not exchange.upload_is_held:
             return False  # the rest of the body will never come
-        elif self._transport.get_extra_info("sslcontext") is not None:
-            return False  # TLS without a way back carries nothing
-        else:
+        elif not self._is_tls:
             self._ended_sending(exchange)
-        return True
+        return not self._is_tls
 
     def ended_unread(self) -> None:
         """The customer has ended its stream behind bytes that wait to be read."""
-        if self._exchange is not None and not self._is_closing:
+        if self._exchange is None or self._is_closing:
+            return
+        if self._is_tls:
+            self.abort()
+        else:
             self._ended_sending(self._exchange)
 
     def hung_up(self) -> None:
@@ -319,6 +321,11 @@ class Customer(asyncio.Protocol):
         if how == "probe" and exchange.head.minor_version == 1:
             self.write(_CONTINUE)
         self._watch_hangup(for_end=False)
+
+    @property
+    def _is_tls(self) -> bool:
+        """TLS has no half-closed connections: without a way back it carries nothing."""
+        return self._transport.get_extra_info("sslcontext") is not None
 
     def _watch_hangup(self, *, for_end: bool) -> None:
         sock = self._transport.get_extra_info("socket")

@@ -1,15 +1,13 @@
 """Clients leave a real Gunicorn, in every way and in every state of their request."""
 
 import http.client
-import shutil
 import signal
 import socket
-import ssl
-import subprocess
 
 import psutil
 import pytest
 
+from tests import certificate
 from tests.shop.sentry import project as bare
 
 WAYS = ("close", "reset", "half_close")
@@ -304,19 +302,13 @@ def test_peers_on_a_unix_socket(tmp_path, appliance_database, database):
         database.is_gone("unix")
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl for a certificate")
+@certificate.needs_openssl
 def test_peers_on_tls(tmp_path, appliance_database, database):
     """Without a proxy in front, Gunicorn speaks TLS itself."""
     bare.make(tmp_path, appliance_database)
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=shop",
-         "-keyout", key, "-out", certificate],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    arguments = ("--threads", "4", "--keyfile", str(key), "--certfile", str(certificate))
-    context = ssl.create_default_context(cafile=certificate)
-    context.check_hostname = False
+    made = certificate.make(tmp_path)
+    arguments = ("--threads", "4", "--keyfile", str(made.key), "--certfile", str(made.chain))
+    context = made.for_client()
     with bare.served(tmp_path, *arguments, tls=context) as project:
         before = project.state()
         with project.client() as client:

@@ -1,0 +1,42 @@
+"""A certificate of the tests' own, by the openssl of the machine."""
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+needs_openssl = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="needs openssl for a certificate"
+)
+
+
+class Certificate(NamedTuple):
+    """Where key and certificate lie, and who trusts them."""
+
+    key: Path
+    chain: Path
+
+    def for_server(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(self.chain, self.key)
+        context.num_tickets = 0  # a client that closes over a ticket it has not read sends a reset
+        return context
+
+    def for_client(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.chain)
+        context.check_hostname = False
+        return context
+
+
+def make(folder: Path) -> Certificate:
+    """A key and a certificate that it has signed itself."""
+    made = Certificate(folder / "key.pem", folder / "certificate.pem")
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=shop",
+         "-keyout", made.key, "-out", made.chain],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made
