@@ -1,4 +1,4 @@
-"""The ad server's command line: `python -m shop.ads serve | migrate-and-seed | token | operator`."""
+"""The command line: `python -m shop.ads serve | migrate-and-seed | token | operator`."""
 
 import os
 import sys

@@ -20,6 +20,8 @@ def accept(wanted: NewContract) -> Contract:
     if wanted.ends <= timezone.now():
         raise Refused("ends", "has passed", "a time in the future")
     with transaction.atomic():
+        # First, for an advertiser may say that its banners do not go together.
+        advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
         concepts = _known(
             Concept.objects.filter(word__in=wanted.banner.concepts),
             "word",
@@ -40,7 +42,7 @@ def accept(wanted: NewContract) -> Contract:
             "banner.not_beside.advertisers",
         )
         banner = Banner(
-            advertiser=Advertiser.objects.get_or_create(name=wanted.advertiser)[0],
+            advertiser=advertiser,
             size=wanted.banner.size,
             headline=wanted.banner.headline,
             text=wanted.banner.text,
@@ -57,7 +59,7 @@ def accept(wanted: NewContract) -> Contract:
             starts=wanted.starts,
             ends=wanted.ends,
         )
-        contract.full_clean(exclude=["revision"])
+        contract.clean()
         contract.save()
     return contract
 

@@ -124,7 +124,7 @@ def _line(
     """One line of text, made smaller if it were wider than `room`."""
     widest = len(words) * (_SERIF_WIDTH if serif else _SANS_WIDTH)
     size = min(size, room / max(1.0, widest))
-    face = f"{_SERIF}\" font-weight=\"700" if serif else _SANS
+    face = f'{_SERIF}" font-weight="700' if serif else _SANS
     opacity = ' fill-opacity=".86"' if faded else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-family="{face}" font-size="{size:.1f}" '
@@ -138,15 +138,21 @@ def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str)
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}" '
         f'rx="{tall / 2:.1f}" fill="{accent}"/>'
         f'<text x="{x + wide / 2:.1f}" y="{y + tall / 2 + size * 0.35:.1f}" text-anchor="middle" '
-        f'font-family="{_SANS}" font-weight="600" font-size="{size:.1f}" fill="{ink}">{_CALL}</text>'
+        f'font-family="{_SANS}" font-weight="600" font-size="{size:.1f}" fill="{ink}">'
+        f"{_CALL}</text>"
     )
 
 
 def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) -> str:
     """A book, a sun or a wave: something to look at."""
     kind = rng.randrange(3)
-    ring = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
-    stroke = f'fill="none" stroke="{accent}" stroke-width="{radius * 0.14:.1f}" stroke-linejoin="round" stroke-linecap="round"'
+    ring = (
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{accent}" fill-opacity=".18"/>'
+    )
+    stroke = (
+        f'fill="none" stroke="{accent}" stroke-width="{radius * 0.14:.1f}" '
+        'stroke-linejoin="round" stroke-linecap="round"'
+    )
     r = radius * 0.56
     if kind == 0:  # an open book
         return ring + (

@@ -7,9 +7,9 @@ Capacity is the forecast of all slots that can show the banner (its size, and a 
 over the contract's time. Held is what every other contract still lacks that can be shown in one of
 these slots, spread evenly over the time it has left, as far as that falls into the contract's time.
 Each of them is counted in full, although it may have other slots too. So the check is on the safe
-side: if it accepted all contracts, there is a way to place all of them at the forecast rate
-(Hall's theorem: take contracts in the order in which they were accepted; those that share a slot with
-the newest fit into its slots beside it, the others into slots that it cannot use).
+side: if it accepted all contracts, there is a way to place all of them at the forecast rate (Hall's
+theorem: those that share a slot with the newest fit into its slots beside it, and the others, by
+the checks before, into slots that it cannot use).
 """
 
 from dataclasses import dataclass
@@ -84,25 +84,26 @@ def of(contract: Contract) -> Capacity:
                 JOIN ads_slot_concepts ON ads_slot_concepts.slot_id = ads_slot.id
                 JOIN ads_banner_concepts USING (concept_id)
                 WHERE banner_id = %(banner)s AND ads_slot.size = %(size)s
-            ), rival AS MATERIALIZED (
-                SELECT DISTINCT banner_id FROM ads_banner_concepts
-                WHERE concept_id IN (
-                    SELECT concept_id FROM ads_slot_concepts JOIN slot ON slot.id = slot_id
-                )
+            ), concept AS MATERIALIZED (
+                SELECT array_agg(DISTINCT concept_id) AS ids
+                FROM ads_slot_concepts JOIN slot ON slot.id = slot_id
+            ), other AS MATERIALIZED (
+                SELECT greatest(0, impressions - delivered)
+                       * extract(epoch FROM least(ends, %(ends)s) - greatest(starts, %(begins)s))
+                       / extract(epoch FROM ends - greatest(starts, %(now)s)) AS held
+                FROM ads_contract
+                JOIN ads_banner ON ads_banner.id = ads_contract.banner_id
+                JOIN ads_delivery ON ads_delivery.banner_id = ads_contract.banner_id
+                WHERE size = %(size)s AND ads_banner.id <> %(banner)s
+                  AND ends > %(begins)s AND starts < %(ends)s
+                  AND EXISTS (
+                    SELECT FROM ads_banner_concepts
+                    WHERE ads_banner_concepts.banner_id = ads_banner.id
+                      AND concept_id = ANY((SELECT ids FROM concept)::bigint[])
+                  )
             )
-            SELECT
-                (SELECT coalesce(sum(views_per_day), 0) FROM slot),
-                (SELECT coalesce(sum(
-                    greatest(0, impressions - delivered)
-                    * extract(epoch FROM least(ends, %(ends)s) - greatest(starts, %(begins)s))
-                    / extract(epoch FROM ends - greatest(starts, %(now)s))
-                 ), 0)
-                 FROM rival
-                 JOIN ads_banner ON ads_banner.id = rival.banner_id
-                 JOIN ads_contract ON ads_contract.banner_id = rival.banner_id
-                 JOIN ads_delivery ON ads_delivery.banner_id = rival.banner_id
-                 WHERE size = %(size)s AND rival.banner_id <> %(banner)s
-                   AND ends > %(begins)s AND starts < %(ends)s)
+            SELECT (SELECT coalesce(sum(views_per_day), 0) FROM slot),
+                   (SELECT coalesce(sum(held), 0) FROM other)
             """,
             {
                 "banner": contract.banner_id, "size": contract.banner.size,

@@ -3,6 +3,7 @@
 Owns: how the ad server is served. Each worker process loads the inventory before it takes requests.
 """
 
+import contextlib
 import sys
 
 from gunicorn.arbiter import Arbiter
@@ -48,7 +49,5 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
     """Called in the worker process when it has answered its last request."""
     from shop.ads import server
 
-    try:
+    with contextlib.suppress(server.NotStarted):  # it did not get that far
         server.running().stop()
-    except server.NotStarted:
-        pass  # it did not get that far

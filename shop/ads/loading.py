@@ -137,9 +137,7 @@ def _links(field: str, of: list[int] | None = None) -> dict[int, set[int]]:
     return links
 
 
-def _by_row(
-    id: inventory.Column, links: dict[int, set[int]]
-) -> dict[int, frozenset[int]]:
+def _by_row(id: inventory.Column, links: dict[int, set[int]]) -> dict[int, frozenset[int]]:
     named = np.array(sorted(links), np.int64)
     if not len(id) or not len(named):
         return {}

@@ -219,7 +219,7 @@ class Delivery(models.Model):
 
 
 class Server(models.Model):
-    """A process that reports. `sequence` is its last report that was added, so that none is twice."""
+    """A process that reports. `sequence` is the last report added, so that none is twice."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     sequence = models.BigIntegerField(default=0)

@@ -25,7 +25,8 @@ MOST_WANTED_CONCEPTS = 16
 
 SizeName = Literal[tuple(SIZES)]  # type: ignore[valid-type]
 Word = Annotated[str, Field(pattern=CONCEPT, max_length=40)]
-Line = Annotated[str, Field(min_length=1), AfterValidator(lambda text: _printable(text))]
+Text = Annotated[str, AfterValidator(lambda text: _printable(text))]
+Line = Annotated[Text, Field(min_length=1)]
 
 
 def _printable(text: str) -> str:
@@ -79,7 +80,7 @@ class NewBanner(_Input):
 
     size: SizeName = Field(description="one of " + ", ".join(SIZES))
     headline: Line = Field(max_length=40, description="a line of 1 to 40 characters")
-    text: str = Field("", max_length=60, description="a line of at most 60 characters")
+    text: Text = Field("", max_length=60, description="a line of at most 60 characters")
     target: str = Field(
         "/",
         max_length=200,

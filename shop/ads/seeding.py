@@ -11,7 +11,8 @@ import inspect
 import random
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -29,6 +30,7 @@ from shop.ads.models import (
     Slot,
     next_revision,
 )
+from shop.ads.reports import due
 from shop.ads.sizes import SIZES
 from shop.catalogue.shelves import SHELVES, Shelf
 
@@ -40,8 +42,10 @@ PUBLISHERS = ("Doorbuster Bookshop", "The Paper Lantern", "Margin Notes", "Secon
 WORDS_PER_BANNER = 3
 IMPRESSIONS = (2_000, 60_000)
 DAYS = (20, 90)
+DELIVERED_SHARE = (0.85, 1.0)  # of what is due when the inventory is made
+CLICK_RATE = (0.0, 0.02)
 REFUSING_SHARE = 0.05
-# So much more than what is contracted do the slots of a shelf and size show: room for new contracts.
+# Slots show so many times what is contracted for their shelf and size: room for new contracts.
 SPARE = 1.6
 
 _FIRST = (
@@ -55,13 +59,15 @@ _SECOND = (
     "Stationers",
 )  # fmt: skip
 _HEADLINES = (
-    "A {word} of one's own", "All about the {word}", "For lovers of {shelf}", "More {word}, less noise",
+    "A {word} of one's own", "All about the {word}", "For lovers of {shelf}",
+    "More {word}, less noise",
     "New this week: {shelf}", "One more {word}", "The {word} season", "{shelf}, hand-picked",
     "Start with the {word}", "You had us at {word}",
 )  # fmt: skip
 _TEXTS = (
     "Chosen by people who read them.", "Delivered before the weekend.", "From {price} euros.",
-    "Free returns for thirty days.", "Read the first chapter now.", "Signed copies while they last.",
+    "Free returns for thirty days.", "Read the first chapter now.",
+    "Signed copies while they last.",
     "Two for one until Sunday.",
 )  # fmt: skip
 
@@ -75,11 +81,12 @@ def seed(banners: int, progress: Progress) -> bool:
     if not seeded and Contract.objects.exists():
         return False
     with transaction.atomic():
-        next_revision()
+        revision = next_revision()
         if seeded:
             _empty()
         progress(f"Contracting {banners:,} banners")
-        _Inventory(banners).store()
+        with _foreign_keys_checked_last():
+            _Inventory(banners, revision).store()
         Seed.objects.create(fingerprint=wanted)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -87,9 +94,14 @@ def seed(banners: int, progress: Progress) -> bool:
 
 
 def words(shelf: Shelf) -> list[str]:
-    """The concepts of a shelf: itself, then single words of its books' titles."""
-    plain = {word for slot in shelf.words.values() for word in slot if re.match(CONCEPT, word)}
-    return [shelf.slug, *sorted(plain - {shelf.slug})]
+    """The concepts of a shelf: itself, then single words that only its books' titles have."""
+    plain = {word for word in _words_of(shelf) if re.match(CONCEPT, word)}
+    elsewhere = {word for other in SHELVES if other is not shelf for word in _words_of(other)}
+    return [shelf.slug, *sorted(plain - elsewhere - {other.slug for other in SHELVES})]
+
+
+def _words_of(shelf: Shelf) -> set[str]:
+    return {word for slot in shelf.words.values() for word in slot}
 
 
 def _fingerprint(banners: int) -> str:
@@ -108,13 +120,35 @@ def _empty() -> None:
         cursor.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
 
 
+@contextmanager
+def _foreign_keys_checked_last() -> Iterator[None]:
+    """Foreign keys are taken away and put back: checked all at once, not row by row."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid)
+            FROM pg_constraint
+            WHERE contype = 'f' AND conrelid::regclass::text LIKE 'ads\\_%'
+            """
+        )
+        keys = cursor.fetchall()
+        for table, name, _ in keys:
+            cursor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        yield
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        for table, name, definition in keys:
+            cursor.execute(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
+
+
 class _Inventory:
     """Rows for the tables, made of one random number generator."""
 
-    def __init__(self, banners: int) -> None:
+    def __init__(self, banners: int, revision: int) -> None:
         self._rng = random.Random(SEED)
+        self._revision = revision
         self._banners = banners
-        self._today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        self._now = datetime.now(UTC)
+        self._today = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
         self._daily: dict[tuple[str, str], float] = {}  # impressions a day, by shelf and size
 
     def store(self) -> None:
@@ -136,7 +170,7 @@ class _Inventory:
         weights = [shelf.share for shelf in SHELVES]
         sizes = list(SIZES)
         banners, links, contracts, deliveries, rivals, strangers = [], [], [], [], [], []
-        revision = 1
+        revision = self._revision
         for id in range(1, self._banners + 1):
             shelf, shelf_words = rng.choices(shelves, weights)[0]
             size = rng.choice(sizes)
@@ -151,10 +185,13 @@ class _Inventory:
             days = rng.randint(*DAYS)
             starts = self._today - timedelta(days=rng.randrange(days))
             impressions = rng.randint(*IMPRESSIONS)
-            contracts.append(
-                (id, id, impressions, starts, starts + timedelta(days=days), starts, revision)
+            ends = starts + timedelta(days=days)
+            contracts.append((id, id, impressions, starts, ends, starts, revision))
+            delivered = int(
+                rng.uniform(*DELIVERED_SHARE) * due(impressions, starts, ends, self._now)
             )
-            deliveries.append((id, 0, 0, revision))
+            clicks = int(rng.uniform(*CLICK_RATE) * delivered)
+            deliveries.append((id, delivered, clicks, revision))
             place = (shelf.slug, size)
             self._daily[place] = self._daily.get(place, 0.0) + impressions / days
             if rng.random() < REFUSING_SHARE:
@@ -164,9 +201,7 @@ class _Inventory:
                     rivals += [(id, other), (other, id)]
         copy("ads_banner", "id, advertiser_id, size, headline, text, target", banners)
         copy("ads_banner_concepts", "banner_id, concept_id", links)
-        copy(
-            "ads_banner_not_beside_banners", "from_banner_id, to_banner_id", sorted(set(rivals))
-        )
+        copy("ads_banner_not_beside_banners", "from_banner_id, to_banner_id", sorted(set(rivals)))
         copy("ads_banner_not_beside_advertisers", "banner_id, advertiser_id", strangers)
         copy(
             "ads_contract",

@@ -29,8 +29,9 @@ _View = Callable[..., HttpResponse]
 
 
 def answering(view: _View) -> _View:
-    """Turns refusals into answers."""
+    """Turns refusals into answers. None of these calls trusts a cookie, so none needs a form's."""
 
+    @csrf_exempt
     @wraps(view)
     def answered(request: HttpRequest, **path: Any) -> HttpResponse:
         try:
@@ -55,7 +56,9 @@ def private(view: _View) -> _View:
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
         if not permission.granted(request):
-            response = _refusal(401, "this call needs the token that `python -m shop.ads token` prints")
+            response = _refusal(
+                401, "this call needs the token that `python -m shop.ads token` prints"
+            )
             response.headers["WWW-Authenticate"] = "Bearer"
             return response
         return view(request, **path)
@@ -79,9 +82,7 @@ def select(request: HttpRequest) -> HttpResponse:
         raise Refused("concepts", f"{unknown[0]!r} is not known", "concepts of the ad server")
     levels = ads.fan_out.levels
     if query.priority not in levels:
-        raise Refused(
-            "priority", f"there is no level {query.priority}", f"0 to {max(levels)}"
-        )
+        raise Refused("priority", f"there is no level {query.priority}", f"0 to {max(levels)}")
     placed = ads.select(
         Request(
             slots=query.slots,
@@ -126,9 +127,7 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
     banner = Banner.objects.select_related("advertiser").filter(pk=id).first()
     if banner is None:
         return _refusal(404, f"there is no banner {id}")
-    svg = artwork.banner_svg(
-        id, banner.size, banner.headline, banner.text, banner.advertiser.name
-    )
+    svg = artwork.banner_svg(id, banner.size, banner.headline, banner.text, banner.advertiser.name)
     response = HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return response
@@ -160,10 +159,9 @@ def landing(request: HttpRequest, id: int) -> HttpResponse:
     return response
 
 
-@csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
-@private
 @answering
+@private
 def contracts(request: HttpRequest) -> HttpResponse:
     """POST takes a contract on; GET lists them, in the order of their ids."""
     if request.method == "POST":
@@ -187,6 +185,7 @@ def contracts(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@answering
 @private
 def contract(request: HttpRequest, id: int) -> HttpResponse:
     """One contract."""
@@ -194,8 +193,8 @@ def contract(request: HttpRequest, id: int) -> HttpResponse:
     return JsonResponse(_contract(found)) if found else _no_contract(id)
 
 
-@csrf_exempt
 @require_http_methods(["POST"])
+@answering
 @private
 def end(request: HttpRequest, id: int) -> HttpResponse:
     """Stop placing a contract's banner."""
@@ -207,6 +206,7 @@ def end(request: HttpRequest, id: int) -> HttpResponse:
 
 
 @require_safe
+@answering
 @private
 def report(request: HttpRequest, id: int) -> HttpResponse:
     """How a contract does."""
@@ -228,12 +228,14 @@ def report(request: HttpRequest, id: int) -> HttpResponse:
 
 
 @require_safe
+@answering
 def description(request: HttpRequest) -> HttpResponse:
     """The OpenAPI description of all this."""
     return JsonResponse(openapi.document())
 
 
 @require_safe
+@answering
 def health(request: HttpRequest) -> HttpResponse:
     """This process has its inventory."""
     ads = server.running()

@@ -1,0 +1,150 @@
+"""The ad server as a real process on the session's own PostgreSQL, with a small inventory."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from runtime import ports
+from runtime.settings import Settings
+from tests.conftest import REPOSITORY, serving
+
+BANNERS = 2_000
+CLIENT_TIMEOUT_S = 120.0
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _NoRedirects)
+
+
+class Answer:
+    """Of one call."""
+
+    def __init__(self, status: int, headers: Any, body: bytes) -> None:
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class RunningAds:
+    """An ad server to talk to, and its database to look into."""
+
+    def __init__(self, port: int, environment: dict[str, str], process: Any) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self.environment = environment
+        self.process = process
+
+    def call(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> Answer:
+        """One request; `body` is sent as JSON unless it is bytes already."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        try:
+            with _opener.open(request, timeout=CLIENT_TIMEOUT_S) as response:
+                return Answer(response.status, response.headers, response.read())
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return Answer(refusal.code, refusal.headers, refusal.read())
+
+    def get(self, path: str) -> Answer:
+        return self.call("GET", path)
+
+    def rows(self, sql: str, *parameters: Any) -> list[Any]:
+        """What the database answers; changes are committed."""
+        return rows(self.environment, sql, *parameters)
+
+
+def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
+    """As RunningAds.rows, also while no server runs."""
+    with psycopg.connect(
+        host=environment["DOORBUSTER_POSTGRES_HOST"],
+        port=environment["DOORBUSTER_POSTGRES_PORT"],
+        user=environment["DOORBUSTER_POSTGRES_USER"],
+        password=environment["DOORBUSTER_POSTGRES_PASSWORD"],
+        dbname=environment["DOORBUSTER_POSTGRES_DB"],
+        options="-c search_path=ads",
+    ) as connection:
+        cursor = connection.execute(sql, parameters)
+        return cursor.fetchall() if cursor.description else []
+
+
+def command(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m shop.ads …`"""
+    return subprocess.run(
+        [sys.executable, "-m", "shop.ads", *arguments],
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@contextmanager
+def served(environment: dict[str, str], log: Path, **settings: object) -> Iterator[RunningAds]:
+    """The ad server with these DOORBUSTER_ADS_ settings, until the block ends."""
+    [port] = ports.free(1)
+    more = {f"DOORBUSTER_ADS_{name.upper()}": str(value) for name, value in settings.items()}
+    whole = environment | more | {"DOORBUSTER_ADS_PORT": str(port)}
+
+    def refusal() -> str | None:
+        try:
+            status = running.get("/ads/health").status
+        except OSError as error:
+            return str(error)
+        return None if status == 200 else f"answered {status}"
+
+    running = RunningAds(port, whole, None)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in whole.items():
+            patch.setenv(name, value)
+        with serving(
+            [sys.executable, "-m", "shop.ads", "serve"], refusal, log, stop=signal.SIGTERM
+        ) as process:
+            running.process = process
+            yield running
+
+
+@pytest.fixture(scope="session")
+def ads_environment(appliance_database: Settings) -> dict[str, str]:
+    """The environment of ad server processes on a seeded database."""
+    environment = {
+        name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
+    }
+    environment["DOORBUSTER_ADS_BANNERS"] = str(BANNERS)
+    prepared = command(environment, "migrate-and-seed")
+    assert prepared.returncode == 0, prepared.stderr
+    return environment
+
+
+@pytest.fixture(scope="session")
+def ads(
+    ads_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RunningAds]:
+    """One process for all tests that do not kill it; it reports every 50 ms."""
+    log = tmp_path_factory.mktemp("ads") / "ads.log"
+    with served(ads_environment, log, flush_s=0.05, priority_levels="0=1,1=2,2=8") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def token(ads_environment: dict[str, str]) -> str:
+    """Opens the contract API."""
+    return command(ads_environment, "token").stdout.strip()
