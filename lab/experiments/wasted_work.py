@@ -52,8 +52,9 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
             "cancelling can save. "
             "Kept: the same on requests that had to be finished. Unanswered: spent before the "
             "customer left, on requests that were then never answered: no cancelling brings it "
-            "back. Left in service: also those who had left before their request was. Stopped "
-            "pages had a query to cancel or were between two.",
+            "back. Database: seconds a page waits for results; where the interpreter is the "
+            "bottleneck, the wait for it is among them. Left in service: also those who had left "
+            "before their request was. Stopped pages had a query to cancel or were between two.",
             *_remarks(spec, cells),
         ]),
     )  # fmt: skip
