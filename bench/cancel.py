@@ -33,7 +33,7 @@ from runtime import account, pinned, ports, postgres
 
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0  # on a machine that has much else to do
 AIM_P99_MS = 20.0
 ALONE = "one leaves"
 

@@ -34,9 +34,9 @@ sys.setswitchinterval(0.0005)  # as the shop has it
 
 
 def wait(request: HttpRequest, key: int) -> HttpResponse:
-    """A query of five seconds that holds a lock for as long as it runs."""
+    """A query of five minutes that holds a lock for as long as it runs."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s), pg_sleep(5)", (key,))
+        cursor.execute("SELECT pg_advisory_xact_lock(%s), pg_sleep(300)", (key,))
     return HttpResponse("waited")
 
 

@@ -1,0 +1,34 @@
+"""The cancelling benchmark's figures: percentiles, the table, the verdict."""
+
+import pytest
+from rich.console import Console
+
+from bench.cancel import AIM_P99_MS, ALONE, percentile, shown, verdicts
+
+ROWS = {
+    (ALONE, "shop"): [float(n) for n in range(1, 11)],
+    (ALONE, "gateway"): [2.0] * 9 + [AIM_P99_MS + 1],
+    ("30 leave at once", "gateway"): [AIM_P99_MS * 5],
+}
+
+
+@pytest.mark.parametrize(("ratio", "value"), [(0.0, 1.0), (0.5, 6.0), (0.99, 10.0), (1.0, 10.0)])
+def test_percentiles(ratio, value):
+    assert percentile(ROWS[ALONE, "shop"], ratio) == value
+
+
+def test_each_door_has_its_row():
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(shown(ROWS))
+    rows = [
+        [cell.strip() for cell in line.strip("│ ").split("│")]
+        for line in captured.get().splitlines()
+        if "│" in line
+    ]
+    assert rows[0] == [ALONE, "shop", "10", "1.0", "6.0", "10.0", "10.0", "10.0"]
+    assert rows[2][:3] == ["30 leave at once", "gateway", "1"]
+
+
+def test_the_aim_is_for_one_that_leaves_wherever_it_does():
+    assert verdicts(ROWS) == {"shop": (10.0, True), "gateway": (AIM_P99_MS + 1, False)}
