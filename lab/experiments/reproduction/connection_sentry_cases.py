@@ -61,9 +61,9 @@ class Cell:
 
     @property
     def short(self) -> str:
-        """Under a bar."""
+        """Under a bar and at the head of a row."""
         text = f"{self.per_set}, {self.patience_max_s:g} s"
-        return text if self.profile == "real" else f"{text}\n{self.profile}"
+        return text if self.profile == "real" else f"{text}, {self.profile}"
 
 
 HEAVIEST = Cell(9, 7.5)

@@ -4,8 +4,9 @@ Owns: which cell of a table is made of which cases, beside which published value
 about it. Must not know: how a case is run, how an exhibit is drawn.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lab.experiments.published import published
 from lab.experiments.reproduction import connection_sentry_values as values
@@ -17,13 +18,16 @@ from lab.experiments.reproduction.connection_sentry_cases import (
     Cases,
     Cell,
 )
+from lab.experiments.reproduction.connection_sentry_printed import (
+    Label,
+    Printed,
+    figure_of,
+    printed,
+    ratio_of,
+)
 from lab.experiments.reproduction.exhibits import Entry, EntryTable, Exhibit, Panel, ProfileCurve
 from lab.experiments.reproduction.ratios import Ratio, RatioCurve, RatioEntry
 from lab.experiments.reproduction.store import Value
-
-Label = Callable[[Cell], str]
-Printed = Mapping[tuple[str, str], tuple[float, float]]
-"""Class of request and label of the cell → the published figures of X and S."""
 
 TASKS = ("queue in the gateway", "making the page", "its CPU", "its database", "its other waits")
 RATIO = "S / X"
@@ -37,6 +41,23 @@ def patience_label(cell: Cell) -> str:
 def clients_label(cell: Cell) -> str:
     """A column of Tables 3 and 4."""
     return f"{cell.per_set} clients"
+
+
+class Measure(NamedTuple):
+    """What a pair of tables shows of each class of request."""
+
+    name: str
+    """The paper's, of the table."""
+    printed: Printed
+    word: str
+    unit: str
+    value: Callable[[str], Value]
+    digits: int
+
+    @property
+    def beside(self) -> str:
+        """For titles."""
+        return ", published | reproduced" if self.printed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +87,8 @@ class Figures:
             (*_SIZES, *(_SIMULATED_SIZES if self.cases.engine == "simulated" else ())),
             cells,
             patience_label,
-            ("Table 1", _printed("table1_latency_by_patience_s", cells, patience_label)),
-            ("Table 2", _printed("table2_throughput_by_patience_s", cells, patience_label)),
+            ("Table 1", printed("table1_latency_by_patience_s", cells, patience_label)),
+            ("Table 2", printed("table2_throughput_by_patience_s", cells, patience_label)),
         )
 
     def by_clients(self) -> Exhibit:
@@ -84,8 +105,8 @@ class Figures:
             ),
             cells,
             clients_label,
-            ("Table 3", _printed("table3_latency_by_processes", cells, clients_label)),
-            ("Table 4", _printed("table4_throughput_by_processes", cells, clients_label)),
+            ("Table 3", printed("table3_latency_by_processes", cells, clients_label)),
+            ("Table 4", printed("table4_throughput_by_processes", cells, clients_label)),
         )
 
     def paper_profile(self) -> Exhibit:
@@ -93,7 +114,7 @@ class Figures:
         return self._pair(
             "paper-profile",
             "With the pages of LIFO-Pri",
-            "The same comparison with page profile `paper`: every page waits and computes as "
+            "The same comparison with the page profile “paper”: every page waits and computes as "
             f"LIFO-Pri's Table 2 says, {PAPER_PROFILE.per_set} clients in each set, patience up to "
             f"{PAPER_PROFILE.patience_max_s:g} s. Nothing is published of it.",
             (
@@ -102,8 +123,8 @@ class Figures:
             ),
             [PAPER_PROFILE],
             clients_label,
-            ("Profile paper, latency", {}),
-            ("Profile paper, throughput", {}),
+            ("a", {}),
+            ("b", {}),
         )
 
     def figure_7(self) -> Exhibit:
@@ -133,7 +154,7 @@ class Figures:
         fall = published()["connection_sentry"]["claims"]["page_build_time_reduction"]
         rows = [
             (
-                (cell.title, name),
+                (cell.short, name),
                 [
                     *(Entry(self.cases.run(cell, mode), value, digits=2) for mode in MODES),
                     RatioEntry(
@@ -156,7 +177,7 @@ class Figures:
                 "The shop counts the pages that it makes to their end, so those that were "
                 "cancelled do not lower the mean. A query's wait for the CPU counts as its "
                 "database's; other waits are those for a CPU and for the interpreter. Profile "
-                "`paper` does not tell the two apart."
+                "“paper” does not tell the two apart."
                 if live
                 else "The simulator has no database of its own: making a page is the control "
                 "set's mean latency less the mean wait for a worker.",
@@ -165,7 +186,7 @@ class Figures:
             (
                 EntryTable(
                     "Time per page by task (s) and pages in service; ratios published | reproduced",
-                    ("Cell", "Task", *MODES, RATIO),
+                    ("Clients, patience", "Task", *MODES, RATIO),
                     rows,
                 ),
             ),
@@ -184,81 +205,68 @@ class Figures:
     ) -> Exhibit:
         """Latency and throughput of the same cells, and the ratios of both."""
         measures = (
-            (*latency, "latency", "mean latency, s per request", values.latency_s, 1),
-            (*throughput, "throughput", "requests in 30 minutes", values.throughput, 0),
+            Measure(*latency, "latency", "mean latency, s per request", values.latency_s, 1),
+            Measure(*throughput, "throughput", "requests in 30 minutes", values.throughput, 0),
         )
-        tables, panels = [], []
-        for name, printed, word, unit, value, digits in measures:
-            beside = ", published | reproduced" if printed else ""
-            tables.append(
-                EntryTable(
-                    f"{name}: {unit}, control set{beside}" if printed else f"{name}: {unit}",
-                    ("Class", *(f"{label(cell)} {mode}" for cell in cells for mode in MODES)),
-                    [
-                        (
-                            (kind,),
-                            [
-                                Entry(
-                                    self.cases.run(cell, mode),
-                                    value(kind),
-                                    _of(printed, kind, label(cell), i),
-                                    digits,
-                                )
-                                for cell in cells
-                                for i, mode in enumerate(MODES)
-                            ],
-                        )
-                        for kind in CLASSES
-                    ],
-                    "X: without the sentry, S: with it.",
-                )
-            )
-            tables.append(
-                EntryTable(
-                    f"{name} as ratios S / X{beside}",
-                    ("Class", *(label(cell) for cell in cells)),
-                    [
-                        (
-                            (kind,),
-                            [
-                                RatioEntry(
-                                    self.ratio(cell, value(kind)),
-                                    _of_ratio(printed, kind, label(cell)),
-                                )
-                                for cell in cells
-                            ],
-                        )
-                        for kind in CLASSES
-                    ],
-                    "Ratios repetition by repetition: X and S meet the same clients under the same "
-                    "seed.",
-                )
-            )
-            panels.append(
-                Panel(
-                    name,
-                    f"{word}, with the sentry over without",
-                    "class of request",
-                    f"{word} S / X",
-                    [
-                        RatioCurve(
-                            label(cell),
-                            [(i, self.ratio(cell, value(kind))) for i, kind in enumerate(CLASSES)],
-                        )
-                        for cell in cells
-                    ],
-                    kind="bars",
-                    x_names=CLASSES,
-                    published={
-                        (label(cell), i): theirs
-                        for cell in cells
-                        for i, kind in enumerate(CLASSES)
-                        if (theirs := _of_ratio(printed, kind, label(cell))) is not None
-                    },
-                    digits=2,
-                )
-            )
+        tables = []
+        for measure in measures:
+            tables += [self._table(measure, cells, label), self._ratios(measure, cells, label)]
+        panels = [self._bars(measure, cells, label) for measure in measures]
         return Exhibit(key, heading, what, differs, panels, tables)
+
+    def _table(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
+        def entry(kind: str, cell: Cell, i: int, mode: str) -> Entry:
+            theirs = figure_of(measure.printed, kind, label(cell), i)
+            return Entry(self.cases.run(cell, mode), measure.value(kind), theirs, measure.digits)
+
+        return EntryTable(
+            f"{measure.name}: {measure.unit}, control set{measure.beside}",
+            ("Class", *(f"{label(cell)} {mode}" for cell in cells for mode in MODES)),
+            [
+                (
+                    (kind,),
+                    [entry(kind, cell, i, m) for cell in cells for i, m in enumerate(MODES)],
+                )
+                for kind in CLASSES
+            ],
+            "X: without the sentry, S: with it.",
+        )
+
+    def _ratios(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
+        def entry(kind: str, cell: Cell) -> RatioEntry:
+            theirs = ratio_of(measure.printed, kind, label(cell))
+            return RatioEntry(self.ratio(cell, measure.value(kind)), theirs)
+
+        return EntryTable(
+            f"{measure.name} as ratios S / X{measure.beside}",
+            ("Class", *(label(cell) for cell in cells)),
+            [((kind,), [entry(kind, cell) for cell in cells]) for kind in CLASSES],
+            "Ratios repetition by repetition: X and S meet the same clients under the same seed.",
+        )
+
+    def _bars(self, measure: Measure, cells: Sequence[Cell], label: Label) -> Panel:
+        published_at = {
+            (label(cell), i): ratio_of(measure.printed, kind, label(cell))
+            for cell in cells
+            for i, kind in enumerate(CLASSES)
+        }
+        return Panel(
+            measure.name,
+            f"{measure.word}, with the sentry over without",
+            "class of request",
+            f"{measure.word} S / X",
+            [
+                RatioCurve(
+                    label(cell),
+                    [(i, self.ratio(cell, measure.value(kind))) for i, kind in enumerate(CLASSES)],
+                )
+                for cell in cells
+            ],
+            kind="bars",
+            x_names=CLASSES,
+            published={at: ratio for at, ratio in published_at.items() if ratio is not None},
+            digits=2,
+        )
 
     def ratio(self, cell: Cell, value: Value) -> Ratio:
         """A figure with the sentry over the same without."""
@@ -280,25 +288,3 @@ _SIMULATED_SIZES = (
     "In the simulator throughput with the sentry comes out near the published one, and without "
     "it lower, so that the gain is larger than published.",
 )
-
-
-def _printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
-    """The published figures of these cells; `table` is a key of published.toml."""
-    by_class = published()["connection_sentry"][table]
-    found = {}
-    for cell in cells:
-        column = f"{cell.per_set}" if "processes" in table else f"{cell.patience_max_s:g}"
-        for kind in CLASSES:
-            without, with_ = by_class[kind][column]
-            found[kind, label(cell)] = (without, with_)
-    return found
-
-
-def _of(printed: Printed, kind: str, column: str, i: int) -> float | None:
-    figures = printed.get((kind, column))
-    return None if figures is None else figures[i]
-
-
-def _of_ratio(printed: Printed, kind: str, column: str) -> float | None:
-    figures = printed.get((kind, column))
-    return None if figures is None else figures[1] / figures[0]

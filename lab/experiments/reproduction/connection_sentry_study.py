@@ -77,7 +77,7 @@ _LIVE_READINGS = (
      "a cancelled one was dropped when it got the lock. Ours is PostgreSQL on the shop's own "
      "CPU, the bottleneck here as there; queries share it, and a running one is cancelled."),
     ("The catalogue", f"{CATALOGUE_BOOKS:,} books instead of 4,309, so that a search is as dear "
-     "to this machine as theirs was to a 200 MHz Pentium (page profile `real`)."),
+     "to this machine as theirs was to a 200 MHz Pentium (page profile “real”)."),
     ("Sentry", "X: the shop only watches who leaves, and finishes. S: the gateway withdraws what "
      "waits and half-closes what is in service; the shop stops the page and its query."),
 )  # fmt: skip

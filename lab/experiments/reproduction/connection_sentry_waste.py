@@ -84,10 +84,10 @@ def wasted_work(cases: Cases) -> Exhibit:
         (
             EntryTable(
                 "The wasted-work meter, a run",
-                ("Cell", "", *(name for name, _, _ in columns)),
+                ("Clients, patience", "", *(name for name, _, _ in columns)),
                 [
                     (
-                        (cell.title, mode),
+                        (cell.short, mode),
                         [Entry(cases.run(cell, mode), value, None, n) for _, value, n in columns],
                     )
                     for cell in cells
@@ -123,7 +123,7 @@ def no_help(cases: Cases) -> Exhibit:
         "no-help",
         "Where cancelling does not help",
         f"{cases.scale.sessions:,} sessions of LIFO-Pri's impatient customers in front of its shop "
-        "at ρ = 2, simulated on either engine. `doorbuster run connection-sentry` makes the same "
+        "at ρ = 2, simulated on either engine. “doorbuster run connection-sentry” makes the same "
         "comparison live.",
         (
             "With one queue (SQ) cancelling gives the CPU back to customers who are still there: "
@@ -179,7 +179,8 @@ def claims(cases: Cases) -> list[Claim]:
             WASTED_AT_MOST_PERCENT,
         ),
         ratio_within(
-            "The same: completed requests, cancelled over ignored",
+            f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests, cancelled over "
+            "ignored",
             f"at least {COMPLETED_AT_LEAST:g} times",
             _against_ignored(cases, sq, "cancel", values.completed),
             COMPLETED_AT_LEAST,
