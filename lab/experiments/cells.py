@@ -135,6 +135,7 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
         and spec.load.schedule is None
         and spec.page_profile == "paper"
         and spec.abandonment_of(policy) == "ignore"
+        and spec.catalogue_books is None
         and spec.database_cpus == "other"
         and spec.server in (None, SharedCpusServer())
     )

@@ -43,7 +43,12 @@ def make_run(
     prepare(appliance, spec, policy, planned.seed)
     before = appliance.counts()
     sampler = Sampler(appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s)
-    folder.log("run started", policy=policy.model_dump(mode="json"), rho=planned.rho)
+    folder.log(
+        "run started",
+        policy=policy.model_dump(mode="json"),
+        abandonment=spec.abandonment_of(policy),
+        rho=planned.rho,
+    )
     sampler.start()
     try:
         run_customers(

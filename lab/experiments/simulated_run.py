@@ -49,7 +49,12 @@ def make_simulated_run(
     """
     folder.clear()
     policy = spec.choice(planned.policy)
-    folder.log("run started", policy=policy.model_dump(mode="json"), rho=planned.rho)
+    folder.log(
+        "run started",
+        policy=policy.model_dump(mode="json"),
+        abandonment=spec.abandonment_of(policy),
+        rho=planned.rho,
+    )
     log = AttemptLog()
     scenario = scenario_of(spec, planned, capacity_rps)
     simulated = simulate(scenario, log=log, on_progress=lambda time_s, ended: on_progress(ended))

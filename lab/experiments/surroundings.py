@@ -22,20 +22,18 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     database goes back to its own CPUs, however the block ends. Raises ExperimentError.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
-    # Also when it is where it should be: a runner that was killed could not put it back.
-    moved = postgres_cpus.move(appliance.lab, spec.database_cpus)
-    if spec.database_cpus == "other":
-        yield
-        return
+    beside_shop = spec.database_cpus == "shop"
     try:
-        if not moved:
+        # Also when it is where it should be: a runner that was killed could not put it back.
+        if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(
                 "database_cpus: the PostgreSQL in use is not one that may be moved "
                 "(not this appliance's, or another user's); leave it at 'other'."
             )
         yield
     finally:
-        postgres_cpus.move(appliance.lab, "other")
+        if beside_shop:
+            postgres_cpus.move(appliance.lab, "other")
 
 
 def _stock(appliance: Appliance, books: int) -> None:
