@@ -36,7 +36,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac capacity calibrate bench-cancel bench-gateway bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry capacity calibrate bench-ads bench-cancel bench-gateway bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -47,10 +47,14 @@ reproduce-lifo-pri: environment ## LIFO-Pri's tables and figures in the simulato
 	@$(bin)/doorbuster reproduce lifo-pri $(ARGS)
 reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS=--quick for a small grid)
 	@$(bin)/doorbuster reproduce sbac $(ARGS)
+reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 10 minutes)
+	@$(bin)/doorbuster reproduce connection-sentry $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(bin)/doorbuster capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
 	@$(run) run $(bin)/python -m shop calibrate $(ARGS)
+bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
+	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
 	@$(bin)/python -m bench.cancel $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
@@ -69,7 +73,7 @@ check: environment ## format, lint, types, templates, YAML
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)
 	@$(bin)/mypy
-	@$(bin)/djlint shop/templates --lint --quiet
+	@$(bin)/djlint shop --lint --quiet
 	@$(bin)/yamllint --strict .
 format: environment ## put code into form
 	@$(bin)/ruff format $(existing)
@@ -79,4 +83,4 @@ environment: ## the virtual environment, as uv.lock says (the others call it)
 help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^##@ / { printf "\n\033[1m%s\033[0m\n", substr($$0, 5) } \
-	  /^[a-z-]+:.*## / { printf "  \033[36m%-19s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z-]+:.*## / { printf "  \033[36m%-28s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
