@@ -53,7 +53,7 @@ class LivePart:
 def reproduce_live(paper: str, given: Mapping[str, Any]) -> Path:
     """Make the comparisons that are missing and write the report; returns its page.
 
-    What the report shows beside them is simulated first. Raises ExperimentError.
+    What the report shows beside them is simulated. Raises ExperimentError.
     """
     lab = settings.load()
     quick = given["quick"]
@@ -70,10 +70,10 @@ def reproduce_live(paper: str, given: Mapping[str, Any]) -> Path:
     store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
     name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
     store = store or Store.create(lab.results_dir, name, facts)
+    folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
     simulated = _simulated(
         study, parts, store, given["seed"], PAPERS[paper].repetitions_of("simulated", quick=quick)
     )
-    folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
     results = read_results(parts, folders).beside(store.results(simulated))
     page = write_report(study, results, store, made_by(
         repetitions=repetitions,
