@@ -195,6 +195,21 @@ class TestOldCustomers:
         one_worker.settles(before, arrived=1, dispatched=1, cancelled=1)
         one_worker.shop.has_counted(counted, **CANCELLED)
 
+    def test_a_reset_in_the_queue(self, one_worker, customer, tag):
+        before = one_worker.snapshot()
+        with one_worker.customer() as holder:
+            holder.send(f"/sleep/{tag}holder/")
+            one_worker.database.has_begun(f"{tag}holder")
+            customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
+            one_worker.has(in_service=1, waiting=1)
+            leave(customer, "reset")
+            one_worker.has(in_service=1, waiting=0)
+        one_worker.database.is_gone(tag)
+        one_worker.settles(
+            before, arrived=2, dispatched=1, abandoned_waiting=1, withdrawn=1, cancelled=1
+        )
+        assert one_worker.reached_shop(f"/sleep/{tag}/") == 0
+
     def test_a_reset_after_the_end_of_its_stream(self, one_worker, customer, tag):
         before = one_worker.snapshot()
         customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
