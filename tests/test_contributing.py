@@ -1,13 +1,15 @@
 """CONTRIBUTING.md's "Add a policy" works as it stands."""
 
+import inspect
 import re
 import types
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from gateway.policies import registry
-from gateway.policies.interface import Dispatch, Drop, Page, Request
+from gateway.policies.interface import Abandonment, Dispatch, Drop, Page, Request
 from tests.gateway.policies import test_conformance
 
 GUIDE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
@@ -63,4 +65,8 @@ def test_the_examples_pass_the_conformance_suite(
     rules = [test for name, test in vars(test_conformance).items() if name.startswith("test_")]
     assert rules
     for rule in rules:
-        rule(name=name)
+        if "abandonment" in inspect.signature(rule).parameters:
+            for abandonment in get_args(Abandonment):
+                rule(name=name, abandonment=abandonment)
+        else:
+            rule(name=name)
