@@ -65,6 +65,8 @@ def test_the_examples_pass_the_conformance_suite(
     rules = [test for name, test in vars(test_conformance).items() if name.startswith("test_")]
     assert rules
     for rule in rules:
+        if "name" not in inspect.signature(rule).parameters:
+            continue
         if "abandonment" in inspect.signature(rule).parameters:
             for abandonment in get_args(Abandonment):
                 rule(name=name, abandonment=abandonment)

@@ -217,10 +217,15 @@ def test_both_drivers_tell_the_same_and_get_the_same_verdicts(name, abandonment)
     simulated = recorded(fresh(name), SESSIONS, server=FEW, abandonment=abandonment)
     kinds = {event.name for event in simulated}
     assert {"arrival", "workers_free", "completion", "abandonment", "load_sample"} <= kinds
-    assert ("withdraw" in kinds) == (abandonment != "ignore")
-    cancelled = (e for e in simulated if e.name == "completion" and "cancelled" in e.told)
-    assert any(cancelled) == (abandonment == "cancel")
     assert driven_by_the_gateway(fresh(name), simulated, abandonment) == simulated
+
+
+@pytest.mark.parametrize("abandonment", get_args(Abandonment))
+def test_a_trace_holds_what_abandonment_does(abandonment):
+    simulated = recorded(fresh("sq"), SESSIONS, server=FEW, abandonment=abandonment)
+    withdrawn = any(event.name == "withdraw" for event in simulated)
+    cancelled = any(event.name == "completion" and "cancelled" in event.told for event in simulated)
+    assert (withdrawn, cancelled) == (abandonment != "ignore", abandonment == "cancel")
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
