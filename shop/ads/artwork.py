@@ -23,8 +23,8 @@ _PALETTES = (
 )
 _SERIF = "Georgia,'Times New Roman',serif"
 _SANS = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
-# How wide a letter of these faces is at most on average, in font sizes: text is made to fit.
-_SERIF_WIDTH, _SANS_WIDTH = 0.6, 0.6
+# How wide letters of these faces are at most, in font sizes: text is made to fit.
+_WIDE, _NARROW, _CAPITAL, _USUAL = 1.05, 0.38, 0.8, 0.62
 _CALL = "Have a look"
 
 
@@ -84,28 +84,33 @@ def _tall(
     colours: _Colours,
     rng: random.Random,
 ) -> str:
-    """The emblem above, words below it, the button at the foot."""
+    """Emblem, words below it (in a column: above), the button at the foot."""
     ink, accent, accent_ink = colours
-    margin = width * 0.09
-    room = width - 2 * margin
     narrow = min(width, height)
-    large, small = max(15.0, narrow * 0.115), max(10.0, narrow * 0.056)
-    radius = narrow * 0.15
-    y = margin + 2 * radius
-    parts = [_emblem(margin + radius, margin + radius, radius, accent, rng)]
-    y += large * 1.35
-    for words in _broken(headline, room, large * _SERIF_WIDTH):
-        parts.append(_line(margin, y, words, large, room, ink, serif=True))
-        y += large * 1.15
+    is_column = height > 2 * width
+    margin = narrow * 0.09
+    room = width - 2 * margin
+    radius = narrow * (0.36 if is_column else 0.1)
+    large = max(15.0, narrow * (0.15 if is_column else 0.105))
+    small = max(11.0, narrow * (0.085 if is_column else 0.06))
+    if is_column:  # words above, the emblem in the middle
+        parts = [_emblem(width / 2, height * 0.6, radius, accent, rng)]
+        y = margin + large
+    else:
+        parts = [_emblem(margin + radius, margin + radius, radius, accent, rng)]
+        y = margin + 2 * radius + large * 1.2
     tall = max(22.0, narrow * 0.14)
     foot = height - margin - tall
-    y += small * 0.6
-    for words in _broken(text, room, small * _SANS_WIDTH):
-        if y > foot - small * 0.8:
+    for words in _broken(headline, room, large):
+        parts.append(_line(margin, y, words, large, room, ink, serif=True))
+        y += large * 1.15
+    y += small * 0.4
+    for words in _broken(text, room, small):
+        if y > foot - small * 0.7:
             break
         parts.append(_line(margin, y, words, small, room, ink, faded=True))
         y += small * 1.4
-    if y < foot + small:
+    if y < foot + small * 1.4:
         parts.append(_button(margin, foot, min(room, tall * 4.2), tall, accent, accent_ink))
     return "".join(parts)
 
@@ -122,8 +127,7 @@ def _line(
     faded: bool = False,
 ) -> str:
     """One line of text, made smaller if it were wider than `room`."""
-    widest = len(words) * (_SERIF_WIDTH if serif else _SANS_WIDTH)
-    size = min(size, room / max(1.0, widest))
+    size = min(size, room / max(1.0, _width(words)))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
     opacity = ' fill-opacity=".86"' if faded else ""
     return (
@@ -133,7 +137,7 @@ def _line(
 
 
 def _button(x: float, y: float, wide: float, tall: float, accent: str, ink: str) -> str:
-    size = min(tall * 0.46, wide * 0.86 / (len(_CALL) * _SANS_WIDTH))
+    size = min(tall * 0.46, wide * 0.9 / _width(_CALL))
     return (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{tall:.1f}" '
         f'rx="{tall / 2:.1f}" fill="{accent}"/>'
@@ -175,11 +179,21 @@ def _emblem(x: float, y: float, radius: float, accent: str, rng: random.Random) 
     return ring + f'<path d="{waves}" {stroke}/>'
 
 
-def _broken(text: str, room: float, letter: float) -> list[str]:
+def _width(text: str) -> float:
+    """At most, in font sizes."""
+    return sum(
+        _WIDE if letter in "MWmw@%—" or letter > "\u024f"  # not Latin: ideographs are squares
+        else _NARROW if letter in "ijl.,:;'’!|ftr ()[]"
+        else _CAPITAL if letter.isupper() else _USUAL
+        for letter in text
+    )  # fmt: skip
+
+
+def _broken(text: str, room: float, size: float) -> list[str]:
     """The words in lines of at most `room`, as far as single words are shorter."""
     lines: list[str] = []
     for word in text.split():
-        if lines and (len(lines[-1]) + 1 + len(word)) * letter <= room:
+        if lines and _width(f"{lines[-1]} {word}") * size <= room:
             lines[-1] += " " + word
         else:
             lines.append(word)

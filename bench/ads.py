@@ -1,0 +1,536 @@
+"""The ad server's search: what several threads gain, in memory and in PostgreSQL.
+
+`make bench-ads`. Parts: which numpy operations let go of the interpreter; the search of one request
+by threads, in memory and in the database; selections per second; a real server's response times
+by level. A PostgreSQL of the bench's own, a seeded inventory. Levels take turns in random order, so
+that what else the machine does hits all alike; gains are of medians, with the quartiles beside
+them, and each table says how much of the CPUs other processes had meanwhile.
+
+Ideal gain: 1 − 1 / min(threads, CPUs, concepts), if the whole answer were search.
+
+Owns: the set-up, the measuring, the tables. Must not know: how the search works inside.
+"""
+
+import http.client
+import os
+import random
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import quantiles
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import psutil
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from runtime import account, pinned, ports, postgres
+from shop.ads import candidates, inventory, selection
+from shop.ads.fan_out import FanOut
+from shop.ads.ledger import Ledger
+
+REPOSITORY = Path(__file__).parents[1]
+PATIENCE_S = 300.0
+SIZE = "468x60"
+CPUS = len(os.sched_getaffinity(0))
+SWITCH_INTERVAL_S = 0.0005  # as the server's (shop/ads/gunicorn_config.py)
+
+# The database gets a table made for the question, with an index that answers it alone.
+TABLE = """
+    CREATE UNLOGGED TABLE bench_candidate AS
+    SELECT concept_id, size, ads_banner.id AS banner_id, impressions, delivered,
+           extract(epoch FROM starts)::float8 AS starts_s,
+           extract(epoch FROM ends)::float8 AS ends_s,
+           impressions / extract(epoch FROM ends - starts)::float8 AS rate_per_s
+    FROM ads_banner_concepts
+    JOIN ads_banner ON ads_banner.id = ads_banner_concepts.banner_id
+    JOIN ads_contract ON ads_contract.banner_id = ads_banner.id
+    JOIN ads_delivery ON ads_delivery.banner_id = ads_banner.id;
+    CREATE INDEX ON bench_candidate (concept_id, size)
+        INCLUDE (banner_id, impressions, delivered, starts_s, ends_s, rate_per_s);
+    VACUUM ANALYZE bench_candidate
+"""
+QUERY = """
+    SELECT banner_id, impressions - delivered FROM bench_candidate
+    WHERE concept_id = %s AND size = %s AND ends_s > %s AND delivered < (%s - starts_s) * rate_per_s
+"""
+BUDGET_S = 20.0  # for all rounds of one way to search
+
+
+class Times(NamedTuple):
+    """Of one kind of request, seconds."""
+
+    quarter: float
+    middle: float
+    three_quarters: float
+
+    @classmethod
+    def of(cls, measured: Sequence[float]) -> "Times":
+        return cls(*quantiles(measured, n=4))
+
+    def __str__(self) -> str:
+        low, middle, high = (1000 * seconds for seconds in self)
+        return f"{middle:.2f} ({low:.2f}–{high:.2f})"
+
+
+def ideal_gain(threads: int, concepts: int, cpus: int = CPUS) -> float:
+    """Of a request that is all search."""
+    return 1 - 1 / min(threads, cpus, concepts)
+
+
+class Neighbours:
+    """How much of the CPUs processes had that are none of ours, between two looks."""
+
+    def __init__(self) -> None:
+        self._before = self._look()
+
+    def share(self) -> float:
+        """0 to 1, since this was made."""
+        (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
+        return max(0.0, (busy_now - busy - (own_now - own)) / ((wall_now - wall) * CPUS))
+
+    @staticmethod
+    def _look() -> tuple[float, float, float]:
+        times = psutil.cpu_times()
+        me = psutil.Process()
+        own = 0.0
+        for process in (me, *me.children(recursive=True)):
+            try:
+                spent = process.cpu_times()
+            except psutil.Error:
+                continue
+            own += spent.user + spent.system
+        return time.monotonic(), times.user + times.nice + times.system, own
+
+
+def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
+    """Each kind `rounds` times, or as often as BUDGET_S allows (at least five times), in random
+    order within a round, after a round to warm up."""
+    measured: dict[Any, list[float]] = {kind: [] for kind in kinds}
+    rng = random.Random(1)
+    began = time.perf_counter()
+    for number in range(rounds + 1):
+        if number > 5 and time.perf_counter() - began > BUDGET_S:
+            break
+        for kind in rng.sample(list(kinds), len(kinds)):
+            start = time.perf_counter()
+            kinds[kind]()
+            if number:
+                measured[kind].append(time.perf_counter() - start)
+    return {kind: Times.of(times) for kind, times in measured.items()}
+
+
+# Which operations let go of the interpreter
+
+
+def lets_others_run(operation: Callable[[], object], times: int = 20) -> float:
+    """How often another thread, which was waiting for it, got the interpreter meanwhile, 0 to 1.
+
+    The interpreter takes itself away from nobody while this measures, so that the other thread
+    only runs if the operation lets go.
+    """
+    go, gone = threading.Lock(), threading.Lock()  # a Lock wakes without letting go itself
+    go.acquire()
+    gone.acquire()
+    ran = [0]
+
+    def other() -> None:
+        for _ in range(times):
+            go.acquire()
+            ran[0] += 1
+            gone.release()
+
+    operation()
+    before_s = sys.getswitchinterval()
+    thread = threading.Thread(target=other)
+    thread.start()
+    meanwhile = 0
+    try:
+        for number in range(times):
+            time.sleep(0.001)  # the other thread is waiting again
+            sys.setswitchinterval(100.0)
+            go.release()
+            operation()
+            meanwhile += ran[0] > number
+            sys.setswitchinterval(before_s)
+            gone.acquire()
+    finally:
+        sys.setswitchinterval(before_s)
+    thread.join()
+    return meanwhile / times
+
+
+def operations(rows: int) -> dict[str, Callable[[], object]]:
+    """Candidates for a search, each on so many rows that it takes milliseconds."""
+    rng = np.random.default_rng(1)
+    number, other = rng.integers(0, 400, rows, np.int32), np.empty(rows, np.bool_)
+    real, out = rng.random(rows), np.empty(rows)
+    mask = rng.random(rows) < 0.01
+    index = np.flatnonzero(mask)
+    objects = number[: rows // 50].astype(object)
+    listed = number[: rows // 50].tolist()
+    return {
+        "equal, int32": lambda: np.equal(number, 7, out=other),
+        "greater, float64": lambda: np.greater(real, 0.5, out=other),
+        "multiply, float64": lambda: np.multiply(real, 3.0, out=out),
+        "logical_and, bool": lambda: np.logical_and(mask, other, out=other),
+        "flatnonzero, bool": lambda: np.flatnonzero(mask),
+        "boolean index": lambda: real[mask],
+        "index by integers": lambda: np.tile(real[index], 50),
+        "cumsum": lambda: np.cumsum(real),
+        "unique": lambda: np.unique(number),
+        "isin": lambda: np.isin(number, (3, 4, 5)),
+        "equal, objects": lambda: objects == 7,
+        "a list comprehension": lambda: [one == 7 for one in listed],
+    }
+
+
+# The search, in memory and in the database
+
+
+class World:
+    """The inventory in memory and in the database."""
+
+    def __init__(self, environment: dict[str, str], concepts: int) -> None:
+        self.environment = environment
+        with self.session() as session:
+            for statement in TABLE.split(";"):
+                session.execute(statement)
+            words = session.execute(
+                "SELECT ads_concept.id, word FROM ads_concept "
+                "JOIN ads_banner_concepts ON concept_id = ads_concept.id "
+                "GROUP BY 1, 2 ORDER BY count(*) DESC, word LIMIT %s",
+                (concepts,),
+            ).fetchall()
+            rows = session.execute(
+                """
+                SELECT ads_banner.id, advertiser_id, size, impressions, delivered,
+                       extract(epoch FROM starts)::float8, extract(epoch FROM ends)::float8,
+                       array_agg(concept_id)
+                FROM ads_banner JOIN ads_contract ON ads_contract.banner_id = ads_banner.id
+                JOIN ads_delivery ON ads_delivery.banner_id = ads_banner.id
+                JOIN ads_banner_concepts ON ads_banner_concepts.banner_id = ads_banner.id
+                GROUP BY 1, 2, 3, 4, 5, 6, 7
+                """
+            ).fetchall()
+        self.words = [word for _, word in words]
+        self.concepts = [id for id, _ in words]
+        sizes = sorted({row[2] for row in rows})
+        self.size = sizes.index(SIZE)
+        columns = np.full((inventory.MOST_CONCEPTS, len(rows)), inventory.NO_CONCEPT)
+        for row, values in enumerate(rows):
+            columns[: len(values[7]), row] = values[7]
+        self.inventory = inventory.of_columns(
+            id=np.array([row[0] for row in rows]),
+            advertiser=np.array([row[1] for row in rows]),
+            size=np.array([sizes.index(row[2]) for row in rows]),
+            concepts=columns,
+            contracted=np.array([row[3] for row in rows]),
+            starts_s=np.array([row[5] for row in rows]),
+            ends_s=np.array([row[6] for row in rows]),
+            not_beside_banners={},
+            not_beside_advertisers={},
+        )
+        self.delivered = np.array([row[4] for row in rows], np.float64)
+        self._threads_session = threading.local()
+
+    def session(self) -> "psycopg.Connection[tuple[Any, ...]]":
+        """A session of the database."""
+        return psycopg.connect(
+            host="127.0.0.1", port=self.environment["DOORBUSTER_POSTGRES_PORT"],
+            user=self.environment["DOORBUSTER_POSTGRES_USER"],
+            password=self.environment["DOORBUSTER_POSTGRES_PASSWORD"],
+            dbname=self.environment["DOORBUSTER_POSTGRES_DB"],
+            options="-c search_path=ads", autocommit=True,
+        )  # fmt: skip
+
+    def in_memory(self, concept: int) -> Any:
+        """As the server does it."""
+        wanted = candidates.Wanted(self.size, time.time())
+        return candidates.find(self.inventory, self.delivered, wanted, concept)
+
+    def in_database(self, concept: int) -> Any:
+        """The same rows and weights, asked for; every thread has a session of its own."""
+        session = getattr(self._threads_session, "session", None)
+        if session is None:
+            session = self._threads_session.session = self.session()
+        now_s = time.time()
+        parameters = (concept, SIZE, now_s, now_s)
+        return session.execute(QUERY, parameters, prepare=True, binary=True).fetchall()
+
+    def posting_lists(self) -> Callable[[int], Any]:
+        """What an index by concept would make of the search: conditions on its rows alone."""
+        held = self.inventory
+        lists = {
+            concept: np.flatnonzero((held.concepts == concept).any(axis=0))
+            for concept in self.concepts
+        }
+
+        def find(concept: int) -> Any:
+            rows, now = lists[concept], time.time()
+            due = (now - held.starts_s[rows]) * held.rate_per_s[rows]
+            ok = (held.size[rows] == self.size) & (held.ends_s[rows] > now)
+            return rows[ok & (due > self.delivered[rows])]
+
+        return find
+
+
+def searches(world: World, threads: Sequence[int], rounds: int) -> dict[str, dict[int, Times]]:
+    """Times of a whole request's search, by how it is done and by threads."""
+    kinds: dict[str, Callable[[int], Any]] = {
+        "memory": world.in_memory,
+        "PostgreSQL": world.in_database,
+        "posting lists": world.posting_lists(),
+    }
+    found = {
+        name: sum(len(find(concept)) for concept in world.concepts) for name, find in kinds.items()
+    }
+    if max(found.values()) > 1.01 * min(found.values()):  # time goes on between them
+        raise click.ClickException(f"the searches do not find the same: {found}")
+    fans = {count: FanOut({0: count}, 1) for count in threads}
+    try:
+        return {
+            name: in_turns(
+                {
+                    count: partial(fan.search, 0, world.concepts, find)
+                    for count, fan in fans.items()
+                },
+                rounds,
+            )
+            for name, find in kinds.items()
+        }
+    finally:
+        for fan in fans.values():
+            fan.close()
+
+
+def selections_rps(world: World, threads: int, requesters: int, duration_s: float) -> float:
+    """Pages of three slots per second that so many threads select, each fanned out."""
+    fan_out = FanOut({0: threads}, requesters)
+    ledger = Ledger(world.inventory, world.delivered, block=10**9)
+    request = selection.Request(3, world.size, world.concepts)
+    rng = random.Random(1)
+    done = [0] * requesters
+    stop_s = time.perf_counter() + duration_s
+
+    def work(number: int) -> None:
+        while time.perf_counter() < stop_s:
+            selection.select(request, time.time(), ledger, fan_out, rng)
+            done[number] += 1
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(requesters)]
+    start = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    took_s = time.perf_counter() - start
+    fan_out.close()
+    return sum(done) / took_s
+
+
+# A real server
+
+
+def responses(
+    port: int, words: Sequence[str], levels: Sequence[int], clients: int, requests: int
+) -> dict[int, Times]:
+    """Response times by level: closed-loop clients, each of all levels in random order."""
+    path = f"/ads/select?slots=3&size={SIZE}&concepts={','.join(words)}&priority="
+    measured: dict[int, list[float]] = {level: [] for level in levels}
+
+    def client(number: int) -> None:
+        rng = random.Random(number)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+        for _ in range(requests):
+            for level in rng.sample(list(levels), len(levels)):
+                start = time.perf_counter()
+                connection.request("GET", path + str(level))
+                response = connection.getresponse()
+                response.read()
+                if response.status != 200:
+                    raise click.ClickException(f"the server answered {response.status}")
+                measured[level].append(time.perf_counter() - start)
+        connection.close()
+
+    workers = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return {level: Times.of(times) for level, times in measured.items()}
+
+
+@contextmanager
+def running(command: list[str], ready: Callable[[], bool], **more: Any) -> Iterator[None]:
+    """A process of the bench's own while the block runs."""
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, **more)
+    try:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not ready():
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise click.ClickException(f"{' '.join(command[:4])} … did not start")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+@contextmanager
+def database(banners: int) -> Iterator[dict[str, str]]:
+    """The environment of processes on a seeded database of the bench's own."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-ads-")))
+        folder.chmod(0o755)
+        run_as = account.for_database()
+        [port] = ports.free(1)
+        cluster = postgres.Cluster(
+            installation=postgres.find(None, folder / "postgres", run_as),
+            folder=folder / "postgres", port=port, user="doorbuster",
+            password=secrets.token_urlsafe(16), database="doorbuster", account=run_as,
+            configuration=(("fsync", "off"), ("shared_buffers", "256MB")),
+        )  # fmt: skip
+        postgres.prepare(cluster)
+        command = pinned.command(
+            tuple(sorted(os.sched_getaffinity(0))), cluster.command(),
+            user=run_as.name if run_as else None, end_with_parent=signal.SIGINT,
+        )  # fmt: skip
+        stack.enter_context(
+            running(
+                command,
+                lambda: postgres.refusal(cluster) is None,
+                stderr=(folder / "postgres.log").open("wb"),
+            )
+        )
+        postgres.make_database(cluster)
+        environment = {
+            **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
+            "DOORBUSTER_STATE_DIR": str(folder),
+            "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+            "DOORBUSTER_POSTGRES_PORT": str(port),
+            "DOORBUSTER_POSTGRES_USER": cluster.user,
+            "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
+            "DOORBUSTER_POSTGRES_DB": cluster.database,
+            "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
+            "DOORBUSTER_ADS_BANNERS": str(banners),
+        }
+        subprocess.run(
+            [sys.executable, "-m", "shop.ads", "migrate-and-seed"],
+            cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        yield environment
+
+
+@contextmanager
+def server(environment: dict[str, str], levels: Mapping[int, int], threads: int) -> Iterator[int]:
+    """An ad server; its port."""
+    [port] = ports.free(1)
+
+    def ready() -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/ads/health")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    own = environment | {
+        "DOORBUSTER_ADS_PORT": str(port),
+        "DOORBUSTER_ADS_THREADS": str(threads),
+        "DOORBUSTER_ADS_PRIORITY_LEVELS": ",".join(
+            f"{level}={count}" for level, count in levels.items()
+        ),
+    }
+    with running([sys.executable, "-m", "shop.ads", "serve"], ready, env=own):
+        yield port
+
+
+def gain_table(
+    title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
+) -> Table:
+    """A row per kind and number of threads; gains against one thread."""
+    table = Table(title=f"{title}\nother processes had {others:.0%} of {CPUS} CPUs", min_width=72)
+    table.add_column("")
+    for heading in ("threads", "ms, median (quartiles)", "gain", "ideal"):
+        table.add_column(heading, justify="right")
+    for name, by_threads in times.items():
+        alone = by_threads[1].middle
+        for threads, measured in by_threads.items():
+            gain = "" if threads == 1 else f"{1 - measured.middle / alone:.0%}"
+            ideal = "" if threads == 1 else f"{ideal_gain(threads, concepts):.0%}"
+            table.add_row(name, str(threads), str(measured), gain, ideal)
+    return table
+
+
+@click.command()
+@click.option("--banners", default=300_000, show_default=True, help="Size of the inventory.")
+@click.option("--concepts", default=10, show_default=True, help="Of each request.")
+@click.option("--rounds", default=100, show_default=True, help="Requests of each kind.")
+@click.option("--clients", default="1,10", show_default=True, help="At the real server.")
+@click.option("--threads", default="1,2,4,8", show_default=True, help="1 first: the low level.")
+def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -> None:
+    """Measure and print."""
+    console = Console()
+    counts = [int(count) for count in threads.split(",")]
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+
+    table = Table(title="Does another thread run meanwhile?")
+    table.add_column("operation")
+    table.add_column("so many times of 100", justify="right")
+    for name, operation in operations(4_000_000).items():
+        table.add_row(name, f"{100 * lets_others_run(operation):.0f}")
+    console.print(table)
+
+    with console.status(f"seeding {banners:,} banners"), ExitStack() as stack:
+        environment = stack.enter_context(database(banners))
+        world = World(environment, concepts)
+        console.print(f"{len(world.inventory):,} banners, {concepts} concepts a request")
+
+        neighbours = Neighbours()
+        times = searches(world, counts, rounds)
+        console.print(gain_table("Search of one request", times, concepts, neighbours.share()))
+
+        table = Table(title="Selections per second, in memory (pages of 3 slots)")
+        table.add_column("threads a request", justify="right")
+        for requesters in (1, CPUS, 4 * CPUS):
+            table.add_column(f"{requesters} at a time", justify="right")
+        for count in counts:
+            rates = [
+                selections_rps(world, count, requesters, 2.0) for requesters in (1, CPUS, 4 * CPUS)
+            ]
+            table.add_row(str(count), *(f"{rate:.0f}" for rate in rates))
+        console.print(table)
+
+        levels = dict(enumerate(counts))
+        port = stack.enter_context(server(environment, levels, threads=16))
+        for number in (int(text) for text in clients.split(",")):
+            neighbours = Neighbours()
+            requests = max(1, rounds // number)
+            by_level = responses(port, world.words, list(levels), number, requests)
+            measured = {levels[level]: times for level, times in by_level.items()}
+            console.print(
+                gain_table(
+                    f"Response time over HTTP, {number} client(s) in a closed loop",
+                    {"server": measured},
+                    concepts,
+                    neighbours.share(),
+                )
+            )
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m bench.ads")
