@@ -18,6 +18,8 @@ from runtime.state import State
 
 APPLIANCE_VARIABLE = "DOORBUSTER_APPLIANCE"  # in every service's environment: the state folder
 PAGE_TIMEOUT_S = 10.0
+SEEDING_TIMEOUT_S = 300.0
+SEEDING_TIMEOUT_S_PER_ROW = 0.002  # ten times what a book takes; a banner takes less
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Service:
     ready_within_s: float
     refusal: Callable[[], str | None]
     page_refusal: Callable[[], str | None] = lambda: None
+    tables: "Tables | None" = None
     code: tuple[str, ...] = ()  # paths in the repository; a change restarts the service
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
@@ -53,6 +56,21 @@ class Service:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What a service wants in the database before it starts.
+
+    `command` brings it there and is harmless when it is there already. It is left out after it was
+    once done for the same `wanted` by the same code. `log` is also the name of its stamp.
+    """
+
+    title: str
+    command: tuple[str, ...]
+    log: str
+    wanted: str
+    timeout_s: float
+
+
 def table(settings: Settings, state: State) -> list[Service]:
     """The services in the order they start; they stop in the reverse order.
 
@@ -62,6 +80,7 @@ def table(settings: Settings, state: State) -> list[Service]:
         _postgres(settings, state),
         _redis(settings, state),
         _shop(settings),
+        _ads(settings),
         _gateway(settings),
     ]
 
@@ -154,7 +173,43 @@ def _shop(settings: Settings) -> Service:
         ready_within_s=60,
         refusal=lambda: get_refusal("127.0.0.1", settings.shop_controller_port, "/status"),
         page_refusal=lambda: get_refusal("127.0.0.1", settings.shop_port, "/"),
+        tables=Tables(
+            title=f"Tables and {settings.catalogue_books:,} books",
+            command=_beside(settings, "shop", "migrate-and-seed"),
+            log="seed",
+            wanted=f"{settings.postgres_db} {settings.catalogue_books}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
+        ),
         code=("shop",),
+    )
+
+
+def _ads(settings: Settings) -> Service:
+    return Service(
+        name="ads",
+        title="Ad server",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "shop.ads", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.ads_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,  # reports to the database what it has delivered
+        ready_within_s=120,  # a large inventory takes a while to load
+        refusal=lambda: get_refusal("127.0.0.1", settings.ads_port, "/ads/health"),
+        tables=Tables(
+            title=f"Contracts of {settings.ads_banners:,} banners",
+            command=_beside(settings, "shop.ads", "migrate-and-seed"),
+            log="ads-seed",
+            wanted=f"{settings.postgres_db} {settings.ads_banners}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
+        ),
+        # Its own, and what it takes from the shop.
+        code=("shop/ads", "shop/catalogue", "shop/settings.py"),
     )
 
 
@@ -197,9 +252,9 @@ def get_refusal(host: str, port: int, path: str) -> str | None:
     return None
 
 
-def migrate_and_seed(settings: Settings) -> list[str]:
-    """The command that brings the database to the shop's version; harmless when it already is."""
-    return pinned.command(settings.other_cpus, [sys.executable, "-m", "shop", "migrate-and-seed"])
+def _beside(settings: Settings, module: str, *arguments: str) -> tuple[str, ...]:
+    """`python -m module …`, on the CPUs that are not the shop's."""
+    return tuple(pinned.command(settings.other_cpus, [sys.executable, "-m", module, *arguments]))
 
 
 def locked_dependencies() -> Path:

@@ -43,6 +43,8 @@ class Settings:
     postgres_bin: Path | None
     redis_port: int
     redis_bin: Path | None
+    ads_port: int
+    ads_banners: int
     secret_key: str
     gateway_cookie_key: str
     shop_cpus: tuple[int, ...]
@@ -134,6 +136,8 @@ def load_leniently(
         postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
         redis_port=redis_port,
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
+        ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
+        ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
@@ -175,6 +179,8 @@ _FIELDS = {
         "POSTGRES_BIN",
         "REDIS_PORT",
         "REDIS_BIN",
+        "ADS_PORT",
+        "ADS_BANNERS",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
         "SHOP_CPUS",
@@ -204,6 +210,7 @@ def _whole(what: str, least: int, most: int) -> Callable[[str], int]:
 _port = _whole("a port", 1, 65535)
 _workers = _whole("a number of workers", 1, 100)
 _books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
+_banners = _whole("a number of banners", 0, 2_000_000)  # as shop/ads/configuration.py has them
 
 
 def _broker(text: str) -> str:

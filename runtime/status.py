@@ -24,7 +24,10 @@ def status(settings: Settings, progress: Progress) -> None:
     for heading in ("service", "state", "health", "port", "CPUs", "process", "up"):
         table.add_column(heading)
     for service in services.table(settings, state):
-        now = states[service.name]
+        now = states.get(service.name)
+        if now is None:  # it runs as an older version started it
+            table.add_row(service.name, "unknown", "make up starts it", str(service.port))
+            continue
         health = (service.refusal() or "healthy") if now.runs else "–"
         table.add_row(
             service.name,

@@ -13,17 +13,14 @@ from dataclasses import dataclass
 
 from runtime import cpus, credentials, down, ports, services
 from runtime.progress import Progress
-from runtime.services import Service
+from runtime.services import Service, Tables
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 from runtime.supervision import Supervisor, left_over
 
-SEEDED = "seeded"
 SUPERVISED = "supervised"
 LOG_LINES = 20
-SEEDING_TIMEOUT_S = 300.0
-SEEDING_TIMEOUT_S_PER_BOOK = 0.002  # ten times what it takes
-FIRST_SPARE_PORT = 8086  # the defaults end at 8085
+FIRST_SPARE_PORT = 8087  # the defaults end at 8086
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
 SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
@@ -117,9 +114,8 @@ class Start:
 
     def _bring_up(self, supervisor: Supervisor, service: Service) -> None:
         version = service.code_version()
-        if service.name == "shop":
-            books = self.settings.catalogue_books
-            self._migrate_and_seed(f"{self.settings.postgres_db} {books} {version}")
+        if service.tables is not None:
+            self._migrate_and_seed(service.tables, version)
         runs = supervisor.states()[service.name].runs
         if runs and self.state.stamped(service.name, version) and service.refusal() is None:
             with self.progress.step(service.title) as step:
@@ -156,37 +152,34 @@ class Start:
                 )
             )
 
-    def _migrate_and_seed(self, version: str) -> None:
-        if self.state.stamped(SEEDED, version):
+    def _migrate_and_seed(self, tables: Tables, code_version: str) -> None:
+        version = f"{tables.wanted} {code_version}"
+        if self.state.stamped(tables.log, version):
             return
-        books = self.settings.catalogue_books
-        timeout_s = SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_BOOK * books
-        with (
-            self.progress.step(f"Tables and {books:,} books"),
-            self.state.log("seed").open("w") as log,
-        ):
+        with self.progress.step(tables.title), self.state.log(tables.log).open("w") as log:
             # Not through the supervisor: it is to end, and an interrupt is to end it at once.
             try:
                 done = subprocess.run(
-                    services.migrate_and_seed(self.settings),
+                    tables.command,
                     cwd=REPOSITORY,
                     env=self.settings.environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
-                    timeout=timeout_s,
+                    timeout=tables.timeout_s,
                     check=False,
                 )
             except subprocess.TimeoutExpired:
                 raise StartError(
-                    f"seeding took more than {timeout_s:.0f} s\n" + last_words(self.state, "seed")
+                    f"this took more than {tables.timeout_s:.0f} s\n"
+                    + last_words(self.state, tables.log)
                 ) from None
             if done.returncode != 0:
                 raise StartError(
-                    f"the shop's tables could not be made (exit {done.returncode})\n"
-                    + last_words(self.state, "seed")
+                    f"the tables could not be made (exit {done.returncode})\n"
+                    + last_words(self.state, tables.log)
                 )
-        self.state.stamp(SEEDED).write_text(version)
+        self.state.stamp(tables.log).write_text(version)
 
 
 def taken_ports(settings: Settings) -> list[str]:

@@ -11,7 +11,7 @@ import pytest
 from runtime import ports
 from runtime.settings import REPOSITORY
 
-PORTS = ("GATEWAY", "GATEWAY_ADMIN", "SHOP", "SHOP_CONTROLLER", "POSTGRES", "REDIS")
+PORTS = ("GATEWAY", "GATEWAY_ADMIN", "SHOP", "SHOP_CONTROLLER", "POSTGRES", "REDIS", "ADS")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     settings = load({}, repository)
-    assert list(settings.ports().values()) == [8080, 8081, 8082, 8083, 8084, 8085]
+    assert list(settings.ports().values()) == list(range(8080, 8087))
     assert settings.host == "127.0.0.1"
     assert settings.shop_workers == 30
     assert settings.catalogue_books == 4309
@@ -73,6 +73,8 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
         ("DOORBUSTER_SHOP_WORKERS", "0", "a whole number from 1 to 100"),
         ("DOORBUSTER_SHOP_WORKERS", "²", "a whole number from 1 to 100"),
         ("DOORBUSTER_CATALOGUE_BOOKS", "many", "a whole number from 1000 to 500000"),
+        ("DOORBUSTER_ADS_PORT", "none", "a whole number from 1 to 65535"),
+        ("DOORBUSTER_ADS_BANNERS", "2000001", "a whole number from 0 to 2000000"),
         ("DOORBUSTER_SHOP_CPUS", "one", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "0-99999999999", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "3-2", "forms such as 1 or 2-3"),

@@ -35,6 +35,9 @@ def test_up_makes_a_page_come_through_the_gateway(appliance: Appliance) -> None:
     for name, text in up.SIGN_IN.items():
         assert re.search(rf"{name} +{text} ", printed), printed
     assert services.get_refusal("127.0.0.1", settings.gateway_port, "/") is None
+    assert "✓ Contracts of 6,000 banners" in printed
+    for port in (settings.ads_port, settings.gateway_port):
+        assert services.get_refusal("127.0.0.1", port, "/ads/health") is None
     assert "✗" not in printed
 
 
@@ -79,7 +82,8 @@ def test_status_and_doctor_say_that_it_is_healthy(appliance: Appliance) -> None:
 def test_logs_of_an_unknown_service_name_the_known_ones(appliance: Appliance) -> None:
     code, printed = appliance.run("logs", "shoop")
     assert code == 1
-    assert "no log of shoop; logs: gateway, postgres, redis, seed, shop, supervisor" in printed
+    known = "ads-seed, ads, gateway, postgres, redis, seed, shop, supervisor"
+    assert f"no log of shoop; logs: {known}" in printed
 
 
 def test_a_command_beside_the_appliance_has_its_settings_and_not_its_cpu(
@@ -151,6 +155,13 @@ def test_a_service_that_cannot_start_shows_its_last_words(appliance: Appliance) 
     assert left_over(appliance.state) == []
 
 
+def test_an_ad_server_that_cannot_start_stops_the_start(appliance: Appliance) -> None:
+    code, printed = appliance.run("up", DOORBUSTER_ADS_PROCESSES="none")
+    assert code == 1
+    assert "DOORBUSTER_ADS_PROCESSES=none" in printed
+    assert left_over(appliance.state) == []
+
+
 def test_an_interrupt_stops_what_was_started(appliance: Appliance) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "runtime", "up"],
@@ -174,6 +185,7 @@ def test_a_cold_start_keeps_the_database_and_is_seeded_once(appliance: Appliance
     code, printed = appliance.run("up")
     assert code == 0, printed
     assert "Tables and" not in printed
+    assert "Contracts of" not in printed
     code, printed = appliance.run("down")
     assert code == 0, printed
     assert left_over(appliance.state) == []
