@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import httptools
 from django.db import connections
 
-from shop import activity, controller_metrics, page_work, returns, sentry, stocking
+from shop import activity, banners, controller_metrics, page_work, returns, sentry, stocking
 from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
 
@@ -99,6 +99,7 @@ def _settings_json() -> dict[str, object]:
         "time_scale": settings.time_scale,
         "seed": settings.seed,
         "sentry": sentry.mode(),
+        "ads": banners.banners.wanted,
     }
 
 
@@ -128,14 +129,21 @@ def _put_settings(body: bytes) -> Answer:
     known = _settings_json()
     wanted = _object(body, known)
     mode = wanted.pop("sentry", known["sentry"])
+    ads = wanted.pop("ads", known["ads"])
     try:
         sentry.check_mode(mode)
+        banners.banners.check(ads)
         settings = page_work.work.settings.changed(wanted)
     except sentry.SettingRefused as refused:
         raise _BadBody("sentry", refused.allowed) from refused
+    except banners.SettingRefused as refused:
+        raise _BadBody("ads", refused.allowed) from refused
     except page_work.SettingRefused as refused:
         raise _BadBody(refused.field, refused.allowed) from refused
     sentry.set_mode(mode)
+    if ads != banners.banners.wanted:
+        banners.banners.want(ads)
+        page_work.work.forget_waits()  # a page with a banner waits longer than one without
     if wanted:  # else the draws would start anew
         page_work.work.configure(settings)
     return _json(_settings_json())

@@ -215,6 +215,10 @@ class PageWork:
         """From the next request on; the draws start anew from the seed, nothing is carried over."""
         self._current = (settings, Budget(settings))
 
+    def forget_waits(self) -> None:
+        """Learn anew how long an idle page waits: pages are made in another way from now on."""
+        self._idle_waits = IdleWaits()
+
     @property
     def settings(self) -> PageWorkSettings:
         return self._current[0]

@@ -31,6 +31,7 @@ SHOP_HOST = "127.0.0.1"
 SHOP_PORT = _number("SHOP_PORT", 8082)
 SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
 SHOP_WORKERS = _number("SHOP_WORKERS", 30)
+ADS_PORT = _number("ADS_PORT", 0)  # 0: there is no ad server
 # The paper's catalogue; how large it may be: docs/shop.md, *The catalogue*.
 CATALOGUE_BOOKS = _number("CATALOGUE_BOOKS", BOOKS)
 if not LEAST_BOOKS <= CATALOGUE_BOOKS <= MOST_BOOKS:

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from shop import stocking
+from shop.banners import Slot
 from shop.forms import SearchForm
 from shop.models import Book, Category
 from shop.searching import search_books
@@ -46,6 +47,7 @@ def main(request: HttpRequest) -> HttpResponse:
             "fan": new[:3],
             "new": new,
             "bestsellers": Book.objects.listed().order_by("sales_rank")[:_BESTSELLERS],
+            "slot": Slot(request),
         },
     )
 
@@ -68,6 +70,7 @@ def browse(request: HttpRequest, slug: str) -> HttpResponse:
             "sort": sort,
             "pager_link": f"?sort={sort}&",
             "sorts": [(key, label) for key, (label, _) in SORTS.items()],
+            "slot": Slot(request, lambda: [category.slug]),
         },
     )
 
@@ -88,6 +91,9 @@ def search(request: HttpRequest) -> HttpResponse:
             "query": query,
             "results": results,
             "pager_link": f"?{urlencode({'q': query})}&",
+            "slot": Slot(
+                request, lambda: [shelf.slug for shelf in results.shelves] if results else []
+            ),
         },
     )
 
@@ -108,6 +114,7 @@ def details(request: HttpRequest, book_id: int) -> HttpResponse:
             "related": listed.filter(category=book.category, sales_rank__gt=book.sales_rank)[
                 :_RELATED
             ],
+            "slot": Slot(request, lambda: [book.category.slug]),
         },
     )
 

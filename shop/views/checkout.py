@@ -13,6 +13,7 @@ So every step may also be cancelled when its customer leaves, Tr-4 until its ord
 """
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth import authenticate, login
@@ -24,9 +25,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from shop import cart, sentry
+from shop.banners import Slot
 from shop.checkout import NothingToOrder, OutOfStock, find_order, place_order
 from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
-from shop.models import Book, Order
+from shop.models import Book, Category, Order
 
 _KEY = "checkout"
 _BOOKS = "books"
@@ -207,20 +209,30 @@ def _payment_page(request: HttpRequest, form: PaymentForm, status: int = 200) ->
 def _page(
     request: HttpRequest, template: str, form: Any, status: int, **more: object
 ) -> HttpResponse:
-    lines = cart.lines(_wanted_so_far(_settled(request)))
-    return render(
-        request,
-        template,
-        {"form": form, "lines": lines, "total": cart.total(lines), **more},
-        status=status,
-    )
+    wanted = _wanted_so_far(_settled(request))
+    lines = cart.lines(wanted)
+    shown = {"form": form, "lines": lines, "total": cart.total(lines), **more}
+    return render(request, template, shown | {"slot": _slot(request, wanted)}, status=status)
 
 
 def _confirm_page(request: HttpRequest, order: Order) -> HttpResponse:
     lines = order.lines.select_related("book__author").only(
         "order_id", "quantity", "unit_price_cents", "book__title", "book__author__name"
     )
-    return render(request, "shop/checkout_confirm.html", {"order": order, "lines": lines})
+    slot = _slot(request, (line.book_id for line in lines))
+    return render(
+        request, "shop/checkout_confirm.html", {"order": order, "lines": lines, "slot": slot}
+    )
+
+
+def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:
+    """For a banner about the shelves of these books."""
+    return Slot(
+        request,
+        lambda: (
+            Category.objects.filter(books__in=list(books)).distinct().values_list("slug", flat=True)
+        ),
+    )
 
 
 def _refused(request: HttpRequest, message: str, status: int) -> HttpResponse:

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 from prometheus_client.parser import text_string_to_metric_families
 
-from shop import activity, controller, page_work
+from shop import activity, banners, controller, page_work
 from shop.catalogue.books import BOOKS
 from shop.checkout import place_order
 from shop.models import Book, Customer, Order, SeedState
@@ -57,7 +57,7 @@ def test_status_has_what_the_architecture_says(call):
         "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
     ]  # fmt: skip
     assert {"served", "cpu_s", "execution_s"} <= set(answer["pages"]["Br-1"])
-    assert set(answer["settings"]) == {"profile", "time_scale", "seed", "sentry"}
+    assert set(answer["settings"]) == {"profile", "time_scale", "seed", "sentry", "ads"}
 
 
 def test_cpu_and_time_never_go_back(call):
@@ -69,11 +69,24 @@ def test_cpu_and_time_never_go_back(call):
 def test_settings_are_taken_and_reported(call):
     assert call("PUT", "/settings", {"profile": "real", "time_scale": 20, "seed": 3}) == (
         200,
-        {"profile": "real", "time_scale": 20.0, "seed": 3, "sentry": "watch"},
+        {"profile": "real", "time_scale": 20.0, "seed": 3, "sentry": "watch", "ads": False},
     )
     assert call("PUT", "/settings", {"seed": 4})[1]["time_scale"] == 20
     assert call("PUT", "/settings", {"profile": "cpu"})[1]["profile"] == "cpu"
     assert call("GET", "/status")[1]["settings"]["seed"] == 4
+
+
+def test_banners_are_switched_and_what_pages_wait_is_learnt_anew(call, monkeypatch):
+    of_a_server = banners.Banners(banners.AdServer(1), banners.Patience())
+    monkeypatch.setattr(banners, "banners", of_a_server)
+    assert call("GET", "/status")[1]["settings"]["ads"] is True
+    page_work.work._idle_waits.count("Br-1", 0.5, alone=True, at_most_s=1.0)
+    learnt = page_work.work._idle_waits
+    assert call("PUT", "/settings", {"ads": True})[1]["ads"] is True
+    assert page_work.work._idle_waits is learnt
+    assert call("PUT", "/settings", {"ads": False})[1]["ads"] is False
+    assert page_work.work._idle_waits.count("Br-1", 0.5, alone=False, at_most_s=1.0) < 0.5
+    assert of_a_server.wanted is False
 
 
 def test_a_refused_profile_names_the_profiles(call):
@@ -88,6 +101,8 @@ def test_a_refused_profile_names_the_profiles(call):
         ({"time_scale": -1}, "time_scale"),
         ({"seed": "1"}, "seed"),
         ({"workers": 3}, "workers"),
+        ({"ads": 1}, "ads"),
+        ({"ads": True, "seed": 2}, "ads"),  # this shop has no ad server
         ("[]", "body"),
         ("{", "body"),
         ("", "body"),
