@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shop.ads.inventory import Inventory, Rows
 
-BLOCK_ROWS = 131_072  # 1.3 MB of scratch memory a thread
+BLOCK_ROWS = 262_144  # 2.6 MB of scratch memory a thread; smaller blocks mean more hand-overs
 _NONE = np.empty(0, np.int64)
 
 

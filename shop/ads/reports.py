@@ -3,11 +3,11 @@
 Owns: the arithmetic. Must not know: how reports are shown.
 """
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 
 from shop.ads.models import Contract
+from shop.ads.schedule import due
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,6 @@ class Progress:
     def click_rate(self) -> float | None:
         """Clicks per delivered impression; None before the first."""
         return self.clicks / self.delivered if self.delivered else None
-
-
-def due(impressions: int, starts: datetime, ends: datetime, now: datetime) -> int:
-    """Impressions that an even delivery has made by now; one is due as soon as it starts."""
-    elapsed = (now - starts) / (ends - starts)
-    return math.ceil(impressions * min(1.0, max(0.0, elapsed)))
 
 
 def progress(contract: Contract, now: datetime) -> Progress:

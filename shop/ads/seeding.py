@@ -30,7 +30,7 @@ from shop.ads.models import (
     Slot,
     next_revision,
 )
-from shop.ads.reports import due
+from shop.ads.schedule import due
 from shop.ads.sizes import SIZES
 from shop.catalogue.shelves import SHELVES, Shelf
 
