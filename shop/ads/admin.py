@@ -37,6 +37,9 @@ class ConceptAdmin(admin.ModelAdmin):
 
     search_fields = ("word",)
 
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False  # capacity was verified for banners with these words
+
 
 @admin.register(Advertiser, Publisher)
 class NamedAdmin(admin.ModelAdmin):

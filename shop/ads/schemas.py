@@ -29,6 +29,16 @@ Text = Annotated[str, AfterValidator(lambda text: _printable(text))]
 Line = Annotated[Text, Field(min_length=1)]
 
 
+Time = Annotated[AwareDatetime, AfterValidator(lambda time: _within_reach(time))]
+_YEARS = (2000, 2200)
+
+
+def _within_reach(time: datetime) -> datetime:
+    if not _YEARS[0] < time.year < _YEARS[1]:  # in any zone
+        raise ValueError(f"must be between the years {_YEARS[0]} and {_YEARS[1]}")
+    return time
+
+
 def _printable(text: str) -> str:
     if not text.isprintable() or text != text.strip():
         raise ValueError("must be one line of printable text without spaces around it")
@@ -67,7 +77,7 @@ class SelectQuery(_Input):
 class NotBeside(_Input):
     """What must not stand on the same page."""
 
-    banners: list[int] = Field(
+    banners: list[Annotated[int, Field(strict=True)]] = Field(
         default=[], max_length=100, description="at most 100 ids of banners there are"
     )
     advertisers: list[Line] = Field(
@@ -102,10 +112,13 @@ class NewContract(_Input):
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
     impressions: int = Field(
-        ge=1, le=MOST_IMPRESSIONS, description=f"a whole number from 1 to {MOST_IMPRESSIONS}"
+        strict=True,
+        ge=1,
+        le=MOST_IMPRESSIONS,
+        description=f"a whole number from 1 to {MOST_IMPRESSIONS}",
     )
-    starts: AwareDatetime = Field(description="a time with its zone, like 2026-11-21T00:00:00Z")
-    ends: AwareDatetime = Field(description="a time with its zone, later than starts and than now")
+    starts: Time = Field(description="a time with its zone, like 2026-11-21T00:00:00Z")
+    ends: Time = Field(description="a time with its zone, later than starts and than now")
     banner: NewBanner = Field(description="an object: size, headline, text, target, concepts, …")
 
 

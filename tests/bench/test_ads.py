@@ -1,0 +1,46 @@
+"""The ad server's benchmark: what its figures are made of."""
+
+import time
+
+import pytest
+from rich.console import Console
+
+from bench.ads import Times, gain_table, ideal_gain, in_turns, lets_others_run
+
+
+def test_the_ideal_is_bounded_by_cpus_and_concepts():
+    assert ideal_gain(threads=2, concepts=10, cpus=2) == 0.5
+    assert ideal_gain(threads=8, concepts=10, cpus=2) == 0.5
+    assert ideal_gain(threads=8, concepts=3, cpus=16) == pytest.approx(2 / 3)
+    assert ideal_gain(threads=1, concepts=10, cpus=16) == 0
+
+
+def test_python_lets_nobody_run_and_sleep_does():
+    assert lets_others_run(lambda: [number * 2 for number in range(1000)]) == 0
+    assert lets_others_run(lambda: time.sleep(0.05)) > 0
+
+
+def test_every_kind_has_its_turns():
+    counts = {"one": 0, "other": 0}
+
+    def turn(kind):
+        counts[kind] += 1
+
+    times = in_turns({kind: lambda kind=kind: turn(kind) for kind in counts}, rounds=7)
+    assert counts == {"one": 8, "other": 8}  # a round to warm up
+    assert set(times) == set(counts)
+
+
+def test_gains_are_against_one_thread():
+    times = {1: Times(0.9, 1.0, 1.1), 2: Times(0.5, 0.6, 0.7)}
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(gain_table("Title", {"server": times}, 10, 0.25))
+    [low, high] = [
+        [cell.strip() for cell in line.strip("│ ").split("│")]
+        for line in captured.get().splitlines()
+        if "server" in line
+    ]
+    assert low[:3] == ["server", "1", "1000.00 (900.00–1100.00)"]
+    assert high[:4] == ["server", "2", "600.00 (500.00–700.00)", "40%"]
+    assert "25%" in captured.get()
