@@ -176,7 +176,9 @@ def _calibrate(url: str, controller: Controller, rounds: int, time_scale: float)
     before = controller.call("GET", "/status")
     if before["busy_workers"]:
         raise click.ClickException("the shop is busy; calibrate it while nobody else visits")
-    controller.call("PUT", "/settings", {"profile": "paper", "time_scale": time_scale})
+    controller.call(
+        "PUT", "/settings", {"profile": "paper", "time_scale": time_scale, "ads": False}
+    )
     try:
         rng = random.Random(1)
         for _ in range(_WARM_UP_WALKS):

@@ -140,7 +140,7 @@ class Appliance:
         """The same shop for every run: seeded stock, no queue, the policy fresh.
 
         `policy` is the body of `PUT /policy`. The shop's sentry stops work only with `abandonment`
-        cancel; otherwise it watches, so that the waste is known.
+        cancel; otherwise it watches, so that the waste is known. Pages have no banners.
         """
         self.wait_idle()
         self.shop.call("POST", "/reset")
@@ -152,6 +152,7 @@ class Appliance:
                 "time_scale": time_scale,
                 "seed": seed,
                 "sentry": "cancel" if abandonment == "cancel" else "watch",
+                "ads": False,
             },
         )
         self.gateway.call(

@@ -149,7 +149,13 @@ def test_the_sentry_stops_work_only_when_leaving_cancels(
         abandonment=abandonment,
     )
     shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
-    assert shop == {"profile": "paper", "time_scale": 10, "seed": 3, "sentry": sentry}
+    assert shop == {
+        "profile": "paper",
+        "time_scale": 10,
+        "seed": 3,
+        "sentry": sentry,
+        "ads": False,
+    }
     assert gateway["abandonment"] == abandonment
 
 
