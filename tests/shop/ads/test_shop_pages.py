@@ -1,0 +1,66 @@
+"""The shop's pages with banners of a real ad server: shown, about the page's books, counted."""
+
+import re
+
+import pytest
+
+from shop import banners
+from tests.shop.ads.waiting import PATIENCE_S, until
+from tests.shop.test_pages import steps
+
+BROWSING = ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
+
+
+@pytest.fixture
+def shop(ads, visitor, monkeypatch):
+    """A visitor of a shop that has this ad server, and waits for it also on a busy machine."""
+    port = int(ads.url.rsplit(":", 1)[1])
+    server = banners.AdServer(port, PATIENCE_S)
+    monkeypatch.setattr(banners, "banners", banners.Banners(server, banners.Patience()))
+    yield visitor
+    server.close()
+
+
+def banner_of(html):
+    [id] = re.findall(r'src="/ads/banner/(\d+)\.svg"', html)
+    assert f'href="/ads/click/{id}"' in html
+    return int(id)
+
+
+def deliveries(ads):
+    return dict(ads.rows("SELECT banner_id, delivered FROM ads_delivery"))
+
+
+def test_each_of_the_eight_pages_shows_a_banner_that_is_counted_and_can_be_clicked(ads, shop):
+    before = deliveries(ads)
+    shown = [banner_of(shop.get(path).content.decode()) for path in BROWSING]
+    shown += [banner_of(html) for _, _, html in steps(shop)]
+    assert len(shown) == 8
+    for id in shown:
+        picture = ads.get(f"/ads/banner/{id}.svg")
+        assert (picture.status, b'width="728" height="90"' in picture.body) == (200, True)
+        landed = ads.get(ads.get(f"/ads/click/{id}").headers["Location"])
+        assert landed.status == 200
+    until(
+        lambda: all(deliveries(ads)[id] >= before[id] + shown.count(id) for id in set(shown)),
+        "the impressions in the database",
+    )
+
+
+def test_a_banner_is_about_the_pages_books(ads, shop):
+    for shelf in ("crime", "cooking", "philosophy"):
+        id = banner_of(shop.get(f"/browse/{shelf}/").content.decode())
+        words = ads.rows(
+            "SELECT word FROM ads_banner_concepts JOIN ads_concept ON ads_concept.id = concept_id "
+            "WHERE banner_id = %s",
+            id,
+        )
+        assert (shelf,) in words
+
+
+def test_the_ad_server_knows_every_shelf_and_size(ads, shop):
+    for size in banners.SIZES.values():
+        for shelf in banners.SHELVES:
+            answer = ads.get(f"/ads/select?slots=1&size={size}&concepts={shelf.slug}")
+            assert answer.status == 200, answer.body
+            assert banners.read(answer.body) is not None, (size, shelf.slug)
