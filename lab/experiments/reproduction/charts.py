@@ -7,6 +7,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -21,6 +22,8 @@ from lab.experiments.results import write_text
 _PANEL_INCHES = (6.2, 4.2)
 _ROOM_FOR_LEGEND_RATIO = 0.3
 """Of the height of the bars, above them."""
+_NAME_LINE = 13
+"""Letters of a bar's name in a line."""
 
 
 def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
@@ -93,7 +96,9 @@ def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
         axes.margins(y=_ROOM_FOR_LEGEND_RATIO)  # beside bars there is none
     axes.set_ylim(bottom=panel.y_from, top=panel.y_to)
     if panel.kind == "bars" and panel.x_names:
-        axes.set_xticks(range(len(panel.x_names)), panel.x_names)
+        axes.set_xticks(
+            range(len(panel.x_names)), [fill(name, _NAME_LINE) for name in panel.x_names]
+        )
     finish(axes)
 
 
