@@ -90,7 +90,7 @@ class Pool:
             exchange.shop_failed(502, "the shop could not be reached")
         else:
             if exchange.is_over:
-                self.keep(connection)
+                connection.abort()  # kept without a word said, it would hold a thread of the shop
             elif not connection.is_usable:
                 exchange.shop_failed(502, "the shop broke the connection")
             else:

@@ -205,6 +205,24 @@ async def in_service(street, target=b"/", rest=b"", before=False):
     return caller
 
 
+@pytest.mark.parametrize("wire", ["plain"])
+def test_who_leaves_before_there_is_a_connection_to_the_shop_leaves_none_behind(street):
+    """One that says nothing would hold a thread of the shop (Gunicorn's waits 5 s for a word)."""
+
+    async def scene():
+        async with street(workers=20, half_close="leave", shop_idle_s=3600) as s:
+            for _ in range(20):
+                caller = await s.caller()
+                caller.send(GET % b"/")
+                caller.close()
+            dispatcher = s.bed.gateway.pages.dispatcher
+            await s.bed.until(lambda: dispatcher.counts()["Br-1"]["arrived"] == 20)
+            await s.counts(arrived=20, dispatched=20, cancelled=20)
+            await s.bed.until(lambda: not s.bed.gateway.pools[0].open_connections)
+
+    run(scene())
+
+
 @pytest.mark.parametrize("before", [False, True], ids=["fresh", "kept"])
 @everyone_behind
 def test_in_service(street, way, rest, before):
