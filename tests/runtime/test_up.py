@@ -41,6 +41,20 @@ def test_up_makes_a_page_come_through_the_gateway(appliance: Appliance) -> None:
     assert "✗" not in printed
 
 
+def test_pages_have_banners_whose_pictures_come_through_the_gateway(appliance: Appliance) -> None:
+    shop = f"http://127.0.0.1:{appliance.settings.gateway_port}"
+    deadline = time.monotonic() + 120
+    while True:  # on a busy machine a page may have to do without
+        with urllib.request.urlopen(f"{shop}/browse/crime/", timeout=60) as answer:
+            picture = re.search(r'src="(/ads/banner/\d+\.svg)"', answer.read().decode())
+        if picture:
+            break
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    with urllib.request.urlopen(shop + picture[1], timeout=60) as answer:
+        assert answer.headers["Content-Type"].startswith("image/svg+xml")
+
+
 def test_each_service_has_its_cpus(appliance: Appliance) -> None:
     settings = appliance.settings
     for name, pid in pids(appliance).items():
