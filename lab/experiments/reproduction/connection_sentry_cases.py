@@ -13,6 +13,7 @@ from typing import Any, Literal
 from gateway.policies.interface import Abandonment
 from lab.experiments.published import published
 from lab.experiments.reproduction.cases import Case
+from lab.experiments.simulated_run import FILE_CPU_S
 from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE
 from loadgen.sessions import MEAN_EXECUTION_S
 
@@ -38,9 +39,6 @@ PAPER_PROFILE_PER_SET = 36
 REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
 """CPU of the simulated server: Table 3's latencies with 3 processes for home, browse and file; with
 1.5 s of search and 1 s of select their latencies come out there as printed, about."""
-
-FILE_CPU_S = 0.03
-"""CPU of a cover beside the pages of profile `paper`: what the shop takes, 3 ms live."""
 
 _BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
 
