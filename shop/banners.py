@@ -1,17 +1,16 @@
-"""The banner of a page, asked from the ad server within a deadline.
+"""The banner of a page: what is asked of the ad server, and when it is left alone.
 
-Owns: what is asked, how long a page waits for it, when the ad server is left alone, what counts as
-an answer. Must not know: how banners are chosen, what is on a page.
+Owns: the question, what counts as a banner, the setting `ads`. Must not know: how banners are
+chosen, what else is on a page.
 
-A page is never worse for its banner than by the deadline: whatever goes wrong, the slot stays
-empty. Each thread keeps a connection.
+A page is never worse for its banner than by the deadline (`ad_server`): whatever goes wrong, the
+slot stays empty.
 """
 
 import json
 import logging
 import random
 import re
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -20,22 +19,20 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-import httptools
 from django.conf import settings
 from django.http import HttpRequest
 
+from shop.ad_server import AdServer, Failed, Refused
 from shop.catalogue.shelves import SHELVES
 from shop.page_types import PAGE_TYPE_BY_URL_NAME
 
-HOST = "127.0.0.1"
-DEADLINE_S = 0.05
 FAILURES_IN_A_ROW = 3
 PAUSE_S = 1.0  # and then one page asks, until the ad server answers again
 MOST_CONCEPTS = 10  # as many as the paper asks for
 SIZES = {"desk": "728x90", "phone": "234x60"}
-LOW, HIGH = 0, 1
+LOW, HIGH = 0, 1  # priorities
+
 _logger = logging.getLogger(__name__)
-_ANSWER_BYTES = 64 * 1024
 _IMAGE = re.compile(r"/ads/banner/[0-9]{1,18}\.svg")
 _CLICK = re.compile(r"/ads/click/[0-9]{1,18}")
 
@@ -46,14 +43,6 @@ class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the control
     def __init__(self, allowed: str) -> None:
         super().__init__(f"ads: must be {allowed}")
         self.allowed = allowed
-
-
-class Failed(Exception):  # noqa: N818
-    """The ad server did not answer as it should."""
-
-
-class Refused(Exception):  # noqa: N818
-    """The ad server does not take this question, but it lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +72,7 @@ def read(body: bytes) -> Banner | None:
     if not (_IMAGE.fullmatch(banner.image) and _CLICK.fullmatch(banner.click)):
         raise Failed("image and click must be the ad server's")
     if f"{banner.width}x{banner.height}" not in SIZES.values():
-        raise Failed("width and height must be those that were asked for")
+        raise Failed("width and height must be those of a slot")
     return banner
 
 
@@ -120,93 +109,6 @@ class Patience:
             self._failures += 1
             self._asks_again_s = self._clock() + PAUSE_S
             return self._failures == FAILURES_IN_A_ROW
-
-
-class _Answer:
-    """What httptools reports of one response."""
-
-    def __init__(self) -> None:
-        self.parser = httptools.HttpResponseParser(self)
-        self.body = bytearray()
-        self.complete = self.keep = False
-
-    def on_body(self, data: bytes) -> None:
-        self.body += data
-
-    def on_message_complete(self) -> None:
-        self.complete = True
-        self.keep = self.parser.should_keep_alive()
-
-
-class AdServer:
-    """Asks one ad server; the deadline is live time, whatever the time scale."""
-
-    def __init__(self, port: int, deadline_s: float = DEADLINE_S) -> None:
-        self.port = port
-        self._deadline_s = deadline_s
-        self._mine = threading.local()
-
-    def get(self, target: str) -> bytes:
-        """The body of a 200. Raises Failed or Refused before the deadline is over by much."""
-        deadline_s = time.monotonic() + self._deadline_s
-        question = f"GET {target} HTTP/1.1\r\nHost: {HOST}:{self.port}\r\n\r\n".encode("ascii")
-        # Taken away until the answer is complete: what is left half-way is never used again.
-        kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
-        try:
-            if kept is not None:
-                try:
-                    return self._exchange(kept, question, deadline_s)
-                except _Closed:
-                    kept.close()  # meanwhile, as servers do: once more on a new one
-            kept = socket.create_connection((HOST, self.port), _left(deadline_s))
-            kept.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return self._exchange(kept, question, deadline_s)
-        except (OSError, httptools.HttpParserError) as error:
-            raise Failed(str(error) or type(error).__name__) from error
-        finally:
-            if kept is not None and getattr(self._mine, "connection", None) is not kept:
-                kept.close()
-
-    def close(self) -> None:
-        """Give up this thread's connection."""
-        kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
-        if kept is not None:
-            kept.close()
-
-    def _exchange(self, connection: socket.socket, question: bytes, deadline_s: float) -> bytes:
-        answer = _Answer()
-        try:
-            connection.settimeout(_left(deadline_s))
-            connection.sendall(question)
-            while not answer.complete:
-                connection.settimeout(_left(deadline_s))
-                data = connection.recv(65536)
-                if not data:
-                    raise ConnectionResetError("it closed the connection")
-                answer.parser.feed_data(data)
-                if len(answer.body) > _ANSWER_BYTES:
-                    raise Failed(f"an answer of more than {_ANSWER_BYTES} bytes")
-        except ConnectionError as error:
-            raise _Closed(str(error)) from error
-        if answer.keep:
-            self._mine.connection = connection
-        status = answer.parser.get_status_code()
-        if 400 <= status < 500:
-            raise Refused(f"answered {status}: {bytes(answer.body[:200])!r}")
-        if status != 200:
-            raise Failed(f"answered {status}")
-        return bytes(answer.body)
-
-
-class _Closed(ConnectionError):  # noqa: N818
-    """The ad server closed the connection before it had answered."""
-
-
-def _left(deadline_s: float) -> float:
-    left_s = deadline_s - time.monotonic()
-    if left_s <= 0:
-        raise TimeoutError("no answer in time")
-    return left_s
 
 
 class Banners:

@@ -10,8 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from shop import ad_server
 from shop import banners as module
-from shop.banners import AdServer, Banner, Banners, Failed, Patience, SettingRefused
+from shop.ad_server import AdServer, Failed
+from shop.banners import Banner, Banners, Patience, SettingRefused
 from tests.shop.page_checks import check
 from tests.shop.test_pages import steps
 
@@ -190,7 +192,7 @@ def test_no_banner_and_a_refusal_are_answers(fake, asking, clock):
         http({"banners": [{**PLACED, "alt": ""}]}),
         http({"banners": [{name: PLACED[name] for name in ("image", "click", "alt")}]}),
         http(b"[" * 60_000),
-        http(b"x" * (module._ANSWER_BYTES + 1)),
+        http(b"x" * (ad_server._ANSWER_BYTES + 1)),
     ],
 )
 def test_anything_else_leaves_the_slot_empty(fake, asking, clock, reply):

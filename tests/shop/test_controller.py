@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from prometheus_client.parser import text_string_to_metric_families
 
 from shop import activity, banners, controller, page_work
+from shop.ad_server import AdServer
 from shop.catalogue.books import BOOKS
 from shop.checkout import place_order
 from shop.models import Book, Customer, Order, SeedState
@@ -77,7 +78,7 @@ def test_settings_are_taken_and_reported(call):
 
 
 def test_banners_are_switched_and_what_pages_wait_is_learnt_anew(call, monkeypatch):
-    of_a_server = banners.Banners(banners.AdServer(1), banners.Patience())
+    of_a_server = banners.Banners(AdServer(1), banners.Patience())
     monkeypatch.setattr(banners, "banners", of_a_server)
     assert call("GET", "/status")[1]["settings"]["ads"] is True
     page_work.work._idle_waits.count("Br-1", 0.5, alone=True, at_most_s=1.0)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from shop import banners
+from shop.ad_server import AdServer
 from shop.catalogue.shelves import SHELVES
 from tests.shop.ads.waiting import PATIENCE_S, until
 from tests.shop.test_pages import steps
@@ -16,7 +17,7 @@ BROWSING = ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
 def shop(ads, visitor, monkeypatch):
     """A visitor of a shop that has this ad server, and waits for it also on a busy machine."""
     port = int(ads.url.rsplit(":", 1)[1])
-    server = banners.AdServer(port, PATIENCE_S)
+    server = AdServer(port, PATIENCE_S)
     monkeypatch.setattr(banners, "banners", banners.Banners(server, banners.Patience()))
     yield visitor
     server.close()
