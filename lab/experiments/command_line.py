@@ -136,18 +136,15 @@ def worker(broker: str | None, processes: int | None) -> None:
 @SEED
 def capacity(**given: Any) -> None:
     """Measure how many requests the shop can serve: closed loop, median of three."""
-    from lab.experiments.appliance import Appliance
-    from lab.experiments.live_comparison import measure_capacity
+    from lab.experiments.live_comparison import measure_capacity, running_appliance
     from lab.experiments.machine import live_run_lock
     from lab.experiments.surroundings import surroundings
     from lab.experiments.terminal import console
 
     spec = with_options(Spec(), given)
-    appliance = Appliance(settings.load())
-    with live_run_lock():
-        appliance.check()
-        with surroundings(appliance, spec):
-            measured, path = measure_capacity(spec, appliance)
+    appliance = running_appliance(settings.load())
+    with live_run_lock(), surroundings(appliance, spec):
+        measured, path = measure_capacity(spec, appliance)
     each = ", ".join(f"{rps:.3f}" for rps in measured.measurements_rps)
     console.print(f"Capacity {measured.median_rps:.3f} requests per paper second (of {each})")
     console.print(f"Kept in {path}")

@@ -19,17 +19,22 @@ from lab.experiments.terminal import RunProgress, announce, console, duration, v
 from runtime import settings
 
 
-def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
-    """Make what is missing of the comparison; raises ExperimentError."""
-    lab = settings.load()
+def running_appliance(lab: settings.Settings) -> Appliance:
+    """The one that answers, and that load may be sent to; raises ExperimentError."""
     appliance = Appliance(lab)
     if not is_loopback(appliance.url):
         raise ExperimentError(
             f"{appliance.url}: load goes to loopback only; "
             "set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and `make up` again."
         )
+    appliance.check()
+    return appliance
+
+
+def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
+    """Make what is missing of the comparison; raises ExperimentError."""
+    appliance = running_appliance(settings.load())
     with live_run_lock():
-        appliance.check()
         appliance.check_knows(spec.policy)
         with surroundings(appliance, spec):
             return _compare(spec, appliance, fresh=fresh)

@@ -260,12 +260,18 @@ def test_capacity_is_kept(appliance):
     assert 2.0 < kept["median_rps"] < 6.5
 
 
-def test_without_an_appliance_the_mend_is_named():
-    environment = {**os.environ, "DOORBUSTER_GATEWAY_ADMIN_PORT": "1"}
-    status, output = doorbuster(environment, *COMPARE)
+@pytest.mark.parametrize("command", [COMPARE, ("reproduce", "connection-sentry", "--quick")])
+def test_without_an_appliance_the_mend_is_named_and_nothing_left_behind(command, tmp_path):
+    environment = {
+        **os.environ,
+        "DOORBUSTER_GATEWAY_ADMIN_PORT": "1",
+        "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results"),
+    }
+    status, output = doorbuster(environment, *command)
     assert status == 1
     assert "make up" in output
     assert "Traceback" not in output
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])

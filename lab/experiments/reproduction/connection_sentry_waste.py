@@ -127,7 +127,8 @@ def no_help(cases: Cases) -> Exhibit:
         "comparison live.",
         (
             "With one queue (SQ) cancelling gives the CPU back to customers who are still there: "
-            "far more requests complete. Sales stay few: a purchase needs seven answers in a "
+            "far more requests complete (a simulated cancel takes no time, so nothing is wasted). "
+            "Sales stay few: a purchase needs seven answers in a "
             "row, and a first come, first served queue at twice its capacity hardly ever gives "
             "them.",
             "8Q-LIFO-Pri serves the page with the largest N × U, the number that waits times the "
@@ -158,25 +159,21 @@ def no_help(cases: Cases) -> Exhibit:
 
 
 def claims(cases: Cases) -> list[Claim]:
-    """What must hold of the waste, in the paper's cells and with LIFO-Pri's customers."""
-    found = [
-        at_most(
-            f"{cell.title}: with the sentry, CPU spent on clients who had left",
-            cases.run(cell, "S"),
-            values.wasted_percent,
-            WASTED_AT_MOST_PERCENT,
-        )
-        for cell in cases.cells()
-    ]
+    """What must hold of the waste, in the paper's cells and with LIFO-Pri's customers.
+
+    A simulated cancel wastes nothing by construction: how little is wasted is claimed of live runs.
+    """
+    live = cases.cells() if cases.engine == "live" else []
     sq, lifo_pri = SCHEMES
     return [
-        *found,
-        at_most(
-            f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}, cancelled: CPU spent on customers who "
-            "had left",
-            cases.shoppers(sq, "cancel"),
-            values.wasted_busy_percent,
-            WASTED_AT_MOST_PERCENT,
+        *(
+            at_most(
+                f"{cell.title}: with the sentry, the shop's CPU spent on clients who had left",
+                cases.run(cell, "S"),
+                values.wasted_percent,
+                WASTED_AT_MOST_PERCENT,
+            )
+            for cell in live
         ),
         ratio_within(
             f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests, cancelled over "

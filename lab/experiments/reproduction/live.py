@@ -12,7 +12,7 @@ from typing import Any
 
 from lab.experiments import capacity as capacities
 from lab.experiments import comparison
-from lab.experiments.live_comparison import compare_live
+from lab.experiments.live_comparison import compare_live, running_appliance
 from lab.experiments.machine import describe_machine, describe_versions
 from lab.experiments.outcomes import completed_by, outcomes_of
 from lab.experiments.reproduction import (
@@ -68,8 +68,10 @@ def reproduce_live(paper: str, given: Mapping[str, Any]) -> Path:
         "specs": [part.spec.fingerprint for part in parts],
     }
     store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
-    name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
-    store = store or Store.create(lab.results_dir, name, facts)
+    if store is None:
+        running_appliance(lab)  # without one nothing shall be left behind
+        name = f"reproduce-{paper}-live{'-quick' if quick else ''}"
+        store = Store.create(lab.results_dir, name, facts)
     folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
     simulated = _simulated(
         study, parts, store, given["seed"], PAPERS[paper].repetitions_of("simulated", quick=quick)

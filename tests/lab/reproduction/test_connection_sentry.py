@@ -109,6 +109,11 @@ def test_five_percent_of_the_cpu_may_be_wasted(wasted, holds):
     assert claim.decide(found)[1] is holds
 
 
+def test_that_a_simulated_cancel_wastes_nothing_is_no_finding():
+    assert len(waste.claims(LIVE)) == len(waste.claims(WHOLE)) + len(LIVE.cells())
+    assert not [claim for claim in waste.claims(WHOLE) if "CPU" in claim.text]
+
+
 @pytest.mark.parametrize(
     ("completed", "confirms", "holds"),
     [(1500, 9, (True, True)), (1499, 10, (False, None)), (1500, 11, (True, False))],
