@@ -38,7 +38,7 @@ def select(
         list(dict.fromkeys(request.concepts)),
         lambda concept: candidates.find(inventory, delivered, wanted, concept),
     )
-    rows = candidates.common(found)
+    rows = candidates.common(found, len(inventory))
     weights = inventory.contracted[rows] - delivered[rows].astype(np.int64)
     np.maximum(weights, 0, out=weights)
     placed = placing.place(inventory, rows, weights, request.slots, rng, ledger.take)

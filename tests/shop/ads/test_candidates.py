@@ -75,5 +75,5 @@ def test_a_banner_is_due_at_the_pace_of_its_contract(time_s, delivered, due):
 
 def test_the_common_list_has_every_candidate_once_and_in_order():
     found = [np.array([4, 9]), np.array([], np.int64), np.array([1, 4])]
-    assert candidates.common(found).tolist() == [1, 4, 9]
-    assert candidates.common([]).tolist() == []
+    assert candidates.common(found, 10).tolist() == [1, 4, 9]
+    assert candidates.common([], 10).tolist() == []
