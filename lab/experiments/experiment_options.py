@@ -3,6 +3,7 @@
 Owns: their names and what each does to a spec. Must not know: commands.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
@@ -119,18 +120,26 @@ def _behind(
 def _when_left(
     choices: Sequence[PolicyChoice], abandonments: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each choice with each of these; those that were told apart by theirs alone become one."""
+    """Each choice with each of these; those that were told apart by theirs alone become one.
+
+    A label stays where nothing else tells two choices apart: `mine+cancel`.
+    """
     known = get_args(Abandonment)
     if unknown := [name for name in abandonments if name not in known]:
         allowed = ", ".join(known)
         raise SpecError(f"--abandonment: {unknown[0]!r} is unknown; allowed: {allowed}")
-    found: list[PolicyChoice] = []
+    found: list[tuple[PolicyChoice, str | None]] = []
     for choice in choices:
         for abandonment in abandonments:
             wanted = choice.model_copy(update={"abandonment": abandonment, "label": None})
-            if wanted not in found:
-                found.append(wanted)
-    yield from found
+            if all(wanted != other for other, _ in found):
+                found.append((wanted, choice.label))
+    named = Counter(choice.key for choice, _ in found)
+    for choice, label in found:
+        if label is not None and named[choice.key] > 1:
+            yield choice.model_copy(update={"label": f"{label}+{choice.abandonment}"})
+        else:
+            yield choice
 
 
 def _distinct(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, Any]]:
