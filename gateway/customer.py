@@ -390,6 +390,8 @@ class Customer(asyncio.Protocol):
             return
         if self._is_held:
             self._is_held = False
+            # Else the end of both streams would be taken for a reset, and cost the answer.
+            self._door.hangups.forget(self)
             self._transport.resume_reading()
         self._transport.write_eof()
 

@@ -60,7 +60,7 @@ class Hangups:
     def forget(self, who: Unread) -> None:
         """`who` is read again, or is no more; harmless when repeated."""
         fd = self._descriptors.pop(who, None)
-        if fd is None or self._watched[fd] is not who:  # the number is somebody else's by now
+        if fd is None or self._watched.get(fd) is not who:  # the number is somebody else's by now
             return
         del self._watched[fd]
         assert self._epoll is not None

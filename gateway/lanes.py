@@ -10,9 +10,17 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from gateway.clock import PaperClock
-from gateway.dispatcher import FATES, Dispatcher
+from gateway.dispatcher import Dispatcher
 from gateway.exchange import Exchange
-from gateway.policies.interface import Abandonment, Drop, LoadSample, Outcome, Policy, Reject
+from gateway.policies.interface import (
+    FATES,
+    Abandonment,
+    Drop,
+    LoadSample,
+    Outcome,
+    Policy,
+    Reject,
+)
 
 Serve = Callable[[Exchange], None]
 Observe = Callable[[Exchange, str], None]
@@ -163,6 +171,7 @@ class OtherLane:
         self._observe = observe
         self._waiting: deque[Exchange] = deque()
         self._fates: Counter[str] = Counter()
+        self._is_offering = False
         self.in_service = 0
 
     @property
@@ -194,8 +203,14 @@ class OtherLane:
         self._fates[outcome.value] += 1
         self._observe(exchange, outcome.value)
         self.in_service -= 1
-        while self._waiting and self.in_service < self._limit:
-            self._start(self._waiting.popleft())
+        if self._is_offering:
+            return  # a row of requests that end as they start must not grow the stack
+        self._is_offering = True
+        try:
+            while self._waiting and self.in_service < self._limit:
+                self._start(self._waiting.popleft())
+        finally:
+            self._is_offering = False
 
     def left(self, exchange: Exchange) -> None:
         is_waiting = exchange in self._waiting

@@ -170,6 +170,7 @@ class World:
         admission=None,
         workers=30,
         abandonment="ignore",
+        other_queue=2,
         **limits,
     ):
         """`admission` is an admission policy's object, in front of the queueing policy."""
@@ -192,7 +193,7 @@ class World:
         self.other = OtherLane(
             self.clock,
             limit=2,
-            capacity=2,
+            capacity=other_queue,
             serve=self.pool.serve,
             observe=self._observe,
             abandonment=abandonment,

@@ -128,6 +128,19 @@ def test_a_descriptor_used_again_belongs_to_its_new_owner(run):
     run(scene())
 
 
+def test_who_is_forgotten_late_may_find_that_its_heir_has_come_and_gone(run):
+    async def scene():
+        async with watching() as (hangups, heir):
+            with pair() as (server, _):
+                early = Watcher()
+                for watcher in (early, heir):  # as if the number had been given anew in between
+                    hangups.watch(server, watcher, for_end=True)
+                hangups.forget(heir)
+                hangups.forget(early)
+
+    run(scene())
+
+
 def test_a_socket_closed_before_is_left_alone(run):
     async def scene():
         async with watching() as (hangups, watcher):

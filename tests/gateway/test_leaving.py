@@ -3,6 +3,8 @@
 What the same looks like on real sockets is in test_leaving_for_real.py.
 """
 
+import sys
+
 import pytest
 
 from tests.gateway.fake_world import World
@@ -106,6 +108,21 @@ def test_a_file_is_withdrawn_as_a_page_is():
     leave(world, customers[2][1])
     assert world.other.waiting == 0
     assert world.other.counts()["withdrawn"] == 1
+
+
+def test_a_long_row_of_files_whose_bodies_broke_off_ends_without_growing_the_stack():
+    row = sys.getrecursionlimit() // 2
+    world = World(buffered_body_bytes=4, other_queue=row)
+    for _ in range(2):
+        say(world, world.connect()[0], FILE)
+    upload = FILE.replace(b"GET", b"PUT")[:-2] + b"Content-Length: 20\r\n\r\nabcdef"
+    for _ in range(row):
+        customer, transport = world.connect()
+        say(world, customer, upload)
+        leave(world, transport)
+    world.pool.connections[0][0].data_received(OK)
+    assert world.other.counts()["cancelled"] == row
+    assert (world.other.in_service, world.other.waiting) == (1, 0)
 
 
 # ---- in service --------------------------------------------------------------------------------
