@@ -12,7 +12,8 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.gateway.real_sockets import PATIENCE_S, closed_port
+from runtime import ports
+from tests.gateway.real_sockets import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -117,7 +118,7 @@ def _call(admin_port, path):
 @contextmanager
 def gateway(shop_port, *options):
     """(process, port, admin port) of a gateway that answers; killed if the test leaves it."""
-    port, admin_port = closed_port(), closed_port()
+    port, admin_port, controller_port = ports.free(3)
     process = subprocess.Popen(
         command(*options),
         cwd=REPOSITORY,
@@ -125,7 +126,7 @@ def gateway(shop_port, *options):
             DOORBUSTER_GATEWAY_PORT=port,
             DOORBUSTER_GATEWAY_ADMIN_PORT=admin_port,
             DOORBUSTER_SHOP_PORT=shop_port,
-            DOORBUSTER_SHOP_CONTROLLER_PORT=closed_port(),
+            DOORBUSTER_SHOP_CONTROLLER_PORT=controller_port,
         ),
         stderr=subprocess.PIPE,
         text=True,

@@ -48,7 +48,8 @@ def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers: Chain,
         customer.send("/sleep/twenty/")
     thirty_workers.has(in_service=IN_SERVICE, waiting=QUEUED)
     left_s = time.monotonic()
-    for number, customer in enumerate(customers):
+    # Who waits goes first: else a worker that becomes free early would be given to them.
+    for number, customer in enumerate(reversed(customers)):
         leave(customer, WAYS[number % len(WAYS)])
     later = iter(range(LATER_REQUESTS))
     with ThreadPoolExecutor(IN_SERVICE) as pool:

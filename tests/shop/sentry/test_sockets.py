@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from shop.sentry.sockets import SocketWatcher, has_hung_up
+from tests.shop.sentry.project import PATIENCE_S
 
 
 class Watched:
@@ -63,14 +64,14 @@ def test_every_way_of_leaving(peers, watcher, cancelled, leave):
     client.sendall(b"data that nobody reads")
     assert not has_hung_up(served.fileno())
     leave(client)
-    assert watched.left.wait(20)
+    assert watched.left.wait(PATIENCE_S)
     assert has_hung_up(served.fileno())
     watcher.remove(watched)
     with watched.lock:  # the thread is done with it
         pass
     later = Watched(served.fileno())
     watcher.add(later)  # by now it has called on_cancel, for it reports in turn
-    assert later.left.wait(20)
+    assert later.left.wait(PATIENCE_S)
     watcher.remove(later)
     assert cancelled[0] == (watched, "a query")
 
@@ -83,7 +84,7 @@ def test_an_event_of_an_earlier_connection_is_not_believed(peers, watcher):
     watcher._event(watcher._epoll, watched.fd)
     assert not watched.left.is_set()
     client.close()
-    assert watched.left.wait(20)
+    assert watched.left.wait(PATIENCE_S)
     watcher.remove(watched)
 
 
@@ -122,7 +123,7 @@ def test_a_descriptor_that_is_another_connections_by_now_is_left_alone(peers, wa
     watcher.add(later)
     watcher.remove(early)
     client.close()
-    assert later.left.wait(20)
+    assert later.left.wait(PATIENCE_S)
     watcher.remove(later)
 
 
@@ -152,7 +153,7 @@ def test_without_its_thread_nobody_is_watched_for_now_and_the_log_says_so_once(
     watched = Watched(served.fileno())
     watcher.add(watched)
     client.close()
-    assert watched.left.wait(20)
+    assert watched.left.wait(PATIENCE_S)
     watcher.remove(watched)
 
 

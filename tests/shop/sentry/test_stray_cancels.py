@@ -120,13 +120,13 @@ class TestStepByStep:
 
         def send(*, timeout):
             asked.set()
-            assert answered.wait(20)
+            assert answered.wait(bare.PATIENCE_S)
 
         watch.begin_query(send)
         cancel = leaves(watch)
         canceller = threading.Thread(target=watch.cancel, args=(cancel, 5.0))
         canceller.start()
-        assert asked.wait(20)
+        assert asked.wait(bare.PATIENCE_S)
 
         def leave():
             watch.end_query(was_cancelled=True)
@@ -136,7 +136,7 @@ class TestStepByStep:
         leaver.start()
         assert not left.wait(0.05)
         answered.set()
-        assert left.wait(20)
+        assert left.wait(bare.PATIENCE_S)
         canceller.join()
         leaver.join()
 
