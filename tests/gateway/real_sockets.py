@@ -53,7 +53,8 @@ class Shop:
     async def serve(self, reader, writer):
         self.connections += 1
         self._serving.add(asyncio.current_task())
-        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        left = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
+        with suppress(*left, RuntimeError):  # uvloop on a closed connection
             while True:
                 await self._one(reader, writer)
         writer.close()

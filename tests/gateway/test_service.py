@@ -6,6 +6,8 @@ import gzip
 import random
 from contextlib import suppress
 
+import pytest
+
 from tests.gateway.real_sockets import Shop, bed, closed_port, run
 
 
@@ -311,7 +313,8 @@ def test_draining_ends_at_its_deadline():
     run(scene())
 
 
-def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind():
+@pytest.mark.parametrize("abandonment", ["ignore", "drop-queued", "cancel"])
+def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
     """Customers who dribble, pipeline, break off, leave; a shop that lies, breaks off, is slow."""
     dice = random.Random(4)
     faults = []
@@ -363,14 +366,16 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind():
 
     async def scene():
         asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
-        async with bed(Shop(wild), workers=4, policy="8q-lifo-pri", response_s=1) as b:
+        given = {"workers": 4, "policy": "8q-lifo-pri", "response_s": 1}
+        async with bed(Shop(wild), abandonment=abandonment, **given) as b:
             for _ in range(6):
                 await asyncio.gather(*(customer(b) for _ in range(60)))
             driver = b.gateway.pages.dispatcher
             await b.until(lambda: b.gateway.requests == 0 and not b.gateway.door.customers)
             assert (driver.in_service, driver.waiting, b.gateway.requests) == (0, 0, 0)
             for page, fates in b.gateway.figures.counts().items():
-                ends = ("dropped", "rejected", "answered", "orphaned", "failed", "cancelled")
+                refused = ("dropped", "rejected", "withdrawn")
+                ends = (*refused, "answered", "orphaned", "failed", "cancelled")
                 assert fates["arrived"] == sum(fates[end] for end in ends), page
             while not (await b.get()).endswith(b"whole"):
                 pass  # it goes on serving, as well as such a shop can
