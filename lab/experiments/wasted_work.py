@@ -103,7 +103,7 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
             said += f", {confirms:.1f} confirms instead of {before:.1f} a run"
         why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
         if confirms < before and why:
-            said += f". Fewer are what its rule leads to: {why}"
+            said += f". Its rule lets one expect fewer: {why}"
         found.append(f"{said}.")
     return found
 
