@@ -11,8 +11,8 @@ from lab.experiments.results import RunFolder
 from lab.experiments.spec import Spec
 
 TIME_SCALE = 10.0
-"""A page of profile `real` costs the same live seconds at every scale: 0.2 s of a search are 2 s of
-paper time at this one, as much as the paper's server took."""
+"""A page of profile `real` costs the same live seconds at every scale: 0.15 s of a search are 1.5 s
+of paper time at this one, as in the simulator."""
 
 
 def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
