@@ -95,7 +95,7 @@ class Observers:
         keys = range(first_key, first_key + len(self._sessions))
         clients = [self._bench.request(f"/wait/{key}/") for key in keys]
         until(lambda: self._locks(keys, granted=True) == len(keys), "the queries running")
-        gone_s = [0.0] * len(keys)
+        gone_s: dict[int, float] = {}
 
         def wait(number: int) -> None:
             self._sessions[number].execute("SELECT pg_advisory_lock(%s)", (keys[number],))
@@ -114,9 +114,11 @@ class Observers:
             client.close()
         for thread in threads:
             thread.join(PATIENCE_S)
+        if len(gone_s) < len(keys):
+            raise click.ClickException(f"not within {PATIENCE_S:g} s: the queries gone")
         for session in self._sessions:
             session.execute("SELECT pg_advisory_unlock_all()")
-        return [(gone - left) * 1000 for gone, left in zip(gone_s, left_s, strict=True)]
+        return [(gone_s[number] - left) * 1000 for number, left in enumerate(left_s)]
 
     def _locks(self, keys: range, *, granted: bool) -> int:
         found = self._looking.execute(
