@@ -46,14 +46,14 @@ class TestWithoutSentry:
             before = hurried.snapshot()
             with database.holding(4), hurried.customer() as second:
                 with hurried.customer() as customer:
-                    customer.send("/write/late/", "POST")
-                    database.has_begun("late waits")
+                    customer.send("/write/overdue/", "POST")
+                    database.has_begun("overdue waits")
                     second.send("/echo/5/")
                     hurried.has(waiting=1)
                 assert answer(second) == (200, b"5")
-                assert database.running("late waits") == 1
+                assert database.running("overdue waits") == 1
             hurried.settles(before, overdue=1, arrived=2, dispatched=2, cancelled=1, answered=1)
-        bare.until(lambda: database.written("late"), "the page at its end")
+        bare.until(lambda: database.written("overdue"), "the page at its end")
 
 
 @pytest.mark.parametrize("abandonment", ["ignore", "cancel"])
@@ -61,7 +61,7 @@ class TestWithoutSentry:
 def test_watching_the_page_runs_to_its_end_and_is_metered(shop, database, mode, abandonment, how):
     """Also on the connection that the gateway has half-closed: the answer comes back on it."""
     mode("watch")
-    key = f"watched-{abandonment}-{how}"
+    key = f"metered-{abandonment}-{how}"
     with chain(shop, database, workers=1, abandonment=abandonment) as watched:
         counted, before = shop.state(), watched.snapshot()
         with watched.customer() as customer, database.holding(2):
