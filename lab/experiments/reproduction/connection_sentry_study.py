@@ -136,8 +136,7 @@ def claims(cases: Cases) -> list[Claim]:
     # Browse is one request in a hundred: a handful in a run.
     found += [
         below(
-            f"{HEAVIEST.title}: home gains most, its latency S / X is lower than that of {kind} "
-            "(Table 1)",
+            f"{HEAVIEST.title}: home gains more than {kind}, its latency S / X is lower (Table 1)",
             f"home below {kind}",
             gain(HEAVIEST, values.latency_s("home")),
             gain(HEAVIEST, values.latency_s(kind)),
