@@ -344,10 +344,9 @@ class Customer(asyncio.Protocol):
         if holds:
             self._transport.pause_reading()
             self._watch_hangup(for_end=not self._has_sent_eof)
-        else:
+        elif not self._has_sent_eof:  # else the end would be told a second time
+            self._door.hangups.forget(self)
             self._transport.resume_reading()
-            if not self._has_sent_eof:
-                self._door.hangups.forget(self)
 
     def _watch_writing(self) -> None:
         self._unsent_bytes = self._transport.get_write_buffer_size()

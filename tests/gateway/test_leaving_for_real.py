@@ -332,6 +332,32 @@ def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way
     run(scene())
 
 
+def test_the_end_of_a_stream_is_told_once():
+    """Behind a body that has to wait for its worker, for which reading is paused and resumed."""
+
+    async def scene():
+        async with bed(Shop(is_held=True), workers=1, buffered_body_bytes=1024) as b:
+            reader, writer = await b.connect()
+            writer.write(GET % b"/")
+            upload = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n"
+            writer.write(upload + b"x" * 3000)
+            writer.write_eof()
+            async with asyncio.timeout(PATIENCE_S):
+                await reader.readuntil(b"HTTP/1.1 100 Continue\r\n\r\n")
+                other = asyncio.ensure_future(b.get("/"))
+                await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+                b.shop.let_go(1)
+                await b.until(lambda: b.gateway.figures.counts()["Tr-1"]["arrived"] == 1)
+                b.shop.let_go(2)
+                said = await reader.read()
+                await other
+            writer.close()
+            assert said.count(b"you asked for /") == 2
+            assert b"100 Continue" not in said
+
+    run(scene())
+
+
 @pytest.mark.parametrize("wire", ["plain"])
 @behind
 def test_who_ends_the_stream_and_waits_is_answered(street, rest):
