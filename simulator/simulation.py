@@ -1,15 +1,15 @@
 """The simulation: customers, a policy and a server in virtual time.
 
 Owns: the order of events, the discipline in which a policy is driven (that of the gateway's
-dispatcher), what customers do.
-Must not know: how a policy decides, how a server shares its time, files.
+dispatcher).
+Must not know: what customers do next, how a policy decides, how a server shares its time, files.
 """
 
 import gc
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from heapq import heappop, heappush
+from heapq import heappop
 
 from gateway.policies.interface import (
     PAGES,
@@ -23,7 +23,7 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from loadgen.attempts import AttemptLog, AttemptOutcome
-from loadgen.clients import Clients
+from simulator.conduct import Conduct
 from simulator.file_lane import FileLane
 from simulator.patience import ends_of_patience
 from simulator.processor_sharing import ProcessorSharing
@@ -80,28 +80,23 @@ class _Simulation:
         self._on_progress = on_progress
         self._record = Record(scenario, self._server, log)
         self._to_come = SessionsToCome(scenario)
-        self._sessions_ended = 0
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
         self._waiting: dict[int, Asked] = {}
         self._in_service: dict[int, Asked] = {}
         self._files = FileLane(self._server, self._record, self._in_service)
         self._cancelled: set[int] = set()
-        # (when, session's index, session): who sends a request then.
-        self._due: list[tuple[float, int, Session]] = []
+        self._conduct = Conduct(scenario, self._record)
         self._patience_ends, self._note_patience, self._forget_patience = ends_of_patience(
             scenario.customers
         )
-        is_closed = isinstance(scenario.customers, Clients)
-        until_s = scenario.arrivals_until_s
-        self._asks_until_s = until_s if is_closed and until_s is not None else INF
         self._is_known_once_admitted = scenario.session_known_from == "admission"
 
     # ---- the events, in order ------------------------------------------------------------------
 
     def run(self) -> Simulated:
         server, policy, record = self._server, self._policy, self._record
-        due, patience_ends = self._due, self._patience_ends
+        due, patience_ends = self._conduct.due, self._patience_ends
         next_timer_s = policy.next_timer_s
         stop_s = INF if self._scenario.stop_s is None else self._scenario.stop_s
         interval_s = self._scenario.utilisation_interval_s
@@ -112,7 +107,7 @@ class _Simulation:
         end_s = 0.0
         for client in self._to_come.clients():
             record.session_arrived(client)
-            self._ask_at(client.arrival_s, client)
+            self._conduct.ask_at(client.arrival_s, client)
         wanted_s = next_timer_s()
         timer_s = INF if wanted_s is None else max(wanted_s, 0.0)
         while True:
@@ -202,7 +197,7 @@ class _Simulation:
         if place == FILE_PLACE:
             if not self._files.submit(now_s, id, (session, place, work)):
                 self._record.dropped[place] += 1
-                self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
+                self._conduct.failed(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
             return
         self._waiting[id] = (session, place, work)
         # What Request(...) does, in half the time.
@@ -220,7 +215,7 @@ class _Simulation:
             session.is_new = False
         if id >= self._report_at and self._on_progress is not None:
             self._report_at += PROGRESS_EVERY
-            self._on_progress(now_s, self._sessions_ended)
+            self._on_progress(now_s, self._conduct.sessions_ended)
 
     def _request_ended(self, now_s: float, id: int) -> None:
         """The server is done with a request."""
@@ -251,25 +246,9 @@ class _Simulation:
             if free and self._waiting:
                 self._obey(now_s, self._policy.workers_free(now_s, free))
         if outcome is Outcome.ANSWERED:
-            self._answered(now_s, session, place)
+            self._conduct.answered(now_s, session, place)
         elif is_awaited:  # the policy cancelled it
-            self._fail(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
-
-    def _answered(self, now_s: float, session: Session, place: int) -> None:
-        """The customer has got a page in time."""
-        self._record.attempt_completed(now_s, session)
-        session.awaits = 0
-        session.attempt = 1
-        session.step = step = session.step + 1
-        index = session.index
-        if step == session.length:
-            self._session_ended(now_s, session, SessionFate.COMPLETED)
-            return
-        if place != FILE_PLACE:  # a file brings no cookie
-            session.is_new = False
-        send_s = now_s + self._customers.think_time_s(index, step)
-        if send_s < self._asks_until_s:
-            heappush(self._due, (send_s, index, session))
+            self._conduct.failed(now_s, session, AttemptOutcome.FAILED, SessionFate.FAILED)
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
@@ -293,44 +272,7 @@ class _Simulation:
         elif abandonment == "cancel" and id in self._in_service:
             self._cancel(now_s, id)
         self._offer_workers(now_s)
-        customers = self._customers
-        if isinstance(customers, Clients):
-            self._take_turn(now_s, customers, session, left=True)
-        elif customers.retries(session.index, session.step, session.attempt):
-            session.attempt += 1
-            if session.is_new:  # nothing tells its next attempt from a stranger's
-                session.name = f"{session.index}.{session.attempt}"
-            heappush(self._due, (now_s, session.index, session))
-        else:
-            self._session_ended(now_s, session, SessionFate.TIMED_OUT)
-
-    def _fail(
-        self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
-    ) -> None:
-        """The customer is told that there will be no answer, and does not try again."""
-        session.awaits = 0
-        self._record.attempt_failed(now_s, session, outcome, 503)
-        if isinstance(self._customers, Clients):
-            self._take_turn(now_s, self._customers, session, left=False)
-        else:
-            self._session_ended(now_s, session, fate)
-
-    def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
-        """A client who has not got a page asks again, or goes away and comes back for the next."""
-        step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
-        session.step, session.attempt = step, attempt
-        if session.is_new:  # nothing tells its next attempt from a stranger's
-            session.name = f"{session.index}.{step}.{attempt}"
-        self._ask_at(now_s + pause_s, session)
-
-    def _ask_at(self, send_s: float, session: Session) -> None:
-        """A client's next request is due then, if anybody asks for anything then."""
-        if send_s < self._asks_until_s:
-            heappush(self._due, (send_s, session.index, session))
-
-    def _session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
-        self._sessions_ended += 1
-        self._record.session_ended(now_s, session, fate)
+        self._conduct.left(now_s, session)
 
     # ---- driving the policy --------------------------------------------------------------------
 
@@ -360,13 +302,17 @@ class _Simulation:
                 session, place, _ = self._take_waiting(id)
                 self._record.dropped[place] += 1
                 if session.awaits == id:
-                    self._fail(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
+                    self._conduct.failed(
+                        now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED
+                    )
             elif type(verdict) is Reject:
                 session, place, _ = self._take_waiting(id)
                 self._record.rejected[place] += 1
                 rejections += 1
                 if session.awaits == id:
-                    self._fail(now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED)
+                    self._conduct.failed(
+                        now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED
+                    )
             elif type(verdict) is Cancel:
                 if id not in self._in_service:
                     raise BrokenPolicyError(f"{self._policy.name}: {id} is not in service")

@@ -1,0 +1,84 @@
+"""What customers do next: after an answer, a refusal, the end of their patience.
+
+Owns: who asks when, retries and reloads, how sessions end.
+Must not know: policies, servers, why an attempt ended as it did.
+"""
+
+import math
+from heapq import heappush
+
+from loadgen.attempts import AttemptOutcome
+from loadgen.clients import Clients
+from simulator.record import Record
+from simulator.result import SessionFate
+from simulator.scenario import FILE_PLACE, Scenario
+from simulator.sessions import Session
+
+
+class Conduct:
+    """The customers under way."""
+
+    def __init__(self, scenario: Scenario, record: Record) -> None:
+        self.due: list[tuple[float, int, Session]] = []
+        """A heap of (when, session's index, session): who sends a request then."""
+        self.sessions_ended = 0
+        self._customers = scenario.customers
+        self._record = record
+        is_closed = isinstance(scenario.customers, Clients)
+        until_s = scenario.arrivals_until_s
+        self._asks_until_s = until_s if is_closed and until_s is not None else math.inf
+
+    def answered(self, now_s: float, session: Session, place: int) -> None:
+        """The customer has got a page in time."""
+        self._record.attempt_completed(now_s, session)
+        session.awaits = 0
+        session.attempt = 1
+        session.step = step = session.step + 1
+        index = session.index
+        if step == session.length:
+            self._session_ended(now_s, session, SessionFate.COMPLETED)
+            return
+        if place != FILE_PLACE:  # a file brings no cookie
+            session.is_new = False
+        self.ask_at(now_s + self._customers.think_time_s(index, step), session)
+
+    def failed(
+        self, now_s: float, session: Session, outcome: AttemptOutcome, fate: SessionFate
+    ) -> None:
+        """The customer is told that there will be no answer, and does not try again."""
+        session.awaits = 0
+        self._record.attempt_failed(now_s, session, outcome, 503)
+        if isinstance(self._customers, Clients):
+            self._take_turn(now_s, self._customers, session, left=False)
+        else:
+            self._session_ended(now_s, session, fate)
+
+    def left(self, now_s: float, session: Session) -> None:
+        """The customer has closed the connection, and tries again or leaves for good."""
+        customers = self._customers
+        if isinstance(customers, Clients):
+            self._take_turn(now_s, customers, session, left=True)
+        elif customers.retries(session.index, session.step, session.attempt):
+            session.attempt += 1
+            if session.is_new:  # nothing tells its next attempt from a stranger's
+                session.name = f"{session.index}.{session.attempt}"
+            self.ask_at(now_s, session)
+        else:
+            self._session_ended(now_s, session, SessionFate.TIMED_OUT)
+
+    def ask_at(self, send_s: float, session: Session) -> None:
+        """The next request is due then, if anybody asks for anything then."""
+        if send_s < self._asks_until_s:
+            heappush(self.due, (send_s, session.index, session))
+
+    def _take_turn(self, now_s: float, clients: Clients, session: Session, *, left: bool) -> None:
+        """A client who has not got a page asks again, or goes away and comes back for the next."""
+        step, attempt, pause_s = clients.after(session.index, session.step, session.attempt, left)
+        session.step, session.attempt = step, attempt
+        if session.is_new:  # nothing tells its next attempt from a stranger's
+            session.name = f"{session.index}.{step}.{attempt}"
+        self.ask_at(now_s + pause_s, session)
+
+    def _session_ended(self, now_s: float, session: Session, fate: SessionFate) -> None:
+        self.sessions_ended += 1
+        self._record.session_ended(now_s, session, fate)
