@@ -166,6 +166,11 @@ class Appliance:
         )
         self.gateway.call("PUT", "/policy", policy)
 
+    def give_back(self) -> None:
+        """For people again, after runs: pages with banners, leaving ignored and watched."""
+        self.shop.call("PUT", "/settings", {"ads": True, "sentry": "watch"})
+        self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
+
     def wait_idle(self, limit_s: float = 120.0) -> None:
         """Wait until nobody waits or is served (orphans of the last run end first)."""
         deadline_s = time.monotonic() + limit_s

@@ -51,6 +51,11 @@ def _compare(spec: Spec, appliance: Appliance, *, fresh: bool) -> ResultFolder:
                 f"{folder.path} was begun on another machine or other settings; "
                 "begin anew with --fresh."
             )
+        if folder.facts("versions") != describe_versions():
+            raise ExperimentError(
+                f"{folder.path} was begun with another version of Doorbuster or its libraries; "
+                "begin anew with --fresh."
+            )
     else:
         folder = _begin(spec, appliance)
     capacity = capacities.of_result(folder)

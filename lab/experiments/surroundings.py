@@ -5,7 +5,7 @@ Must not know: runs, policies.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
@@ -19,7 +19,8 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     """The catalogue and the database as `spec` wants them; the caller holds the machine's lock.
 
     The catalogue stays: the next comparison asks for its own, and growing it takes a minute. The
-    database goes back to its own CPUs, however the block ends. Raises ExperimentError.
+    database goes back to its own CPUs and the shop to people, however the block ends. Raises
+    ExperimentError.
     """
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
@@ -34,6 +35,8 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     finally:
         if beside_shop:
             postgres_cpus.move(appliance.lab, "other")
+        with suppress(ExperimentError):  # it may be what has died
+            appliance.give_back()
 
 
 def _stock(appliance: Appliance, books: int) -> None:

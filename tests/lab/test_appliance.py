@@ -187,6 +187,14 @@ def test_the_catalogue_is_what_the_spec_says_or_what_the_shop_is_set_to(applianc
         assert asked_for(recorded) == [9000, appliance_of.lab.catalogue_books]
 
 
+def test_afterwards_the_shop_is_for_people_again(appliance_of, recorded):
+    with surroundings(appliance_of, Spec()):
+        recorded.calls.clear()
+    shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
+    assert shop == {"ads": True, "sentry": "watch"}
+    assert gateway == {"abandonment": "ignore"}
+
+
 def test_a_database_that_may_not_be_moved_is_an_error(appliance_of):
     with surroundings(appliance_of, Spec()):
         pass  # it is where it is

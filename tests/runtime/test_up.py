@@ -45,13 +45,13 @@ def test_pages_have_banners_whose_pictures_come_through_the_gateway(appliance: A
     shop = f"http://127.0.0.1:{appliance.settings.gateway_port}"
     deadline = time.monotonic() + 120
     while True:  # on a busy machine a page may have to do without
-        with urllib.request.urlopen(f"{shop}/browse/crime/", timeout=60) as answer:
+        with urllib.request.urlopen(f"{shop}/browse/crime/", timeout=240) as answer:
             picture = re.search(r'src="(/ads/banner/\d+\.svg)"', answer.read().decode())
         if picture:
             break
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    with urllib.request.urlopen(shop + picture[1], timeout=60) as answer:
+    with urllib.request.urlopen(shop + picture[1], timeout=240) as answer:
         assert answer.headers["Content-Type"].startswith("image/svg+xml")
 
 
@@ -190,7 +190,7 @@ def test_an_interrupt_stops_what_was_started(appliance: Appliance) -> None:
                 break
         process.send_signal(signal.SIGINT)
         printed = process.stdout.read()
-        assert process.wait(60) == 130
+        assert process.wait(240) == 130
     assert "Interrupted" in printed
     assert left_over(appliance.state) == []
 
@@ -212,5 +212,5 @@ def test_another_number_of_books_takes_effect_at_the_next_up(appliance: Applianc
     assert code == 0, printed
     assert "✓ Tables and 4,400 books" in printed
     url = f"http://127.0.0.1:{appliance.settings.shop_controller_port}/status"
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=240) as answer:
         assert json.load(answer)["books"] == 4400

@@ -212,7 +212,7 @@ def test_who_is_slow_is_not_waited_for_however_it_is_slow(fake, reply):
     before_s = time.monotonic()
     with pytest.raises(Failed):
         client.get("/ads/select")
-    assert time.monotonic() - before_s < 30  # 100,000 drops would take 500
+    assert time.monotonic() - before_s < 240  # 100,000 drops would take 500
     client.close()
 
 

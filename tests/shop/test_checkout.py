@@ -23,10 +23,10 @@ def at_once(count, do):
     barrier = threading.Barrier(count)
 
     def run(i):
-        barrier.wait(60)
+        barrier.wait(240)
         try:
             with connection.cursor() as cursor:
-                cursor.execute("SET lock_timeout = '60s'")
+                cursor.execute("SET lock_timeout = '240s'")
             return do(i)
         except Exception as error:
             return error

@@ -27,7 +27,7 @@ def port():
 
 @pytest.fixture
 def call(port):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=240)
 
     def call(method, path, body=None, **headers):
         payload = body if isinstance(body, str) or body is None else json.dumps(body)
@@ -239,14 +239,14 @@ def test_no_web_page_may_call(call):
 
 
 def test_nonsense_is_refused_and_the_connection_closed(port):
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=240) as client:
         client.sendall(b"not http at all\r\n\r\n")
         answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 400 ")
 
 
 def test_a_request_in_pieces(port):
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=240) as client:
         for piece in (
             b"GET /sta",
             b"tus HTTP/1.1\r\nHo",

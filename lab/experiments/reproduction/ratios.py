@@ -121,12 +121,19 @@ def is_above_zero(found: Estimate) -> bool | None:
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """The claim that the mean of a ratio is from `low` to `high`."""
+    """The claim that a ratio is from `low` to `high`.
+
+    It is not decided while a bound lies within the interval: chance could have put it on either
+    side.
+    """
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)
         if found is None:
             return "nothing to measure", None
+        half_width = found.half_width or 0.0
+        if any(abs(found.mean - bound) < half_width for bound in (low, high)):
+            return found.text(digits), None
         return found.text(digits), low <= found.mean <= high
 
     return Claim(text, required, list(ratio.cases()), check)
