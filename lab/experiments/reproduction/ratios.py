@@ -84,17 +84,19 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """The claim that one ratio is smaller than another.
 
     It is decided by the differences, repetition by repetition: not as long as 0 is in their 95 %
-    interval (with one repetition, which has none, by its difference alone).
+    interval (where there is but one repetition, by its difference alone; where others have nothing
+    to compare, one says nothing).
     """
 
     def check(results: Results) -> Verdict:
         pairs = list(zip(smaller.each(results), larger.each(results), strict=False))
-        found = _estimate(b - a for a, b in pairs if a is not None and b is not None)
+        known = [b - a for a, b in pairs if a is not None and b is not None]
+        found = _estimate(known)
         low, high = smaller.estimate(results), larger.estimate(results)
         if found is None or low is None or high is None:
             return "nothing to measure", None
         text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
-        return text, is_above_zero(found)
+        return text, is_above_zero(found) if len(known) > 1 or len(pairs) == 1 else None
 
     return Claim(text, required, [*smaller.cases(), *larger.cases()], check)
 

@@ -60,6 +60,7 @@ def test_a_curve_has_a_ratio_at_each_x():
         ([1.0, 5.0, 9.0], [1.1, 5.1, 9.1], True),  # however much seeds differ: always more
         ([1.0], [2.0], True),  # without repetitions there is nothing but the difference
         ([2.0], [1.0], False),
+        ([1.0, None, None], [2.0, 2.1, 1.9], None),  # one of three says nothing
     ],
 )
 def test_an_order_is_decided_by_the_differences_and_their_interval(smaller, larger, holds):
@@ -81,6 +82,12 @@ def test_below_one_is_not_decided_while_one_is_in_the_interval(n, holds):
 def test_a_ratio_within_bounds(n, holds):
     claim = ratio_within("a", "b", ratio(), 0.9, 1.1)
     assert claim.decide(results(with_=[n], without=[1.0]))[1] is holds
+
+
+def test_a_ratio_near_its_bounds_is_not_decided():
+    claim = ratio_within("a", "b", ratio(), 0.9, 1.1)
+    assert claim.decide(results(with_=[0.9, 1.0, 1.1], without=[1.0] * 3))[1] is None
+    assert claim.decide(results(with_=[0.99, 1.0, 1.01], without=[1.0] * 3))[1] is True
 
 
 def test_claims_wait_for_both_cases():
