@@ -358,7 +358,7 @@ class Customer(asyncio.Protocol):
         """Answers what cannot be passed on, and closes: what follows cannot be trusted."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
-            exchange.customer_gone()
+            exchange.refused()
             if exchange.has_begun:
                 self._close()
                 return

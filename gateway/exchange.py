@@ -167,6 +167,11 @@ class Exchange:
             self.connection.end_requests()
             self.connection.resume_response()
 
+    def refused(self) -> None:
+        """The gateway has answered by itself, as the rest of the body cannot be taken."""
+        self.customer = None
+        self.give_up()
+
     def give_up(self) -> None:
         """The request can never be completed: stop what has been started of it."""
         if self._state is State.IN_SERVICE:

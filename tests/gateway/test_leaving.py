@@ -53,6 +53,18 @@ def test_who_leaves_while_being_read_was_never_there(mode, data):
     assert world.lane.requests == 0
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_who_is_refused_in_mid_body_has_not_left(mode):
+    world = World(abandonment=mode, buffered_body_bytes=4)
+    customer, transport = world.connect()
+    say(world, customer, POST + b"Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n")
+    say(world, customer, b"zz\r\n")
+    assert transport.written.startswith(b"HTTP/1.1 400 ")
+    assert world.fates == ["cancelled"]
+    assert world.door.left_in_service == 0
+    assert world.lane.requests == 0
+
+
 # ---- in the queue ------------------------------------------------------------------------------
 
 
