@@ -64,9 +64,11 @@ bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw
 
 ##@ Development
 
-.PHONY: test test-browser check format environment help
-test: environment ## all tests but the browser's, on services of their own
-	@$(bin)/python -m pytest -m "not browser" $(ARGS)
+.PHONY: test test-browser test-long check format environment help
+test: environment ## all tests but the browser's and the long ones, on services of their own
+	@$(bin)/python -m pytest -m "not browser and not long" --durations=25 $(ARGS)
+test-long: environment ## comparisons on the whole appliance that take a minute and more each
+	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium
 	@$(bin)/python -m pytest -m browser $(ARGS)
 check: environment ## format, lint, types, templates, YAML

@@ -136,6 +136,7 @@ lengths = {kind = "geometric", mean = 5}
 """
 
 
+@pytest.mark.long
 def test_admission_and_session_lengths(appliance, tmp_path):
     (tmp_path / "my.toml").write_text(ADMISSION)
     status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))

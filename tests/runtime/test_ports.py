@@ -39,8 +39,9 @@ def test_the_holder_of_a_port_is_named(taken: int) -> None:
 
 
 def test_a_taken_port_names_the_line_for_the_env_file(taken: int) -> None:
+    names = load().ports()
     variables = {
-        name: str(port) for name, port in zip(load().ports(), ports.free(6), strict=True)
+        name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
     } | {"DOORBUSTER_SHOP_PORT": str(taken)}
     (line,) = up.taken_ports(load(variables))
     assert line.startswith(f"port {taken} is taken by process {os.getpid()} ")
@@ -62,7 +63,7 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
         socket.create_server(("127.0.0.1", 0)) as two,
     ):
         # The third setting holds the first spare port: it is not proposed to the others.
-        given = ["20001", "20002", str(up.FIRST_SPARE_PORT), "20004"]
+        given = ["20001", "20002", str(up.FIRST_SPARE_PORT), "20004", "20005"]
         given += [str(listener.getsockname()[1]) for listener in (one, two)]
         settings = load(dict(zip(load().ports(), given, strict=True)))
         lines = [line for line in up.taken_ports(settings) if any(p in line for p in given[4:])]
@@ -74,7 +75,8 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
 
 
 def test_an_address_of_another_machine_names_the_variable() -> None:
-    given = {name: str(port) for name, port in zip(load().ports(), ports.free(6), strict=True)}
+    names = load().ports()
+    given = {name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)}
     # TEST-NET-1 of RFC 5737: nobody has it.
     (line,) = up.taken_ports(load(given | {"DOORBUSTER_HOST": "192.0.2.1"}))
     assert line.startswith("DOORBUSTER_HOST: 192.0.2.1 is no address of this machine")

@@ -68,6 +68,7 @@ def test_what_no_run_gives_is_simulated_once(tmp_path):
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.long
 def test_what_real_clients_leave_is_read_as_the_report_shows_it(appliance, tmp_path):
     spec = small_spec()
     file = tmp_path / "spec.toml"
