@@ -167,8 +167,9 @@ class Appliance:
         self.gateway.call("PUT", "/policy", policy)
 
     def give_back(self) -> None:
-        """For people again, after runs: pages with banners, leaving ignored and watched."""
-        self.shop.call("PUT", "/settings", {"ads": True, "sentry": "watch"})
+        """For people again, after runs: as `make up` starts it, but for policy and catalogue."""
+        for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
+        self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
 
     def wait_idle(self, limit_s: float = 120.0) -> None:

@@ -6,6 +6,7 @@ Owns: the lines above them. Must not know: what stands in the tables.
 from collections.abc import Sequence
 
 from lab.experiments.cells import Cell
+from lab.experiments.published import table5
 
 WHY_IT_DIFFERS = (
     "The published order and shape come out, the published percentages do not, and nothing was "
@@ -63,6 +64,11 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         )
     elif not late:
         lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
-    if {"sq", "8q-lifo-pri"} <= {cell.published for cell in cells}:
+    beside_published = {
+        cell.published
+        for cell in cells
+        if cell.published and cell.rho and table5(cell.rho, cell.published)
+    }
+    if {"sq", "8q-lifo-pri"} <= beside_published:
         lines.append(WHY_IT_DIFFERS)
     return lines

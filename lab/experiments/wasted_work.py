@@ -4,6 +4,7 @@ Owns: which figures of the meter are shown, and when. Must not know: how they we
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 from typing import Any
 
 from lab.experiments.cells import Cell
@@ -18,7 +19,7 @@ _WHY_CONFIRMS_FALL = {
     "whoever comes to a later page is served next. Once they are withdrawn, fewer wait, N × U of "
     "the later pages is lower, and a buyer waits until enough others do"
 }
-"""By policy: what cancelling does to its rule, shown where confirms did fall."""
+"""By policy: what cancelling does to its rule, shown where confirms fell by more than chance."""
 
 _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
     ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
@@ -102,10 +103,19 @@ def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
         if confirms or before:
             said += f", {confirms:.1f} confirms instead of {before:.1f} a run"
         why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
-        if confirms < before and why:
+        sold, sold_before = (sum(run.confirms for run in one.runs) for one in (cell, other))
+        if why and fell_clearly(sold_before, sold):
             said += f". Its rule lets one expect fewer: {why}"
         found.append(f"{said}.")
     return found
+
+
+def fell_clearly(before: int, after: int) -> bool:
+    """Whether chance alone would seldom make so many fewer of `before` events.
+
+    Rare events that come independently: their number scatters by its square root.
+    """
+    return before - after > 2 * sqrt(before + after)
 
 
 def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:

@@ -191,7 +191,7 @@ def test_afterwards_the_shop_is_for_people_again(appliance_of, recorded):
     with surroundings(appliance_of, Spec()):
         recorded.calls.clear()
     shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
-    assert shop == {"ads": True, "sentry": "watch"}
+    assert shop == {"profile": "paper", "ads": True, "sentry": "watch"}
     assert gateway == {"abandonment": "ignore"}
 
 

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from lab.experiments import wasted_work
 from lab.experiments.capacity import Capacity, facts_of
 from lab.experiments.cells import read_cells
 from lab.experiments.comparison import plan
@@ -127,7 +128,17 @@ def test_wasted_work_stands_beside_what_cancelling_does(tmp_path):
     assert "N × U" not in note  # nothing was lost that would need explaining
 
 
-def test_confirms_that_cancelling_costs_are_said_with_the_reason(tmp_path):
+@pytest.mark.parametrize(
+    ("before", "after", "clearly"),
+    [(633, 411, True), (9, 1, True), (13, 12, False), (5, 4, False), (1, 0, False), (4, 9, False)],
+)
+def test_a_few_confirms_more_or_less_are_chance(before, after, clearly):
+    assert wasted_work.fell_clearly(before, after) is clearly
+
+
+def test_confirms_that_cancelling_costs_are_said_and_if_clear_with_the_reason(
+    tmp_path, monkeypatch
+):
     waste = {"8q-lifo-pri": IGNORED, "8q-lifo-pri+cancel": CANCELLED}
     folder = finished(tmp_path, LEAVERS, RUSH, waste)
     lost = AttemptLog()
@@ -141,9 +152,12 @@ def test_confirms_that_cancelling_costs_are_said_with_the_reason(tmp_path):
     for planned in plan(LEAVERS):
         if planned.policy == "8q-lifo-pri+cancel":
             lost.write(folder.run(planned).attempts_file)
-    (note,) = [t.note for t in write_tables(folder, read_cells(folder)) if t.title == "Wasted work"]
-    assert "0.0 confirms instead of 1.0 a run" in note
-    assert "N × U" in note
+    for is_clear in (False, True):
+        monkeypatch.setattr(wasted_work, "fell_clearly", lambda before, after, it=is_clear: it)
+        tables = write_tables(folder, read_cells(folder))
+        (note,) = [table.note for table in tables if table.title == "Wasted work"]
+        assert "0.0 confirms instead of 1.0 a run" in note
+        assert ("N × U" in note) is is_clear
 
 
 def test_where_nobody_left_nothing_is_said_of_waste(tmp_path):
@@ -212,6 +226,8 @@ def test_published_figures_stand_only_beside_what_they_are_about(tmp_path):
     both = changed(SPEC, policy=[{"name": name} for name in ("sq", "8q-lifo-pri")])
     compared = read_cells(finished(tmp_path / "both", both, RUSH))
     assert any("footnote 2" in line for line in honesty(compared))
+    heavier = read_cells(finished(tmp_path / "heavier", changed(both, load__rho=[2.0]), RUSH))
+    assert not any("footnote 2" in line for line in honesty(heavier))  # nothing is published of it
     for changes in (
         {"customers__lengths": {"mean": 2}},
         {"customers__timeout_s": 9},
