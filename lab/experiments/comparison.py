@@ -1,17 +1,39 @@
 """A comparison: several policies against the same customers, interleaved, resumable.
 
-Owns: the plan (which runs, in which order), making what is missing of it.
+Owns: the plan (which runs, in which order), resuming, what is missing of it.
 Must not know: how a run is made or drawn.
 """
 
 import random
 from collections.abc import Iterable
+from pathlib import Path
 
-from lab.experiments.results import PlannedRun, ResultFolder
+from lab.experiments.errors import ExperimentError
+from lab.experiments.machine import describe_versions
+from lab.experiments.results import PlannedRun, ResultFolder, unfinished
 from lab.experiments.spec import Spec
+from lab.experiments.terminal import console
 
 _LAST_ANSWERS_S = 60.0
 """Paper seconds until the last who came have got their answers, or have left."""
+
+
+def resumed(results_dir: Path, spec: Spec, *, fresh: bool) -> ResultFolder | None:
+    """The folder of the same experiment that was interrupted, which is said; None to begin anew.
+
+    Raises ExperimentError when another version began it: its runs could not be compared.
+    """
+    folder = None if fresh else unfinished(results_dir, spec)
+    if folder is None:
+        return None
+    done = len(folder.whole_runs())
+    console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
+    if folder.facts("versions") != describe_versions():
+        raise ExperimentError(
+            f"{folder.path} was begun with another version of Doorbuster or its libraries; "
+            "begin anew with --fresh."
+        )
+    return folder
 
 
 def plan(spec: Spec) -> list[PlannedRun]:

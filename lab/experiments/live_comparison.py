@@ -12,7 +12,7 @@ from lab.experiments.appliance import Appliance, is_loopback
 from lab.experiments.errors import ExperimentError
 from lab.experiments.live_run import make_run
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
-from lab.experiments.results import ResultFolder, unfinished
+from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec
 from lab.experiments.surroundings import surroundings
 from lab.experiments.terminal import RunProgress, announce, console, duration, verdict
@@ -42,22 +42,14 @@ def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
 
 def _compare(spec: Spec, appliance: Appliance, *, fresh: bool) -> ResultFolder:
     lab = appliance.lab
-    folder = None if fresh else unfinished(lab.results_dir, spec)
-    if folder:
-        done = len(folder.whole_runs())
-        console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
-        if folder.facts("machine") != describe_machine(lab):
-            raise ExperimentError(
-                f"{folder.path} was begun on another machine or other settings; "
-                "begin anew with --fresh."
-            )
-        if folder.facts("versions") != describe_versions():
-            raise ExperimentError(
-                f"{folder.path} was begun with another version of Doorbuster or its libraries; "
-                "begin anew with --fresh."
-            )
-    else:
+    folder = comparison.resumed(lab.results_dir, spec, fresh=fresh)
+    if folder is None:
         folder = _begin(spec, appliance)
+    elif folder.facts("machine") != describe_machine(lab):
+        raise ExperimentError(
+            f"{folder.path} was begun on another machine or other settings; "
+            "begin anew with --fresh."
+        )
     capacity = capacities.of_result(folder)
     capacity_rps = capacity and capacity.median_rps
     todo = comparison.missing(folder)

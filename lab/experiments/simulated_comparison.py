@@ -10,10 +10,9 @@ from typing import Any
 
 from lab.experiments import capacity as capacities
 from lab.experiments import comparison
-from lab.experiments.errors import ExperimentError
 from lab.experiments.grid import run_grid
 from lab.experiments.machine import describe_machine, describe_versions
-from lab.experiments.results import ResultFolder, unfinished
+from lab.experiments.results import ResultFolder
 from lab.experiments.simulated_run import make_packed_run, server_of
 from lab.experiments.spec import Spec
 from lab.experiments.terminal import GridProgress, announce, console, verdict
@@ -29,17 +28,7 @@ def compare_simulated(
     there. A run is kept when it is whole; one that is cut by Ctrl-C is made again another time.
     """
     lab = settings.load()
-    folder = None if fresh else unfinished(lab.results_dir, spec)
-    if folder:
-        done = len(folder.whole_runs())
-        console.print(f"Resuming {folder.path}: {done} of {len(folder.plan())} runs are done.")
-        if folder.facts("versions") != describe_versions():
-            raise ExperimentError(
-                f"{folder.path} was begun with another version of Doorbuster or its libraries; "
-                "begin anew with --fresh."
-            )
-    else:
-        folder = _begin(spec, lab)
+    folder = comparison.resumed(lab.results_dir, spec, fresh=fresh) or _begin(spec, lab)
     capacity = capacities.of_result(folder)
     capacity_rps = capacity and capacity.median_rps
     todo = comparison.missing(folder)
