@@ -14,33 +14,27 @@ Owns: the set-up, the measuring, the tables. Must not know: how the search works
 import http.client
 import os
 import random
-import secrets
-import signal
-import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from statistics import quantiles
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import psutil
 import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from runtime import account, pinned, ports, postgres
+from lab.experiments.neighbours import Neighbours
+from runtime import own_ad_server
 from shop.ads import candidates, inventory, selection
 from shop.ads.fan_out import FanOut
 from shop.ads.ledger import Ledger
 
-REPOSITORY = Path(__file__).parents[1]
 PATIENCE_S = 300.0
 SIZE = "468x60"
 CPUS = len(os.sched_getaffinity(0))
@@ -87,31 +81,6 @@ class Times(NamedTuple):
 def ideal_gain(threads: int, concepts: int, cpus: int = CPUS) -> float:
     """Of a request that is all search."""
     return 1 - 1 / min(threads, cpus, concepts)
-
-
-class Neighbours:
-    """How much of the CPUs processes had that are none of ours, between two looks."""
-
-    def __init__(self) -> None:
-        self._before = self._look()
-
-    def share(self) -> float:
-        """0 to 1, since this was made."""
-        (wall, busy, own), (wall_now, busy_now, own_now) = self._before, self._look()
-        return max(0.0, (busy_now - busy - (own_now - own)) / ((wall_now - wall) * CPUS))
-
-    @staticmethod
-    def _look() -> tuple[float, float, float]:
-        times = psutil.cpu_times()
-        me = psutil.Process()
-        own = 0.0
-        for process in (me, *me.children(recursive=True)):
-            try:
-                spent = process.cpu_times()
-            except psutil.Error:
-                continue
-            own += spent.user + spent.system
-        return time.monotonic(), times.user + times.nice + times.system, own
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
@@ -372,93 +341,6 @@ def responses(
     return {level: Times.of(times) for level, times in measured.items()}
 
 
-@contextmanager
-def running(command: list[str], ready: Callable[[], bool], **more: Any) -> Iterator[None]:
-    """A process of the bench's own while the block runs."""
-    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL, **more)
-    try:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not ready():
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                raise click.ClickException(f"{' '.join(command[:4])} … did not start")
-            time.sleep(0.05)
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-
-
-@contextmanager
-def database(banners: int) -> Iterator[dict[str, str]]:
-    """The environment of processes on a seeded database of the bench's own."""
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-ads-")))
-        folder.chmod(0o755)
-        run_as = account.for_database()
-        [port] = ports.free(1)
-        cluster = postgres.Cluster(
-            installation=postgres.find(None, folder / "postgres", run_as),
-            folder=folder / "postgres", port=port, user="doorbuster",
-            password=secrets.token_urlsafe(16), database="doorbuster", account=run_as,
-            configuration=(("fsync", "off"), ("shared_buffers", "256MB")),
-        )  # fmt: skip
-        postgres.prepare(cluster)
-        command = pinned.command(
-            tuple(sorted(os.sched_getaffinity(0))), cluster.command(),
-            user=run_as.name if run_as else None, end_with_parent=signal.SIGINT,
-        )  # fmt: skip
-        stack.enter_context(
-            running(
-                command,
-                lambda: postgres.refusal(cluster) is None,
-                stderr=(folder / "postgres.log").open("wb"),
-            )
-        )
-        postgres.make_database(cluster)
-        environment = {
-            **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
-            "DOORBUSTER_STATE_DIR": str(folder),
-            "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
-            "DOORBUSTER_POSTGRES_PORT": str(port),
-            "DOORBUSTER_POSTGRES_USER": cluster.user,
-            "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
-            "DOORBUSTER_POSTGRES_DB": cluster.database,
-            "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
-            "DOORBUSTER_ADS_BANNERS": str(banners),
-        }
-        subprocess.run(
-            [sys.executable, "-m", "shop.ads", "migrate-and-seed"],
-            cwd=REPOSITORY, env=environment, check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        yield environment
-
-
-@contextmanager
-def server(environment: dict[str, str], levels: Mapping[int, int], threads: int) -> Iterator[int]:
-    """An ad server; its port."""
-    [port] = ports.free(1)
-
-    def ready() -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/ads/health")
-            return connection.getresponse().status == 200
-        except OSError:
-            return False
-        finally:
-            connection.close()
-
-    own = environment | {
-        "DOORBUSTER_ADS_PORT": str(port),
-        "DOORBUSTER_ADS_THREADS": str(threads),
-        "DOORBUSTER_ADS_PRIORITY_LEVELS": ",".join(
-            f"{level}={count}" for level, count in levels.items()
-        ),
-    }
-    with running([sys.executable, "-m", "shop.ads", "serve"], ready, env=own):
-        yield port
-
-
 def gain_table(
     title: str, times: Mapping[str, Mapping[int, Times]], concepts: int, others: float
 ) -> Table:
@@ -496,7 +378,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
     console.print(table)
 
     with console.status(f"seeding {banners:,} banners"), ExitStack() as stack:
-        environment = stack.enter_context(database(banners))
+        environment = stack.enter_context(own_ad_server.seeded_database(banners))
         world = World(environment, concepts)
         console.print(f"{len(world.inventory):,} banners, {concepts} concepts a request")
 
@@ -516,7 +398,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         console.print(table)
 
         levels = dict(enumerate(counts))
-        port = stack.enter_context(server(environment, levels, threads=16))
+        port = stack.enter_context(own_ad_server.ad_server(environment, levels, threads=16))
         for number in (int(text) for text in clients.split(",")):
             neighbours = Neighbours()
             requests = max(1, rounds // number)
@@ -533,4 +415,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
 
 
 if __name__ == "__main__":
-    main(prog_name="python -m bench.ads")
+    try:
+        main(prog_name="python -m bench.ads")
+    except own_ad_server.NotStarted as fault:
+        sys.exit(f"Error: {fault}")

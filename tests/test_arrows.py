@@ -29,6 +29,7 @@ ARROWS: dict[str, set[str]] = {
         "loadgen",
         "simulator",
         "runtime.settings",
+        "runtime.own_ad_server",
         "runtime.pinned",
         "runtime.postgres_cpus",
         "gateway.policies",

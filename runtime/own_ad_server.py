@@ -1,0 +1,180 @@
+"""An ad server with a PostgreSQL of its own, for as long as somebody measures it.
+
+Beside the appliance, whether that runs or not: free ports, a temporary folder, and nothing is left
+of either when the block ends, or when the process that began it dies.
+Owns: starting and ending both. Must not know: what is measured, what the inventory is.
+"""
+
+import http.client
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from runtime import account, pinned, ports, postgres
+from runtime.settings import REPOSITORY
+
+PATIENCE_S = 300.0
+"""For a start; seeding and loading a large inventory on a busy machine take a while."""
+END_PATIENCE_S = 60.0
+
+Environment = dict[str, str]
+
+
+class NotStarted(RuntimeError):  # noqa: N818
+    """PostgreSQL or the ad server cannot be started here; the message says why."""
+
+
+@contextmanager
+def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[Environment]:
+    """The environment of processes on a database with an inventory of `banners` contracts.
+
+    Raises NotStarted.
+    """
+    # Not below a private folder: as root PostgreSQL runs under another user, who has to reach it.
+    with tempfile.TemporaryDirectory(prefix="doorbuster-ads-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        try:
+            run_as = account.for_database()
+            cluster = postgres.Cluster(
+                installation=postgres.find(postgres_bin, folder / "postgres", run_as),
+                folder=folder / "postgres",
+                port=ports.free(1)[0],
+                user="doorbuster",
+                password=secrets.token_urlsafe(16),
+                database="doorbuster",
+                account=run_as,
+                configuration=(("fsync", "off"), ("shared_buffers", "256MB")),  # thrown away
+            )
+            postgres.prepare(cluster)
+        except (LookupError, OSError, postgres.PostgresError) as fault:
+            raise NotStarted(str(fault)) from fault
+        user = run_as.name if run_as else None
+        log = folder / "postgres.log"
+        with _running(
+            "PostgreSQL", cluster.command(), lambda: postgres.refusal(cluster) is None, log,
+            user=user,
+        ):  # fmt: skip
+            postgres.make_database(cluster)
+            environment = {
+                **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
+                "DOORBUSTER_STATE_DIR": str(folder),
+                "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+                "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
+                "DOORBUSTER_POSTGRES_USER": cluster.user,
+                "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
+                "DOORBUSTER_POSTGRES_DB": cluster.database,
+                "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
+                "DOORBUSTER_ADS_BANNERS": str(banners),
+            }
+            call(environment, "migrate-and-seed")
+            yield environment
+
+
+def call(environment: Mapping[str, str], command: str) -> str:
+    """What `python -m shop.ads COMMAND` prints; raises NotStarted when it fails."""
+    done = subprocess.run(
+        _ours([sys.executable, "-m", "shop.ads", command]),
+        cwd=REPOSITORY,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    if done.returncode != 0:
+        raise NotStarted(f"`python -m shop.ads {command}` failed: {_end_of(done.stderr)}")
+    return done.stdout.strip()
+
+
+@contextmanager
+def ad_server(
+    environment: Mapping[str, str], levels: Mapping[int, int], threads: int
+) -> Iterator[int]:
+    """An ad server of one process on that database; its port. Raises NotStarted.
+
+    `levels`: threads that search, by priority; `threads`: requests it answers at a time.
+    """
+    [port] = ports.free(1)
+
+    def ready() -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/ads/health")
+            return connection.getresponse().status == 200
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+    own = {
+        **environment,
+        "DOORBUSTER_ADS_PORT": str(port),
+        "DOORBUSTER_ADS_PROCESSES": "1",
+        "DOORBUSTER_ADS_THREADS": str(threads),
+        "DOORBUSTER_ADS_PRIORITY_LEVELS": ",".join(
+            f"{level}={count}" for level, count in levels.items()
+        ),
+    }
+    log = Path(environment["DOORBUSTER_STATE_DIR"]) / "ads.log"
+    program = [sys.executable, "-m", "shop.ads", "serve"]
+    with _running("the ad server", program, ready, log, environment=own):
+        yield port
+
+
+@contextmanager
+def _running(
+    name: str,
+    program: Sequence[str],
+    ready: Callable[[], bool],
+    log: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    user: str | None = None,
+) -> Iterator[None]:
+    """A process, from when it is ready until the block ends."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            _ours(program, user),
+            cwd=REPOSITORY,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            # Ctrl-C reaches who measures alone, and that ends the others in their order.
+            start_new_session=True,
+        )
+    try:
+        deadline_s = time.monotonic() + PATIENCE_S
+        while not ready():
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                said = _end_of(log.read_text(errors="replace"))
+                raise NotStarted(f"{name} did not start: {said}")
+            time.sleep(0.05)
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(END_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
+    """Ends with this process, however that ends."""
+    on = tuple(sorted(os.sched_getaffinity(0)))
+    return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())
+
+
+def _end_of(said: str) -> str:
+    lines = [line for line in said.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
