@@ -1,6 +1,6 @@
-"""Every policy there is, by name: the queueing policies, and the admission policies before them.
+"""Every policy there is, by name: queueing, admission of sessions, admission of connections.
 
-Owns: the two lists. A new policy is one module, one line here, one line in the conformance suite's
+Owns: the three lists. A new policy is one module, one line here, one line in the conformance suite's
 example traces. Must not know: what any policy does.
 """
 
@@ -9,6 +9,8 @@ from typing import Any
 
 from gateway.policies import (
     admission,
+    connection_admission,
+    edragon,
     eight_queues,
     sbac,
     sbac_hybrid,
@@ -17,18 +19,24 @@ from gateway.policies import (
 )
 from gateway.policies.admission import Admission
 from gateway.policies.combination import Combination
+from gateway.policies.connection_admission import ConnectionAdmission
 from gateway.policies.interface import Policy
 from gateway.policies.sheet import PolicyError, Sheet
 
 __all__ = [
     "ADMISSIONS",
+    "CONNECTION_ADMISSIONS",
     "NO_ADMISSION",
+    "NO_CONNECTION_ADMISSION",
     "POLICIES",
     "PolicyError",
     "admission_sheet",
+    "connection_admission_sheet",
     "create",
+    "create_connection_admission",
     "describe",
     "describe_admissions",
+    "describe_connection_admissions",
     "sheet",
 ]
 
@@ -61,6 +69,16 @@ ADMISSIONS: dict[str, tuple[Sheet, Callable[..., Admission] | None]] = {
 }
 """`none` has nothing to make: a queueing policy is then driven alone."""
 
+NO_CONNECTION_ADMISSION = connection_admission.NONE.name
+
+CONNECTION_ADMISSIONS: dict[str, tuple[Sheet, Callable[..., ConnectionAdmission]]] = {
+    known.name: (known, make)
+    for known, make in (
+        (connection_admission.NONE, connection_admission.AcceptAll),
+        (edragon.EAC, edragon.ProcessorAdmission),
+    )
+}
+
 
 def sheet(name: str) -> Sheet:
     """The data sheet of queueing policy `name`; raises PolicyError naming the known ones."""
@@ -74,6 +92,14 @@ def admission_sheet(name: str) -> Sheet:
     if name not in ADMISSIONS:
         raise PolicyError("admission", f"{name!r} is unknown", ", ".join(ADMISSIONS))
     return ADMISSIONS[name][0]
+
+
+def connection_admission_sheet(name: str) -> Sheet:
+    """The data sheet of connection admission policy `name`; raises PolicyError as the others."""
+    if name not in CONNECTION_ADMISSIONS:
+        known = ", ".join(CONNECTION_ADMISSIONS)
+        raise PolicyError("connection_admission", f"{name!r} is unknown", known)
+    return CONNECTION_ADMISSIONS[name][0]
 
 
 def create(
@@ -94,13 +120,28 @@ def create(
 
 
 def _create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
-    known = admission_sheet(name)
+    values = _read(admission_sheet(name), parameters, "admission")
+    make = ADMISSIONS[name][1]
+    return make(**values) if make is not None else None
+
+
+def create_connection_admission(
+    name: str, parameters: Mapping[str, object] | None = None
+) -> ConnectionAdmission:
+    """A fresh connection admission policy; what is left out has its default.
+
+    Raises PolicyError; its field is `connection_admission` or
+    `connection_admission_parameters.<name>`.
+    """
+    values = _read(connection_admission_sheet(name), parameters or {}, "connection_admission")
+    return CONNECTION_ADMISSIONS[name][1](**values)
+
+
+def _read(known: Sheet, parameters: Mapping[str, object], kind: str) -> dict[str, Any]:
     try:
-        values: dict[str, Any] = known.read(parameters)
-        make = ADMISSIONS[name][1]
-        return make(**values) if make is not None else None
+        return known.read(parameters)
     except PolicyError as error:
-        raise PolicyError(f"admission_{error.field}", error.message, error.allowed) from None
+        raise PolicyError(f"{kind}_{error.field}", error.message, error.allowed) from None
 
 
 def describe() -> list[dict[str, object]]:
@@ -111,3 +152,8 @@ def describe() -> list[dict[str, object]]:
 def describe_admissions() -> list[dict[str, object]]:
     """The data sheets of all admission policies as JSON-ready values."""
     return [known.as_dict() for known, _ in ADMISSIONS.values()]
+
+
+def describe_connection_admissions() -> list[dict[str, object]]:
+    """The data sheets of all connection admission policies as JSON-ready values."""
+    return [known.as_dict() for known, _ in CONNECTION_ADMISSIONS.values()]

@@ -1,0 +1,220 @@
+"""eDragon inside an application: the load monitor (ELM) and admission by processors (EAC).
+
+Owns: the prediction of connections, the processors an application asks for, how many new
+connections its processors can serve. Must not know: TLS, the CPU manager, other applications.
+Source: edragon.txt, sections 3.2.1 (ELM) and 3.2.2 (EAC).
+"""
+
+import math
+from collections.abc import Mapping
+
+from gateway.policies.sheet import Parameter, Sheet
+
+# Sums of measured floats: what is whole but for rounding is whole.
+_TOLERANCE = 1e-9
+
+
+class LoadMonitor:
+    """ELM: predicts connections per interval, and so the processors that they will need.
+
+    Predictions (eq. 3, 4): Ô(2) = O(1), Ô(k) = ewma_alpha Ô(k−1) + (1 − ewma_alpha) O(k−1), the
+    same for N; `ewma_alpha` weighs the previous prediction. Refused connections count, too.
+    """
+
+    def __init__(self, *, cto_s: float, ctn_s: float, k_apl_s: float, ewma_alpha: float) -> None:
+        self.cto_s = cto_s
+        self.ctn_s = ctn_s
+        self.k_apl_s = k_apl_s
+        self.ewma_alpha = ewma_alpha
+        self.predicted_resumed: float | None = None
+        self.predicted_new: float | None = None
+        self._resumed = 0
+        self._new = 0
+
+    def connection(self, *, resumed: bool) -> None:
+        """One more in the current interval."""
+        if resumed:
+            self._resumed += 1
+        else:
+            self._new += 1
+
+    def interval_over(self, took_s: float) -> None:
+        """Predict the next interval from the one that ends, which took `took_s` (> 0).
+
+        What was counted in an interval that ended late is brought to `k_apl_s`.
+        """
+        share = self.k_apl_s / took_s
+        self.predicted_resumed = self._smoothed(self.predicted_resumed, self._resumed * share)
+        self.predicted_new = self._smoothed(self.predicted_new, self._new * share)
+        self._resumed = self._new = 0
+
+    @property
+    def demand_processors(self) -> float | None:
+        """R_i before it is rounded (eq. 2); None before the first prediction."""
+        if self.predicted_resumed is None or self.predicted_new is None:
+            return None
+        work_s = self.predicted_resumed * self.cto_s + self.predicted_new * self.ctn_s
+        return work_s / self.k_apl_s
+
+    def acceptable_new(self, processors: float) -> float | None:
+        """AN_i (eq. 5): new connections per interval that so many processors can serve, 0 or more.
+
+        None before the first prediction.
+        """
+        if self.predicted_resumed is None:
+            return None
+        left_s = self.k_apl_s * processors - self.predicted_resumed * self.cto_s
+        return max(0.0, left_s / self.ctn_s)
+
+    def _smoothed(self, predicted: float | None, counted: float) -> float:
+        if predicted is None:
+            return counted
+        return self.ewma_alpha * predicted + (1 - self.ewma_alpha) * counted
+
+
+class ProcessorAdmission:
+    """EAC: accepts every resumed connection, and of the new ones what the processors can serve."""
+
+    def __init__(
+        self,
+        *,
+        cto_s: float,
+        ctn_s: float,
+        k_apl_s: float,
+        ewma_alpha: float,
+        processors: float,
+    ) -> None:
+        self.name = EAC.name
+        self.monitor = LoadMonitor(cto_s=cto_s, ctn_s=ctn_s, k_apl_s=k_apl_s, ewma_alpha=ewma_alpha)
+        self.k_apl_s = k_apl_s
+        self.is_fixed = processors > 0
+        self.processors: float | None = processors if self.is_fixed else None
+        self.accepted_new = 0
+        self.refused = 0
+        self._began_s: float | None = None
+        self._left: int | None = None
+        self._acceptable: float | None = None
+        self._fraction = 0.0
+
+    @property
+    def requested(self) -> int | None:
+        """R_i in whole processors, at least 1: who has none cannot admit those who would show that
+        one is needed. None before the first prediction."""
+        demand = self.monitor.demand_processors
+        return None if demand is None else max(1, math.ceil(demand - _TOLERANCE))
+
+    def connection(self, time_s: float, *, resumed: bool) -> bool:
+        self.monitor.connection(resumed=resumed)
+        if resumed:
+            return True
+        if self._left is not None:
+            if self._left == 0:
+                self.refused += 1
+                return False
+            self._left -= 1
+        self.accepted_new += 1
+        return True
+
+    def assigned(self, time_s: float, processors: float) -> None:
+        if not self.is_fixed:
+            self.processors = processors
+
+    def timer_due(self, time_s: float) -> None:
+        if self._began_s is not None and time_s > self._began_s:
+            self.monitor.interval_over(time_s - self._began_s)
+        self._began_s = time_s
+        self._begin_interval()
+
+    def next_timer_s(self) -> float | None:
+        return 0.0 if self._began_s is None else self._began_s + self.k_apl_s
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "predicted_resumed": self.monitor.predicted_resumed,
+            "predicted_new": self.monitor.predicted_new,
+            "demand_processors": self.monitor.demand_processors,
+            "requested": self.requested,
+            "processors": self.processors,
+            "acceptable_new": self._acceptable,
+            "accepted_new": self.accepted_new,
+            "refused": self.refused,
+        }
+
+    def _begin_interval(self) -> None:
+        """How many new connections this interval may have; None: nothing limits them yet.
+
+        AN_i is no whole number: what is beyond one is kept for the next interval, so that on the
+        average AN_i are accepted.
+        """
+        acceptable = None
+        if self.processors is not None:
+            acceptable = self.monitor.acceptable_new(self.processors)
+        self._acceptable = acceptable
+        if acceptable is None:
+            self._left = None
+            return
+        with_rest = acceptable + self._fraction
+        self._left = math.floor(with_rest + _TOLERANCE)
+        self._fraction = max(0.0, with_rest - self._left) if acceptable > 0 else 0.0
+
+
+EAC = Sheet(
+    name="eac",
+    idea="A full TLS handshake costs a hundred times a resumed one, and who resumes is in the "
+    "middle of a session. So customers who come back are always let in, and of the new ones only "
+    "as many as the processors assigned can serve to the end of their connection.",
+    rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
+    "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
+    source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
+    deviations="R is at least 1. The fraction of AN is carried to the next interval. An interval "
+    "that ends late counts as k_apl_s. Until the first prediction, and until the first "
+    "assignment, nobody is refused.",
+    parameters=(
+        Parameter(
+            "cto_s",
+            0.1,
+            "CPU seconds (paper)",
+            "CTO: computation of a resumed connection, with all that is asked over it",
+            "3.2.1, static profiling: `doorbuster profile-connections`",
+            1e-6,
+            10_000,
+        ),
+        Parameter(
+            "ctn_s",
+            0.275,
+            "CPU seconds (paper)",
+            "CTN: computation of a new connection, with all that is asked over it",
+            "3.2.1, static profiling: `doorbuster profile-connections`",
+            1e-6,
+            10_000,
+        ),
+        Parameter(
+            "k_apl_s",
+            2.0,
+            "seconds (paper)",
+            "sampling interval of load monitor and admission",
+            "3.2: k_APL = 2 s",
+            0.01,
+            3600,
+        ),
+        Parameter(
+            "ewma_alpha",
+            0.7,
+            "ratio",
+            "weight of the previous prediction",
+            "eq. (3) and (4): α = 0.7",
+            0,
+            1,
+        ),
+        Parameter(
+            "processors",
+            0.0,
+            "processors",
+            "0: those that the CPU manager assigns; more: so many, whatever happens (static "
+            "provisioning, or all of the platform's where nobody manages them)",
+            "Fig. 1 for fixed numbers",
+            0,
+            4096,
+        ),
+    ),
+)

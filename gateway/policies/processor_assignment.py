@@ -1,0 +1,208 @@
+"""The scheduling policy of the CPU manager (ECM): how many processors each application gets.
+
+Owns: eq. (1), the sharing of processors, which processors those are. One function decides, so that
+another policy is another function. Must not know: processes, affinity, how requests come about.
+Source: edragon.txt, section 3.1.1.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Sharing = Literal["both", "to-high", "none"]
+"""Between whom a processor may be shared: any two, from low to high priority only, nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What an application asks for: `requested` (R_i) whole processors, with weight `priority`."""
+
+    application: str
+    priority: float
+    requested: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an application gets: `whole` processors of its own, and half of one with `partner`."""
+
+    whole: int
+    partner: str | None = None
+
+    @property
+    def half(self) -> bool:
+        """True if it has half of a shared processor."""
+        return self.partner is not None
+
+    @property
+    def processors(self) -> float:
+        """A_i."""
+        return self.whole + 0.5 * self.half
+
+
+def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -> dict[str, Share]:
+    """A_i for every application; together at most `processors`.
+
+    A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i; who asks for no more
+    than there is gets what it asks for. Where rounding gives out more or fewer than there are, who
+    was favoured most gives way, and who lost most gets more. Then processors are shared in halves:
+    between equals of whom one has one more, and from an application that got all it asked for to
+    one that got less. An application takes part in one half at most.
+
+    The order of `wishes` decides between equals. Raises ValueError for names that come twice,
+    priorities that are not above 0, negative numbers.
+    """
+    _check(wishes, processors)
+    whole = _whole(wishes, processors)
+    partner: dict[str, str] = {}
+    if sharing != "none":
+        _share_between_equals(wishes, whole, partner, sharing)
+        _share_what_is_left_over(wishes, whole, partner, sharing)
+    return {
+        wish.application: Share(whole[wish.application], partner.get(wish.application))
+        for wish in wishes
+    }
+
+
+def place(
+    shares: Mapping[str, Share], cpus: Sequence[int], before: Mapping[str, frozenset[int]]
+) -> dict[str, frozenset[int]]:
+    """Which of `cpus` each application gets; those that it had `before` as far as possible.
+
+    Sets overlap in shared processors only. Raises ValueError if `shares` need more than there are.
+    """
+    free = set(cpus)
+    placed: dict[str, set[int]] = {name: set() for name in shares}
+    pairs = {frozenset((name, share.partner)) for name, share in shares.items() if share.partner}
+    needed = sum(share.whole for share in shares.values()) + len(pairs)
+    if needed > len(free):
+        raise ValueError(f"{needed} processors are assigned, there are {len(free)}")
+
+    def had(name: str) -> set[int]:
+        return set(before.get(name, ())) & free
+
+    for one, other in sorted(tuple(sorted(str(name) for name in pair)) for pair in pairs):
+        # One that both had; else one of whoever has to give one up anyway.
+        spare = [
+            cpu
+            for name in sorted((one, other), key=lambda n: shares[n].whole - len(had(n)))
+            for cpu in sorted(had(name), reverse=True)
+        ]
+        candidates = sorted(had(one) & had(other)) or spare
+        others = {cpu for name in shares if name not in (one, other) for cpu in had(name)}
+        cpu = candidates[0] if candidates else min(free - others or free)
+        free.discard(cpu)
+        placed[one].add(cpu)
+        placed[other].add(cpu)
+    missing = {}
+    for name, share in shares.items():
+        kept = sorted(had(name))[: share.whole]
+        free.difference_update(kept)
+        placed[name].update(kept)
+        missing[name] = share.whole - len(kept)
+    for name, count in missing.items():
+        for cpu in sorted(free)[:count]:
+            free.discard(cpu)
+            placed[name].add(cpu)
+    return {name: frozenset(cpus_of) for name, cpus_of in placed.items()}
+
+
+def _check(wishes: Sequence[Wish], processors: int) -> None:
+    if len({wish.application for wish in wishes}) != len(wishes):
+        raise ValueError("an application asks twice")
+    if processors < 0 or any(wish.requested < 0 for wish in wishes):
+        raise ValueError("processors cannot be negative")
+    if not all(0 < wish.priority < math.inf for wish in wishes):
+        raise ValueError("a priority is a number above 0")
+
+
+def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
+    """Eq. (1), made to fit."""
+    if sum(wish.requested for wish in wishes) <= processors:
+        return {wish.application: wish.requested for wish in wishes}
+    weights = sum(wish.priority * wish.requested for wish in wishes)
+    ideal = {
+        wish.application: wish.priority * wish.requested * processors / weights for wish in wishes
+    }
+    whole = {
+        wish.application: min(wish.requested, math.floor(ideal[wish.application] + 0.5))
+        for wish in wishes
+    }
+    rank = {wish.application: number for number, wish in enumerate(wishes)}
+    priority = {wish.application: wish.priority for wish in wishes}
+    requested = {wish.application: wish.requested for wish in wishes}
+
+    def favoured(name: str) -> tuple[float, float, int, int]:
+        return (
+            round(whole[name] - ideal[name], 9),
+            -priority[name],
+            whole[name],
+            rank[name],
+        )
+
+    while sum(whole.values()) > processors:
+        whole[max((name for name in whole if whole[name]), key=favoured)] -= 1
+    while sum(whole.values()) < processors:
+        whole[min((name for name in whole if whole[name] < requested[name]), key=favoured)] += 1
+    return whole
+
+
+def _share_between_equals(
+    wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
+) -> None:
+    """Of two that ask for the same with the same priority, none has a whole processor more."""
+    if sharing == "to-high":
+        return
+    for wish in wishes:
+        for equal in wishes:
+            one, other = wish.application, equal.application
+            if (
+                (wish.priority, wish.requested) == (equal.priority, equal.requested)
+                and whole[one] == whole[other] + 1
+                and one not in partner
+                and other not in partner
+            ):
+                _pair(one, other, whole, partner)
+
+
+def _share_what_is_left_over(
+    wishes: Sequence[Wish], whole: dict[str, int], partner: dict[str, str], sharing: Sharing
+) -> None:
+    """From who got all it asked for, and so may not need all of it, to who got less.
+
+    The highest priority takes first, the lowest gives first.
+    """
+    satisfied = {wish.application: whole[wish.application] == wish.requested for wish in wishes}
+    takers = sorted(
+        (wish for wish in wishes if not satisfied[wish.application]),
+        key=lambda wish: (-wish.priority, whole[wish.application] - wish.requested),
+    )
+    givers = sorted(
+        (wish for wish in wishes if satisfied[wish.application] and whole[wish.application]),
+        key=lambda wish: wish.priority,
+    )
+    for taker in takers:
+        for giver in givers:
+            if giver.application in partner or taker.application in partner:
+                continue
+            if sharing == "to-high" and giver.priority >= taker.priority:
+                continue
+            if any(_has_less(equal, taker, whole, partner) for equal in wishes):
+                continue
+            _pair(giver.application, taker.application, whole, partner)
+
+
+def _has_less(
+    equal: Wish, wish: Wish, whole: Mapping[str, int], partner: Mapping[str, str]
+) -> bool:
+    """True if `equal` asks for the same as `wish`, with the same priority, and has less of it."""
+    return (equal.priority, equal.requested) == (wish.priority, wish.requested) and (
+        whole[equal.application] + 0.5 * (equal.application in partner)
+        < whole[wish.application] + 0.5 * (wish.application in partner)
+    )
+
+
+def _pair(giver: str, taker: str, whole: dict[str, int], partner: dict[str, str]) -> None:
+    whole[giver] -= 1
+    partner[giver], partner[taker] = taker, giver
