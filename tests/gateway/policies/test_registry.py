@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from gateway.policies.interface import PAGES, Page
-from gateway.policies.registry import POLICIES, PolicyError, create, describe, sheet
+from gateway.policies.registry import (
+    CONNECTION_ADMISSIONS,
+    POLICIES,
+    PolicyError,
+    connection_admission_sheet,
+    create,
+    create_connection_admission,
+    describe,
+    describe_connection_admissions,
+    sheet,
+)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -72,3 +82,28 @@ def test_defaults_are_the_published_ones():
     assert [eight["utility"][page] for page in PAGES] == paper["utility"]
     assert eight["cpu_upper_threshold"] == paper["cpu_upper_threshold"]
     assert eight["cpu_lower_threshold"] == paper["cpu_lower_threshold"]
+
+
+@pytest.mark.parametrize("name", CONNECTION_ADMISSIONS)
+def test_every_connection_admission_has_a_complete_sheet(name):
+    known = connection_admission_sheet(name)
+    assert all((known.idea, known.rule, known.source, known.deviations))
+    assert create_connection_admission(name).name == name
+    assert name in {row["name"] for row in json.loads(json.dumps(describe_connection_admissions()))}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "field", "hint"),
+    [
+        ("ead", {}, "connection_admission", "eac"),
+        ("none", {"ctn_s": 1}, "connection_admission_parameters.ctn_s", "none"),
+        ("eac", {"ctn_s": 0}, "connection_admission_parameters.ctn_s", "from 1e-06"),
+        ("eac", {"ewma_alpha": 1.5}, "connection_admission_parameters.ewma_alpha", "to 1"),
+        ("eac", {"processors": -1}, "connection_admission_parameters.processors", "from 0"),
+    ],
+)
+def test_refusals_of_connection_admissions(name, parameters, field, hint):
+    with pytest.raises(PolicyError) as refusal:
+        create_connection_admission(name, parameters)
+    assert refusal.value.field == field
+    assert hint in str(refusal.value)
