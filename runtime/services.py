@@ -209,7 +209,13 @@ def _ads(settings: Settings) -> Service:
             timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
         ),
         # Its own, and what it takes from the shop.
-        code=("shop/ads", "shop/catalogue", "shop/settings.py"),
+        code=(
+            "shop/ads",
+            "shop/catalogue",
+            "shop/page_types.py",
+            "shop/settings.py",
+            "shop/slots.py",
+        ),  # fmt: skip
     )
 
 

@@ -24,17 +24,17 @@ from django.http import HttpRequest
 
 from shop.ad_server import AdServer, Failed, Refused
 from shop.catalogue.shelves import SHELVES
-from shop.page_types import PAGE_TYPE_BY_URL_NAME
+from shop.page_types import PAGE_TYPE_BY_URL_NAME, PageType
+from shop.slots import PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3
 PAUSE_S = 1.0  # and then one page asks, until the ad server answers again
 MOST_CONCEPTS = 10  # as many as the paper asks for
-SIZES = {"desk": "728x90", "phone": "234x60"}
 LOW, HIGH = 0, 1  # priorities
 
 _logger = logging.getLogger(__name__)
 _IMAGE = re.compile(r"/ads/banner/[0-9]{1,18}\.svg")
-_CLICK = re.compile(r"/ads/click/[0-9]{1,18}")
+_CLICK = re.compile(r"/ads/click/[0-9]{1,18}(\?page=[0-9]{1,18})?")
 
 
 class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the controller reads it
@@ -131,8 +131,13 @@ class Banners:
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
 
-    def choose(self, size: str, concepts: Iterable[str], priority: int) -> Banner | None:
-        """A banner of that size about some of these concepts, or None. Never raises."""
+    def choose(
+        self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None
+    ) -> Banner | None:
+        """A banner of that size about some of these concepts, or None. Never raises.
+
+        It is counted on `page`, if it is for one of the eight.
+        """
         if self._server is None or not self._patience.may_ask():
             return None
         query = {
@@ -140,6 +145,7 @@ class Banners:
             "size": size,
             "concepts": ",".join(_some(concepts)),
             "priority": priority,
+            **({} if page is None else {"publisher": PUBLISHER, "page": page.name}),
         }
         try:
             banner = read(self._server.get("/ads/select?" + urlencode(query, safe=",")))
@@ -183,7 +189,9 @@ class Slot:
     @cached_property
     def banner(self) -> Banner | None:
         """What stands in it; None leaves it empty."""
-        return banners.choose(self.size, self._concepts(), _priority(self._request))
+        page = _page_type(self._request)
+        priority = _priority(self._request, page)
+        return banners.choose(self.size, self._concepts(), priority, page)
 
     @property
     def size(self) -> str:
@@ -196,10 +204,13 @@ class Slot:
         return "phone" if "Mobi" in self._request.headers.get("User-Agent", "") else "desk"
 
 
-def _priority(request: HttpRequest) -> int:
-    """High for who is buying and for customers of the shop's own."""
+def _page_type(request: HttpRequest) -> PageType | None:
     match = request.resolver_match
-    page = PAGE_TYPE_BY_URL_NAME.get(match.url_name or "") if match else None
+    return PAGE_TYPE_BY_URL_NAME.get(match.url_name or "") if match else None
+
+
+def _priority(request: HttpRequest, page: PageType | None) -> int:
+    """High for who is buying and for customers of the shop's own."""
     buying = page is not None and page.name.startswith("Tr-")
     user: Any = getattr(request, "user", None)
     return HIGH if buying or (user is not None and user.is_authenticated) else LOW

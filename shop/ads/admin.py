@@ -20,6 +20,7 @@ from shop.ads.models import (
     Contract,
     Delivery,
     Page,
+    Placement,
     Publisher,
     Server,
     Slot,
@@ -60,11 +61,24 @@ class SlotInline(admin.TabularInline):
 class PageAdmin(admin.ModelAdmin):
     """Publishers' pages, their forecast and their slots."""
 
-    list_display = ("name", "publisher", "views_per_day")
+    list_display = ("name", "publisher", "views_per_day", "shown", "clicks", "click_rate")
     list_filter = ("publisher",)
-    list_select_related = ("publisher",)
+    list_select_related = ("publisher", "placement")
     search_fields = ("name", "publisher__name")
     inlines = (SlotInline,)
+
+    @admin.display(ordering="placement__impressions")
+    def shown(self, page: Page) -> int:
+        return _placement(page).impressions
+
+    @admin.display(ordering="placement__clicks")
+    def clicks(self, page: Page) -> int:
+        return _placement(page).clicks
+
+    @admin.display(description="click rate")
+    def click_rate(self, page: Page) -> str:
+        placement = _placement(page)
+        return _percent(reports.rate(placement.clicks, placement.impressions), 2)
 
 
 class BannerForm(forms.ModelForm):
@@ -180,6 +194,11 @@ class ServerAdmin(_Counted):
     """Processes that report."""
 
     list_display = ("id", "started", "reported", "sequence")
+
+
+def _placement(page: Page) -> Placement:
+    """What was reported of the page, by now perhaps nothing."""
+    return page.placement if hasattr(page, "placement") else Placement(page=page)
 
 
 def _percent(ratio: float | None, digits: int) -> str:

@@ -5,7 +5,8 @@ contracts come in (`views`, `admin`).
 
 Capacity is the forecast of all slots that can show the banner (its size, and a concept in common)
 over the contract's time. Held is what every other contract still lacks that can be shown in one of
-these slots, spread evenly over the time it has left, as far as that falls into the contract's time.
+these slots, spread evenly over the time it has left, as far as that falls into the contract's time;
+a contract that renews itself goes on at its rate.
 Each of them is counted in full, although it may have other slots too. So the check is on the safe
 side: if it accepted all contracts, there is a way to place all of them at the forecast rate (Hall's
 theorem: those that share a slot with the newest fit into its slots beside it, and the others, by
@@ -88,14 +89,22 @@ def of(contract: Contract) -> Capacity:
                 SELECT array_agg(DISTINCT concept_id) AS ids
                 FROM ads_slot_concepts JOIN slot ON slot.id = slot_id
             ), other AS MATERIALIZED (
-                SELECT greatest(0, impressions - delivered)
-                       * extract(epoch FROM least(ends, %(ends)s) - greatest(starts, %(begins)s))
-                       / extract(epoch FROM ends - greatest(starts, %(now)s)) AS held
+                SELECT CASE WHEN ends > %(begins)s THEN
+                           greatest(0, impressions - delivered)
+                           * extract(epoch FROM least(ends, %(ends)s)
+                                                - greatest(starts, %(begins)s))
+                           / extract(epoch FROM ends - greatest(starts, %(now)s))
+                       ELSE 0 END
+                       + CASE WHEN renews AND ends < %(ends)s THEN
+                           impressions
+                           * extract(epoch FROM %(ends)s - greatest(ends, %(begins)s))
+                           / extract(epoch FROM ends - starts)
+                       ELSE 0 END AS held
                 FROM ads_contract
                 JOIN ads_banner ON ads_banner.id = ads_contract.banner_id
                 JOIN ads_delivery ON ads_delivery.banner_id = ads_contract.banner_id
                 WHERE size = %(size)s AND ads_banner.id <> %(banner)s
-                  AND ends > %(begins)s AND starts < %(ends)s
+                  AND (ends > %(begins)s OR renews) AND starts < %(ends)s
                   AND EXISTS (
                     SELECT FROM ads_banner_concepts
                     WHERE ads_banner_concepts.banner_id = ads_banner.id

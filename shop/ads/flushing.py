@@ -1,6 +1,7 @@
 """The writer thread: reports to the database what was delivered, and learns what others did.
 
-Owns: the exchange, one transaction per flush interval. Must not know: how banners are chosen.
+Owns: the exchange, one transaction per flush interval; the hour when contracts are renewed. Must
+not know: how banners are chosen.
 
 A report is added once or not at all. Its number is written in the same transaction as its counts;
 when the answer to a commit is lost, the number says whether it took place, and the same report is
@@ -9,12 +10,15 @@ either left out or sent again.
 
 import logging
 import threading
+import time
 import uuid
 
 from django.db import connection, transaction
+from django.utils import timezone
 
-from shop.ads import loading
+from shop.ads import loading, renewing
 from shop.ads.ledger import Ledger, Report
+from shop.ads.loading import Names
 from shop.ads.models import Server, next_revision
 
 _logger = logging.getLogger(__name__)
@@ -23,13 +27,14 @@ _logger = logging.getLogger(__name__)
 class Writer:
     """Reports for one process. `exchange` is called by one thread at a time."""
 
-    def __init__(self, ledger: Ledger, vocabulary: dict[str, int], revision: int) -> None:
+    def __init__(self, ledger: Ledger, names: Names, revision: int) -> None:
         self.ledger = ledger
-        self.vocabulary = vocabulary
+        self.names = names
         self.failures = 0
         self._revision = revision
         self._server = uuid.uuid4()
         self._registered = False
+        self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -58,6 +63,9 @@ class Writer:
 
     def _try(self) -> bool:
         try:
+            if time.monotonic() >= self._renews_s:
+                renewing.renew(timezone.now())
+                self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
             self.exchange()
         except Exception:  # this thread must live: without reports no banner is placed for long
             self.failures += 1
@@ -82,9 +90,9 @@ class Writer:
             banners = loading.changed_since(self._revision)
             totals = loading.totals_since(self._revision)
             totals |= loading.totals_of([one.id for one in banners if one.id not in totals])
-            vocabulary = loading.vocabulary()
+            names = loading.names()
         self.ledger.learn(report, banners, totals)
-        self.vocabulary = vocabulary
+        self.names = names
         self._revision = revision
 
     def _add(self, report: Report) -> None:
@@ -112,6 +120,23 @@ class Writer:
                     list(report.counts),
                     [count.impressions for count in report.counts.values()],
                     [count.clicks for count in report.counts.values()],
+                ],
+            )
+            cursor.execute(
+                """
+                INSERT INTO ads_placement (page_id, impressions, clicks)
+                SELECT page, added.impressions, added.clicks
+                FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[])
+                    AS added (page, impressions, clicks)
+                JOIN ads_page ON ads_page.id = page -- it may have been deleted
+                ON CONFLICT (page_id) DO UPDATE
+                SET impressions = ads_placement.impressions + EXCLUDED.impressions,
+                    clicks = ads_placement.clicks + EXCLUDED.clicks
+                """,
+                [
+                    list(report.pages),
+                    [count.impressions for count in report.pages.values()],
+                    [count.clicks for count in report.pages.values()],
                 ],
             )
             cursor.execute(

@@ -26,7 +26,7 @@ Totals = npt.NDArray[np.float64]
 
 
 class Count(NamedTuple):
-    """Of one banner."""
+    """Of one banner, or of one publisher's page."""
 
     impressions: int
     clicks: int
@@ -34,10 +34,15 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is to be added to the database's counts, by banner id; never empty, once per number."""
+    """What is to be added to the database's counts; never empty, once per number.
+
+    `counts` is by banner id, `pages` by page id: of the same impressions those whose request named
+    its page.
+    """
 
     number: int
     counts: Mapping[int, Count]
+    pages: Mapping[int, Count]
 
 
 class View(NamedTuple):
@@ -59,14 +64,16 @@ class Ledger:
         self._lock = threading.Lock()
         self._impressions: dict[int, int] = {}  # by row, not yet in a report
         self._clicks: dict[int, int] = {}
+        self._pages: dict[int, Count] = {}  # by page, not yet in a report
         self._reported: dict[int, int] = {}  # by row, in the report that is not acknowledged
         self._report: Report | None = None
         self._reports = 0
         self.hurry = threading.Event()
         """Set when half a block of some banner is unreported."""
 
-    def take(self, row: int) -> bool:
-        """Book one impression of a row; False if none is left or the block is used up."""
+    def take(self, row: int, page: int | None = None) -> bool:
+        """Book one impression of a row, on that page; False if none is left or the block is used
+        up."""
         with self._lock:
             inventory, delivered = self.view
             mine = self._impressions.get(row, 0)
@@ -75,14 +82,21 @@ class Ledger:
                 return False
             delivered[row] += 1
             self._impressions[row] = mine + 1
+            self._on_page(page, impressions=1)
             if 2 * (unreported + 1) >= self.block:
                 self.hurry.set()
             return True
 
-    def click(self, row: int) -> None:
-        """Book a click on a row's banner."""
+    def click(self, row: int, page: int | None = None) -> None:
+        """Book a click on a row's banner, on that page."""
         with self._lock:
             self._clicks[row] = self._clicks.get(row, 0) + 1
+            self._on_page(page, clicks=1)
+
+    def _on_page(self, page: int | None, impressions: int = 0, clicks: int = 0) -> None:
+        if page is not None:
+            before = self._pages.get(page, Count(0, 0))
+            self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
         """What is unreported; the same again until it is acknowledged. None if there is nothing."""
@@ -99,8 +113,10 @@ class Ledger:
                         )
                         for row in self._impressions.keys() | self._clicks.keys()
                     },
+                    self._pages,
                 )
-                self._reported, self._impressions, self._clicks = self._impressions, {}, {}
+                self._reported = self._impressions
+                self._impressions, self._clicks, self._pages = {}, {}, {}
             return self._report
 
     def learn(

@@ -4,8 +4,9 @@ Owns: the queries. Must not know: threads, reports.
 """
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db import connection
@@ -24,6 +25,26 @@ _BANNERS = """
     WHERE ads_contract.revision > %s
     ORDER BY ads_banner.id
 """
+_SLOTS = """
+    SELECT ads_page.id, ads_publisher.name, ads_page.name, size, count(*)
+    FROM ads_slot JOIN ads_page ON ads_page.id = page_id
+    JOIN ads_publisher ON ads_publisher.id = publisher_id
+    GROUP BY ads_page.id, ads_publisher.name, ads_page.name, size
+"""
+
+
+class Page(NamedTuple):
+    """A publisher's page: how many slots it has, by the name of their size."""
+
+    id: int
+    slots: Mapping[str, int]
+
+
+class Names(NamedTuple):
+    """What requests may name: concepts by word, pages by publisher and name."""
+
+    concepts: Mapping[str, int]
+    pages: Mapping[tuple[str, str], Page]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +53,7 @@ class Loaded:
 
     inventory: Inventory
     delivered: Totals
-    vocabulary: dict[str, int]
+    names: Names
     revision: int
 
 
@@ -56,7 +77,7 @@ def everything() -> Loaded:
             not_beside_advertisers=_by_row(id, _links("not_beside_advertisers")),
         ),
         delivered=np.array(columns[6], np.float64),
-        vocabulary=vocabulary(),
+        names=names(),
         revision=at,
     )
 
@@ -105,9 +126,17 @@ def revision() -> int:
     return int(_rows("SELECT revision FROM ads_state", [])[0][0])
 
 
-def vocabulary() -> dict[str, int]:
-    """Every concept and its number."""
-    return dict(_rows("SELECT word, id FROM ads_concept", []))
+def names() -> Names:
+    """All that requests may name now."""
+    slots: dict[tuple[int, str, str], dict[str, int]] = defaultdict(dict)
+    for id, publisher, page, size, number in _rows(_SLOTS, []):
+        slots[id, publisher, page][size] = number
+    return Names(
+        concepts=dict(_rows("SELECT word, id FROM ads_concept", [])),
+        pages={
+            (publisher, page): Page(id, found) for (id, publisher, page), found in slots.items()
+        },
+    )
 
 
 def _rows(sql: str, parameters: list[Any]) -> list[Any]:

@@ -85,6 +85,11 @@ class Publisher(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            next_revision()
+            super().save(*args, **kwargs)
+
 
 class Page(models.Model):
     """A publisher's page and how often it is expected to be seen."""
@@ -102,6 +107,11 @@ class Page(models.Model):
     def __str__(self) -> str:
         return f"{self.publisher}: {self.name}"
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            next_revision()
+            super().save(*args, **kwargs)
+
 
 class Slot(models.Model):
     """A place for one banner on a page."""
@@ -109,7 +119,12 @@ class Slot(models.Model):
     page = models.ForeignKey(Page, on_delete=models.CASCADE, related_name="slots")
     name = models.CharField(max_length=40)
     size = models.CharField(max_length=10, choices=_SIZES)
-    concepts = models.ManyToManyField(Concept, related_name="slots")
+    concepts = models.ManyToManyField(
+        Concept,
+        related_name="slots",
+        blank=True,
+        help_text="none: those of each request; then no contract can count on the slot",
+    )
 
     class Meta:
         ordering = ("page", "name")
@@ -117,6 +132,11 @@ class Slot(models.Model):
 
     def __str__(self) -> str:
         return f"{self.page}, {self.name} ({self.size})"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            next_revision()
+            super().save(*args, **kwargs)
 
 
 class Banner(models.Model):
@@ -159,6 +179,11 @@ class Contract(models.Model):
     starts = models.DateTimeField()
     ends = models.DateTimeField()
     accepted = models.DateTimeField(default=timezone.now, editable=False)
+    renews = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="goes on at the same rate, as the contracts do that come with the server",
+    )
     revision = models.BigIntegerField(editable=False, db_index=True)
 
     class Meta:
@@ -200,7 +225,8 @@ class Contract(models.Model):
         now = timezone.now()
         if self.ends > now:
             self.ends = max(now, self.starts + timedelta(seconds=1))
-            self.save(update_fields=["ends", "revision"])
+            self.renews = False
+            self.save(update_fields=["ends", "renews", "revision"])
 
 
 class Delivery(models.Model):
@@ -216,6 +242,19 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.banner_id}: {self.delivered:,} delivered, {self.clicks:,} clicked"
+
+
+class Placement(models.Model):
+    """What the servers have reported of a publisher's page: shown in its slots, clicked there."""
+
+    page = models.OneToOneField(
+        Page, on_delete=models.CASCADE, primary_key=True, related_name="placement"
+    )
+    impressions = models.BigIntegerField(default=0)
+    clicks = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.page_id}: {self.impressions:,} shown, {self.clicks:,} clicked"
 
 
 class Server(models.Model):

@@ -14,7 +14,8 @@ from shop.ads import schemas
 _REFERENCE = "#/components/schemas/{model}"
 _MODELS: tuple[type[BaseModel], ...] = (
     schemas.NewContract, schemas.Selection, schemas.Contract, schemas.Contracts, schemas.Report,
-    schemas.Refusal, schemas.CapacityRefusal, schemas.Health,
+    schemas.Publishers, schemas.PublisherReport, schemas.Refusal, schemas.CapacityRefusal,
+    schemas.Health,
 )  # fmt: skip
 
 
@@ -71,7 +72,15 @@ def _paths() -> dict[str, Any]:
         "/ads/click/{id}": {
             "get": {
                 "summary": "Count a click on a banner",
-                "parameters": [_id("banner")],
+                "parameters": [
+                    _id("banner"),
+                    {
+                        "name": "page",
+                        "in": "query",
+                        "description": "id of the publisher's page where it was made",
+                        "schema": {"type": "integer", "minimum": 0},
+                    },
+                ],
                 "responses": {"302": {"description": "to its landing page"}, **missing},
             }
         },
@@ -113,12 +122,22 @@ def _paths() -> dict[str, Any]:
                 **locked,
             },
         },
-        "/ads/contracts/{id}": _of_contract("get", "One contract", schemas.Contract),
-        "/ads/contracts/{id}/end": _of_contract(
-            "post", "Stop placing a contract's banner", schemas.Contract
+        "/ads/contracts/{id}": _of_one("get", "contract", "One contract", schemas.Contract),
+        "/ads/contracts/{id}/end": _of_one(
+            "post", "contract", "Stop placing a contract's banner", schemas.Contract
         ),
-        "/ads/contracts/{id}/report": _of_contract(
-            "get", "Delivered, pace against schedule, clicks", schemas.Report
+        "/ads/contracts/{id}/report": _of_one(
+            "get", "contract", "Delivered, pace against schedule, clicks", schemas.Report
+        ),
+        "/ads/publishers": {
+            "get": {
+                "summary": "All publishers",
+                "responses": {"200": _answer("all of them", schemas.Publishers), **closed},
+                **locked,
+            }
+        },
+        "/ads/publishers/{id}/report": _of_one(
+            "get", "publisher", "Shown and clicked on each of its pages", schemas.PublisherReport
         ),
         "/ads/health": {
             "get": {
@@ -129,11 +148,11 @@ def _paths() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_contract(method: str, summary: str, model: type[BaseModel]) -> dict[str, Any]:
+def _of_one(method: str, of: str, summary: str, model: type[BaseModel]) -> dict[str, Any]:
     return {
         method: {
             "summary": summary,
-            "parameters": [_id("contract")],
+            "parameters": [_id(of)],
             "responses": {
                 "200": _answer(summary, model),
                 "401": _answer("the token is missing or wrong", schemas.Refusal),

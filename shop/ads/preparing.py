@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from shop.ads import seeding
+from shop.ads import seeding, shop_pages
 
 Progress = Callable[[str], None]
 
@@ -20,6 +20,7 @@ def prepare(banners: int, progress: Progress) -> None:
     migrate(progress)
     if not seeding.seed(banners, progress):
         progress("The inventory is there")
+    shop_pages.open_pages()
 
 
 def migrate(progress: Progress) -> None:

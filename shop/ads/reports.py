@@ -1,4 +1,4 @@
-"""How contracts do: delivered against schedule, clicks.
+"""How contracts and publishers' pages do: delivered against schedule, placed, clicked.
 
 Owns: the arithmetic. Must not know: how reports are shown.
 """
@@ -6,7 +6,10 @@ Owns: the arithmetic. Must not know: how reports are shown.
 from dataclasses import dataclass
 from datetime import datetime
 
-from shop.ads.models import Contract
+from django.db.models import Count, QuerySet
+from django.db.models.functions import Coalesce
+
+from shop.ads.models import Contract, Page, Publisher
 from shop.ads.schedule import due
 
 
@@ -27,7 +30,21 @@ class Progress:
     @property
     def click_rate(self) -> float | None:
         """Clicks per delivered impression; None before the first."""
-        return self.clicks / self.delivered if self.delivered else None
+        return rate(self.clicks, self.delivered)
+
+
+def rate(clicks: int, impressions: int) -> float | None:
+    """Clicks per impression; None before the first."""
+    return clicks / impressions if impressions else None
+
+
+def pages(publisher: Publisher) -> QuerySet[Page]:
+    """The publisher's, each with `impressions` and `clicks` reported and `slot_count`."""
+    return publisher.pages.annotate(
+        impressions=Coalesce("placement__impressions", 0),
+        clicks=Coalesce("placement__clicks", 0),
+        slot_count=Count("slots"),
+    ).order_by("name")
 
 
 def progress(contract: Contract, now: datetime) -> Progress:

@@ -72,6 +72,10 @@ class SelectQuery(_Input):
         description=f"1 to {MOST_WANTED_CONCEPTS} known concepts with commas between them",
     )
     priority: int = Field(0, ge=0, description="a priority level of this server, 0 is the lowest")
+    publisher: Text = Field(
+        "", max_length=80, description="a publisher's name, for the count of its page"
+    )
+    page: Text = Field("", max_length=80, description="the name of a page of the publisher")
 
 
 class NotBeside(_Input):
@@ -180,6 +184,43 @@ class Report(BaseModel):
     pace: float | None = Field(description="delivered / due; null before the first is due")
     clicks: int
     click_rate: float | None = Field(description="clicks / delivered; null before a delivery")
+
+
+class Publisher(BaseModel):
+    """A site that places banners on its pages."""
+
+    id: int
+    name: str
+    pages: int
+
+
+class Publishers(BaseModel):
+    """All of them."""
+
+    publishers: list[Publisher]
+
+
+class PageReport(BaseModel):
+    """What was shown in the slots of a page, as the servers have reported it."""
+
+    id: int
+    name: str
+    views_per_day: int = Field(description="forecast")
+    slots: int
+    impressions: int = Field(description="of requests that named the page")
+    clicks: int
+    click_rate: float | None = Field(description="clicks / impressions; null before the first")
+
+
+class PublisherReport(BaseModel):
+    """How effective a publisher's pages are, together and one by one."""
+
+    publisher: int
+    name: str
+    impressions: int
+    clicks: int
+    click_rate: float | None = Field(description="clicks / impressions; null before the first")
+    pages: list[PageReport]
 
 
 class Refusal(BaseModel):

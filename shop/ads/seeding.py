@@ -38,7 +38,7 @@ Progress = Callable[[str], None]
 
 SEED = 20000801  # the paper's month
 ADVERTISERS = 400
-PUBLISHERS = ("Doorbuster Bookshop", "The Paper Lantern", "Margin Notes", "Second Impression")
+PUBLISHERS = ("Dog-Ear Weekly", "The Paper Lantern", "Margin Notes", "Second Impression")
 WORDS_PER_BANNER = 3
 IMPRESSIONS = (2_000, 60_000)
 DAYS = (20, 90)
@@ -114,7 +114,7 @@ def _empty() -> None:
     tables = [
         "ads_delivery", "ads_contract", "ads_banner_concepts", "ads_banner_not_beside_banners",
         "ads_banner_not_beside_advertisers", "ads_banner", "ads_slot_concepts", "ads_slot",
-        "ads_page", "ads_publisher", "ads_advertiser", "ads_concept", "ads_seed",
+        "ads_placement", "ads_page", "ads_publisher", "ads_advertiser", "ads_concept", "ads_seed",
     ]  # fmt: skip
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
@@ -186,7 +186,7 @@ class _Inventory:
             starts = self._today - timedelta(days=rng.randrange(days))
             impressions = rng.randint(*IMPRESSIONS)
             ends = starts + timedelta(days=days)
-            contracts.append((id, id, impressions, starts, ends, starts, revision))
+            contracts.append((id, id, impressions, starts, ends, starts, True, revision))
             delivered = int(
                 rng.uniform(*DELIVERED_SHARE) * due(impressions, starts, ends, self._now)
             )
@@ -205,7 +205,7 @@ class _Inventory:
         copy("ads_banner_not_beside_advertisers", "banner_id, advertiser_id", strangers)
         copy(
             "ads_contract",
-            "id, banner_id, impressions, starts, ends, accepted, revision",
+            "id, banner_id, impressions, starts, ends, accepted, renews, revision",
             contracts,
         )
         copy("ads_delivery", "banner_id, delivered, clicks, revision", deliveries)

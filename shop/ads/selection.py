@@ -6,6 +6,7 @@ Owns: the order of search, merge and draw. Must not know: HTTP, the database, cl
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from shop.ads.ledger import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The banners of one page: how many, how large, for which concepts, how urgently."""
+    """The banners of one page: how many, how large, for which concepts, how urgently, where."""
 
     slots: int
     size: int
     concepts: Sequence[int]
     priority: int = 0
+    page: int | None = None  # the publisher's, where the impressions are counted
 
 
 def select(
@@ -41,5 +43,6 @@ def select(
     rows = candidates.common(found, len(inventory))
     weights = inventory.contracted[rows] - delivered[rows].astype(np.int64)
     np.maximum(weights, 0, out=weights)
-    placed = placing.place(inventory, rows, weights, request.slots, rng, ledger.take)
+    take = partial(ledger.take, page=request.page)
+    placed = placing.place(inventory, rows, weights, request.slots, rng, take)
     return [int(inventory.id[row]) for row in placed]

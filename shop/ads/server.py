@@ -8,12 +8,14 @@ import time
 from dataclasses import dataclass
 
 from django.db import connection, transaction
+from django.utils import timezone
 
-from shop.ads import configuration, loading, selection
+from shop.ads import configuration, loading, renewing, selection
 from shop.ads.configuration import Configuration
 from shop.ads.fan_out import FanOut
 from shop.ads.flushing import Writer
 from shop.ads.ledger import Ledger
+from shop.ads.loading import Names
 from shop.ads.selection import Request
 
 
@@ -28,19 +30,19 @@ class AdServer:
     rng: random.Random
 
     @property
-    def vocabulary(self) -> dict[str, int]:
-        """Every concept that banners and slots may have, and its number."""
-        return self.writer.vocabulary
+    def names(self) -> Names:
+        """What requests may name."""
+        return self.writer.names
 
     def select(self, request: Request) -> list[int]:
         """Banner ids for a page, their impressions booked."""
         return selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
 
-    def click(self, banner: int) -> bool:
-        """Count a click; False if there is no such banner under contract."""
+    def click(self, banner: int, page: int | None = None) -> bool:
+        """Count a click, on that page; False if there is no such banner under contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
-            self.ledger.click(row)
+            self.ledger.click(row, page)
         return row is not None
 
     def stop(self) -> None:
@@ -60,6 +62,7 @@ def start() -> AdServer:
     """Load the inventory and begin to report. Raises ConfigurationError, DatabaseError."""
     global _running
     wanted = configuration.read()
+    renewing.renew(timezone.now())
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -70,7 +73,7 @@ def start() -> AdServer:
         configuration=wanted,
         ledger=ledger,
         fan_out=FanOut(wanted.priority_levels, wanted.threads),
-        writer=Writer(ledger, loaded.vocabulary, loaded.revision),
+        writer=Writer(ledger, loaded.names, loaded.revision),
         rng=random.Random(),
     )
     _running.writer.start(wanted.flush_s)

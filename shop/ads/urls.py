@@ -14,6 +14,8 @@ urlpatterns = [
     path("ads/contracts/<int:id>", views.contract),
     path("ads/contracts/<int:id>/end", views.end),
     path("ads/contracts/<int:id>/report", views.report),
+    path("ads/publishers", views.publishers),
+    path("ads/publishers/<int:id>/report", views.publisher_report),
     path("ads/openapi.json", views.description),
     path("ads/health", views.health),
     path("ads/admin/", admin.site.urls),

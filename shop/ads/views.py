@@ -4,10 +4,11 @@ Owns: requests and answers. Must not know: how banners are chosen, what a contra
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,9 +16,9 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from shop.ads import accepting, artwork, openapi, permission, reports, schemas, server
+from shop.ads import accepting, artwork, loading, openapi, permission, reports, schemas, server
 from shop.ads.capacity import NoCapacity
-from shop.ads.models import Banner, Contract
+from shop.ads.models import Banner, Contract, Publisher
 from shop.ads.schemas import Refused
 from shop.ads.selection import Request
 from shop.ads.sizes import NUMBER_OF, SIZES
@@ -76,10 +77,11 @@ def select(request: HttpRequest) -> HttpResponse:
     """Banners for the slots of a page; each answer counts their impressions."""
     ads = server.running()
     query = schemas.read(schemas.SelectQuery, _single(request.GET))
-    vocabulary = ads.vocabulary
-    unknown = [word for word in query.concepts if word not in vocabulary]
+    concepts, pages = ads.names
+    unknown = [word for word in query.concepts if word not in concepts]
     if unknown:
         raise Refused("concepts", f"{unknown[0]!r} is not known", "concepts of the ad server")
+    page = _page(query, pages)
     levels = ads.fan_out.levels
     if query.priority not in levels:
         raise Refused("priority", f"there is no level {query.priority}", f"0 to {max(levels)}")
@@ -87,18 +89,20 @@ def select(request: HttpRequest) -> HttpResponse:
         Request(
             slots=query.slots,
             size=NUMBER_OF[query.size],
-            concepts=[vocabulary[word] for word in query.concepts],
+            concepts=[concepts[word] for word in query.concepts],
             priority=query.priority,
+            page=page,
         )
     )
     width, height = SIZES[query.size]
+    where = "" if page is None else f"?page={page}"
     response = JsonResponse(
         {
             "banners": [
                 {
                     "id": id,
                     "image": f"/ads/banner/{id}.svg",
-                    "click": f"/ads/click/{id}",
+                    "click": f"/ads/click/{id}{where}",
                     "width": width,
                     "height": height,
                     "alt": "Advertisement",
@@ -109,6 +113,24 @@ def select(request: HttpRequest) -> HttpResponse:
     )
     response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Page]) -> int | None:
+    """The id of the page that the query names, if any. Raises Refused."""
+    if not query.publisher and not query.page:
+        return None
+    for field in ("publisher", "page"):
+        if not getattr(query, field):
+            raise Refused(field, "is missing", "both publisher and page, or neither")
+    page = pages.get((query.publisher, query.page))
+    if page is None:
+        raise Refused(
+            "page", f"{query.publisher!r} has no {query.page!r} with slots", "a publisher's page"
+        )
+    slots = page.slots.get(query.size, 0)
+    if query.slots > slots:
+        raise Refused("slots", f"the page has {slots} of {query.size}", f"at most {slots}")
+    return page.id
 
 
 def _single(query: QueryDict) -> dict[str, str]:
@@ -136,8 +158,11 @@ def picture(request: HttpRequest, id: int) -> HttpResponse:
 @require_safe
 @answering
 def click(request: HttpRequest, id: int) -> HttpResponse:
-    """Count a click and go on to the advertiser's page."""
-    if not server.running().click(id):
+    """Count a click, also on the page where it was made, and go on to the advertiser's page."""
+    ads = server.running()
+    place = request.GET.get("page", "")
+    pages = (page.id for page in ads.names.pages.values())
+    if not ads.click(id, next((page for page in pages if str(page) == place), None)):
         return _refusal(404, f"there is no banner {id} under contract")
     response = redirect(f"/ads/landing/{id}")
     response.headers["Cache-Control"] = "no-store"
@@ -223,6 +248,51 @@ def report(request: HttpRequest, id: int) -> HttpResponse:
             "pace": progress.pace,
             "clicks": progress.clicks,
             "click_rate": progress.click_rate,
+        }
+    )
+
+
+@require_safe
+@answering
+@private
+def publishers(request: HttpRequest) -> HttpResponse:
+    """All publishers."""
+    found = Publisher.objects.annotate(page_count=Count("pages")).order_by("name")
+    return JsonResponse(
+        {"publishers": [{"id": one.pk, "name": one.name, "pages": one.page_count} for one in found]}
+    )
+
+
+@require_safe
+@answering
+@private
+def publisher_report(request: HttpRequest, id: int) -> HttpResponse:
+    """What was shown and clicked on a publisher's pages."""
+    publisher = Publisher.objects.filter(pk=id).first()
+    if publisher is None:
+        return _refusal(404, f"there is no publisher {id}")
+    pages = list(reports.pages(publisher))
+    impressions = sum(page.impressions for page in pages)
+    clicks = sum(page.clicks for page in pages)
+    return JsonResponse(
+        {
+            "publisher": publisher.pk,
+            "name": publisher.name,
+            "impressions": impressions,
+            "clicks": clicks,
+            "click_rate": reports.rate(clicks, impressions),
+            "pages": [
+                {
+                    "id": page.pk,
+                    "name": page.name,
+                    "views_per_day": page.views_per_day,
+                    "slots": page.slot_count,
+                    "impressions": page.impressions,
+                    "clicks": page.clicks,
+                    "click_rate": reports.rate(page.clicks, page.impressions),
+                }
+                for page in pages
+            ],
         }
     )
 

@@ -16,6 +16,8 @@ CALLS = [
     ("get", "/ads/contracts/{id}", "", None, 200),
     ("get", "/ads/contracts/{id}/report", "", None, 200),
     ("post", "/ads/contracts/{id}/end", "", None, 200),
+    ("get", "/ads/publishers", "", None, 200),
+    ("get", "/ads/publishers/{id}/report", "", None, 200),
     ("get", "/ads/health", "", None, 200),
 ]
 
@@ -63,6 +65,8 @@ def test_the_query_of_a_selection_is_described(document):
         ("size", True),
         ("concepts", True),
         ("priority", False),
+        ("publisher", False),
+        ("page", False),
     ]
 
 

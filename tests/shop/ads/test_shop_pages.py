@@ -7,6 +7,7 @@ import pytest
 from shop import banners
 from shop.ad_server import AdServer
 from shop.catalogue.shelves import SHELVES
+from shop.slots import PUBLISHER
 from tests.shop.ads.waiting import PATIENCE_S, until
 from tests.shop.test_pages import steps
 
@@ -25,7 +26,7 @@ def shop(ads, visitor, monkeypatch):
 
 def banner_of(html):
     [id] = re.findall(r'src="/ads/banner/(\d+)\.svg"', html)
-    assert f'href="/ads/click/{id}"' in html
+    assert re.search(rf'href="/ads/click/{id}\?page=\d+"', html)
     return int(id)
 
 
@@ -33,8 +34,18 @@ def deliveries(ads):
     return dict(ads.rows("SELECT banner_id, delivered FROM ads_delivery"))
 
 
+def placements(ads):
+    shown = ads.rows(
+        "SELECT ads_page.name, coalesce(impressions, 0) FROM ads_page "
+        "JOIN ads_publisher ON ads_publisher.id = publisher_id "
+        "LEFT JOIN ads_placement ON page_id = ads_page.id WHERE ads_publisher.name = %s",
+        PUBLISHER,
+    )
+    return dict(shown)
+
+
 def test_each_of_the_eight_pages_shows_a_banner_that_is_counted_and_can_be_clicked(ads, shop):
-    before = deliveries(ads)
+    before, on_pages = deliveries(ads), placements(ads)
     shown = [banner_of(shop.get(path).content.decode()) for path in BROWSING]
     shown += [banner_of(html) for _, _, html in steps(shop)]
     assert len(shown) == 8
@@ -47,6 +58,9 @@ def test_each_of_the_eight_pages_shows_a_banner_that_is_counted_and_can_be_click
         lambda: all(deliveries(ads)[id] >= before[id] + shown.count(id) for id in set(shown)),
         "the impressions in the database",
     )
+    after = placements(ads)
+    assert [name for name, count in on_pages.items() if after[name] <= count] == []
+    assert len(after) == 8
 
 
 def test_a_banner_is_about_the_pages_books(ads, shop):
