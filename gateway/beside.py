@@ -18,12 +18,15 @@ ADS: Final = "ads"
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A lane of its own, to requests whose path begins with `prefix`; `name` is for counts."""
+    """A lane of its own, to requests whose path begins with `prefix`; `name` is for counts.
+
+    `pools`: one for each process that serves them.
+    """
 
     name: str
     prefix: bytes
     lane: OtherLane
-    pool: Pool
+    pools: tuple[Pool, ...]
 
 
 def lane_for(target: bytes, beside: Sequence[Beside]) -> OtherLane:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from gateway import pages
 from gateway.admin import AdminApi
 from gateway.admin_server import AdminConnection
+from gateway.balance import Balance, Processors
 from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
 from gateway.customer import Customer, CustomerLimits
@@ -66,33 +67,38 @@ class Gateway:
             )
             return Pool(loop, address, self.deadlines, head_limits, body_limits)
 
-        def beside(name: str, prefix: bytes, port: int, limit: int) -> Beside:
-            pool = connections(port)
+        def balance(*ports: int) -> Balance:
+            return Balance([connections(port) for port in ports], self.processors)
+
+        def beside(name: str, prefix: bytes, limit: int, *ports: int) -> Beside:
+            servers = balance(*ports)
             lane = OtherLane(
                 self.clock,
                 limit=limit,
                 capacity=settings.other_queue,
-                serve=pool.serve,
+                serve=servers.serve,
                 observe=lambda exchange, fate: self._observe(exchange, fate, name),
                 abandonment=settings.abandonment,
             )
-            return Beside(name, prefix, lane, pool)
+            return Beside(name, prefix, lane, servers.pools)
 
-        page_pool = connections(settings.shop_port)
+        self.processors = Processors()
+        shop_ports = settings.shop_ports or (settings.shop_port,)
+        shops = balance(*shop_ports)
         self.pages = PolicyLane(
             loop,
             self.clock,
             policy,
             workers=settings.workers,
-            serve=page_pool.serve,
+            serve=shops.serve,
             observe=self._observe,
             abandonment=settings.abandonment,
         )
         self.beside: list[Beside] = []
         if settings.ads_port is not None:
-            self.beside.append(beside(ADS, b"/ads/", settings.ads_port, settings.ads_limit))
-        self.beside.append(beside(OTHER, b"", settings.shop_port, settings.other_limit))
-        self.pools = [page_pool, *(one.pool for one in self.beside)]
+            self.beside.append(beside(ADS, b"/ads/", settings.ads_limit, settings.ads_port))
+        self.beside.append(beside(OTHER, b"", settings.other_limit, *shop_ports))
+        self.pools = [*shops.pools, *(pool for one in self.beside for pool in one.pools)]
         self.sessions = Sessions(
             _cookie_key(settings),
             self.clock,

@@ -50,7 +50,12 @@ def _object(value: object) -> object:
         raise ValueError('must be a JSON object, e.g. {"capacity": 100}') from None
 
 
+def _several(value: object) -> object:
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
 Port = Annotated[int, Field(ge=1, le=65535)]
+Ports = Annotated[tuple[Port, ...], BeforeValidator(_several)]
 OwnPort = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
@@ -74,6 +79,12 @@ class Settings(BaseModel):
     admin_port: OwnPort = Field(8081, description="port of the admin API; 0 for any free one")
     shop_host: str = Field("127.0.0.1", description="address of the shop and its controller")
     shop_port: Port = Field(8082, description="port of the shop")
+    shop_ports: Ports = Field(
+        (),
+        description="ports of several processes of one shop, comma-separated, instead of "
+        "`shop_port`: each request goes to the one with the fewest in service, of as many as there "
+        "are processors assigned (all without a CPU manager)",
+    )
     shop_controller_port: Port = Field(8083, description="port of the shop's controller")
     workers: Annotated[int, Field(ge=1, le=1000)] = Field(
         30, description="requests for the eight pages in service at the shop at a time"
@@ -195,6 +206,10 @@ class Settings(BaseModel):
             for shop_name in ("shop_port", "shop_controller_port"):
                 if is_here and getattr(self, name) == getattr(self, shop_name):
                     raise ValueError(f"{name} and {shop_name} are both {getattr(self, name)}")
+            if is_here and getattr(self, name) in self.shop_ports:
+                raise ValueError(f"{name} {getattr(self, name)} is also one of shop_ports")
+        if len(set(self.shop_ports)) < len(self.shop_ports):
+            raise ValueError("shop_ports names a port twice")
         if self.port == self.admin_port != 0:
             raise ValueError(f"port and admin_port are both {self.port}")
         return self
@@ -217,7 +232,7 @@ def table() -> list[tuple[str, str, str, str]]:
         default = info.get_default(call_default_factory=True)
         if isinstance(default, Path):
             default = default.relative_to(Path(__file__).parents[1])
-        shown = f"`{default}`" if default not in ("", {}, None) else "none"
+        shown = f"`{default}`" if default not in ("", {}, (), None) else "none"
         rows.append((field, variable(field), shown, str(info.description)))
     return rows
 

@@ -60,6 +60,11 @@ class Pool:
         """Connections that exist, idle ones included."""
         return len(self._open)
 
+    @property
+    def in_service(self) -> int:
+        """Requests that the shop is at, or that are on their way to it."""
+        return len(self._connecting) + len(self._open) - len(self._idle)
+
     def serve(self, exchange: Exchange) -> None:
         """Sends the request of `exchange` to the shop, on the connection used last or a new one."""
         now_s = self.loop.time()

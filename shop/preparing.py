@@ -27,7 +27,10 @@ def prepare(progress: Progress) -> None:
 
 
 def migrate(progress: Progress) -> None:
-    """Apply migrations that the database has not seen."""
+    """Apply migrations that the schema has not seen; makes the schema if there is none."""
+    with connection.cursor() as cursor:
+        schema = connection.ops.quote_name(settings.SHOP_SCHEMA)
+        cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         progress("Migrating the database")

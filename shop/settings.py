@@ -5,6 +5,7 @@ The defaults here are for a bare `django-admin`; the runtime passes every variab
 """
 
 import os
+import re
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -24,6 +25,16 @@ def _number(name: str, default: int) -> int:
         raise ImproperlyConfigured(f"DOORBUSTER_{name} must be a whole number, not {text!r}.")
     return int(text)
 
+
+# Several complete shops share a database and a Redis (docs/edragon.md): each has a schema of its
+# own, and keys and cookies that begin with its name.
+SHOP_SCHEMA = _text("SHOP_SCHEMA", "public")
+if not re.fullmatch(r"(?!pg_|ads$)[a-z][a-z0-9_]{0,39}", SHOP_SCHEMA):
+    raise ImproperlyConfigured(
+        "DOORBUSTER_SHOP_SCHEMA must be up to 40 small letters, digits and underscores, beginning "
+        f"with a letter and not with pg_, and not the ad server's ads; not {SHOP_SCHEMA!r}."
+    )
+_COOKIE_PREFIX = "" if SHOP_SCHEMA == "public" else f"{SHOP_SCHEMA}_"
 
 STATE_DIR = Path(_text("STATE_DIR", str(REPOSITORY / "state")))
 
@@ -87,18 +98,24 @@ DATABASES = {
         # docs/decisions/0005-shop-database-connections.md.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"application_name": "doorbuster-shop"},
+        "OPTIONS": {
+            "application_name": "doorbuster-shop",
+            "options": f"-c search_path={SHOP_SCHEMA}",
+        },
     }
 }
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": f"redis://127.0.0.1:{_number('REDIS_PORT', 8085)}/0",
-        "KEY_PREFIX": "shop",
+        "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {"pool_class": "shop.back_end.RedisPool"},
     }
 }
 SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+# Browsers keep cookies by host, whatever the port.
+SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"
 SESSION_COOKIE_AGE = 86_400
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -218,7 +218,7 @@ class World:
             sessions=self.sessions,
             own_host="own.example:8080",
             pages=self.lane,
-            beside=[Beside(OTHER, b"", self.other, self.pool)],
+            beside=[Beside(OTHER, b"", self.other, (self.pool,))],
             wall_s=self.wall_s,
         )
         self.deadlines.start()

@@ -7,7 +7,7 @@ import pytest
 from gateway.beside import Beside, lane_for
 from tests.gateway.real_sockets import Shop, bed, closed_port, run
 
-BESIDE = [Beside("ads", b"/ads/", "ad lane", None), Beside("other", b"", "other lane", None)]
+BESIDE = [Beside("ads", b"/ads/", "ad lane", ()), Beside("other", b"", "other lane", ())]
 
 
 @pytest.mark.parametrize(
