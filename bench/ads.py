@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lab.experiments.neighbours import Neighbours
+from lab.experiments.reproduction.ad_server_values import ideal_gain
 from runtime import own_ad_server
 from shop.ads import candidates, inventory, selection
 from shop.ads.fan_out import FanOut
@@ -76,11 +77,6 @@ class Times(NamedTuple):
     def __str__(self) -> str:
         low, middle, high = (1000 * seconds for seconds in self)
         return f"{middle:.2f} ({low:.2f}–{high:.2f})"
-
-
-def ideal_gain(threads: int, concepts: int, cpus: int = CPUS) -> float:
-    """Of a request that is all search."""
-    return 1 - 1 / min(threads, cpus, concepts)
 
 
 def in_turns(kinds: Mapping[Any, Callable[[], object]], rounds: int) -> dict[Any, Times]:
@@ -353,7 +349,7 @@ def gain_table(
         alone = by_threads[1].middle
         for threads, measured in by_threads.items():
             gain = "" if threads == 1 else f"{1 - measured.middle / alone:.0%}"
-            ideal = "" if threads == 1 else f"{ideal_gain(threads, concepts):.0%}"
+            ideal = "" if threads == 1 else f"{ideal_gain(threads, concepts, CPUS):.0%}"
             table.add_row(name, str(threads), str(measured), gain, ideal)
     return table
 

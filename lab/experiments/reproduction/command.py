@@ -13,7 +13,7 @@ from lab.experiments.errors import SpecError
 from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
 
-PAPERS = ("lifo-pri", "sbac", "connection-sentry")
+PAPERS = ("lifo-pri", "sbac", "connection-sentry", "ad-server")
 """As in `studies.PAPERS`, which draws in the simulator: only who reproduces pays for that."""
 
 
@@ -23,7 +23,7 @@ PAPERS = ("lifo-pri", "sbac", "connection-sentry")
     "--engine",
     type=click.Choice(["simulated", "live"]),
     help="In virtual time, or on the running appliance; simulated by default, connection-sentry "
-    "live.",
+    "live. ad-server: live only, on an ad server of its own.",
 )
 @click.option(
     "--quick",
@@ -32,11 +32,18 @@ PAPERS = ("lifo-pri", "sbac", "connection-sentry")
 )
 @FRESH
 @click.option(
-    "--repetitions", type=click.IntRange(1, 1000), help="Simulations of each case, own seeds."
+    "--repetitions",
+    type=click.IntRange(1, 1000),
+    help="Simulations or runs of each case, own seeds.",
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="The first.")
 @spread
 @click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
+@click.option(
+    "--banners",
+    type=click.IntRange(1000, 2_000_000),
+    help="ad-server only: contracts that it searches; 300,000 by default.",
+)
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """Reproduce a paper's figures and tables, published beside reproduced.
 
@@ -45,6 +52,10 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
     """
     from lab.experiments.reproduction.studies import PAPERS as STUDIES
 
+    if engine == "simulated" and not STUDIES[paper].simulated:
+        raise SpecError(f"--engine {engine}: {paper} has no simulator; allowed: live")
+    if given["banners"] is not None and paper != "ad-server":
+        raise SpecError("--banners: is for ad-server; allowed: without it")
     if (engine or STUDIES[paper].engine) == "live":
         _live(paper, given)
     else:
@@ -98,9 +109,15 @@ def _live(paper: str, given: dict[str, Any]) -> None:
                 f"--{option}: is for simulations, live runs are made here one at a time and keep "
                 "their logs; allowed: --engine simulated"
             )
-    from lab.experiments.reproduction.live import reproduce_live
+    if paper == "ad-server":  # no comparison on the appliance, but a server and clients of its own
+        from lab.experiments.reproduction.ad_server_live import reproduce_ad_server
 
-    _say_claims(reproduce_live(paper, given).parent)
+        page = reproduce_ad_server(given)
+    else:
+        from lab.experiments.reproduction.live import reproduce_live
+
+        page = reproduce_live(paper, given)
+    _say_claims(page.parent)
 
 
 def _say_claims(folder: Any) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lab.experiments.reproduction import (
+    ad_server_cases,
+    ad_server_study,
     connection_sentry_cases,
     connection_sentry_study,
     lifo_pri_cases,
@@ -31,6 +33,8 @@ class Paper:
     """Where it is reproduced unless somebody says otherwise."""
     live_repetitions: int = 3
     live_quick_repetitions: int = 1
+    simulated: bool = True
+    """False: there is no simulator of its server."""
 
     def repetitions_of(self, engine: str, *, quick: bool) -> int:
         """How often each case is repeated unless somebody says otherwise."""
@@ -40,6 +44,7 @@ class Paper:
 
 
 _SENTRY = connection_sentry_cases.SCALES
+_ADS = ad_server_cases.SCALES
 
 PAPERS = {
     "lifo-pri": Paper(
@@ -55,5 +60,14 @@ PAPERS = {
         engine="live",
         live_repetitions=_SENTRY["live"][False].repetitions,
         live_quick_repetitions=_SENTRY["live"][True].repetitions,
+    ),
+    "ad-server": Paper(
+        ad_server_study.study,
+        _ADS[False].repetitions,
+        _ADS[True].repetitions,
+        engine="live",
+        live_repetitions=_ADS[False].repetitions,
+        live_quick_repetitions=_ADS[True].repetitions,
+        simulated=False,
     ),
 }

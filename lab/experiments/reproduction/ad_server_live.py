@@ -1,0 +1,283 @@
+"""The ad server's reproduction: its runs are made, then drawn.
+
+Owns: the order of things, resuming, what is said meanwhile. Must not know: what is drawn, how a
+client asks.
+"""
+
+import json
+import random
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from lab.experiments.errors import ExperimentError
+from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
+from lab.experiments.neighbours import Neighbours
+from lab.experiments.reproduction import ad_server_budget as budget
+from lab.experiments.reproduction import ad_server_cases
+from lab.experiments.reproduction.ad_server_cases import BANNERS, FEW, Cases, Cell, Scale
+from lab.experiments.reproduction.ad_server_host import (
+    AdClients,
+    AdServer,
+    clients_process,
+    running_ad_server,
+)
+from lab.experiments.reproduction.ad_server_study import requests_words, study_of
+from lab.experiments.reproduction.ad_server_values import metrics
+from lab.experiments.reproduction.report import made_by, write_report
+from lab.experiments.reproduction.store import Metrics, Results, Store
+from lab.experiments.results import read_json, write_json
+from lab.experiments.terminal import RunProgress, console, duration
+from loadgen.ad_clients import AdOrder
+from loadgen.attempts import AttemptsFileError, read_attempts
+from runtime import settings
+
+_PLAN = "plan.json"
+_RUNS = "runs.jsonl"
+_CALIBRATION_REQUESTS = 60
+_SAID_TIMES = 8
+"""A log gets so many lines of progress."""
+
+
+class PlannedRun(NamedTuple):
+    """A cell and the seed that its clients draw from."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The stem of its file."""
+        return f"{self.cell.name}-seed{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the machine was found to need, and what follows for the clients."""
+
+    requests: Mapping[int, int]
+    """Of each client, by number of clients."""
+    costs: Mapping[bool, budget.Cost]
+    """Whether a client is alone → the cost of a request."""
+
+    def cost_of(self, clients: int) -> budget.Cost:
+        """Of one of so many clients' requests."""
+        return self.costs[clients == 1]
+
+    def expected_s(self, runs: Iterable[PlannedRun]) -> float:
+        """How long these take, about."""
+        return budget.expected_s([run.cell for run in runs], self.requests, self.cost_of)
+
+    def as_json(self) -> dict[str, Any]:
+        """For plan.json."""
+        return {
+            "requests": {str(clients): number for clients, number in self.requests.items()},
+            "costs": {
+                name: [self.costs[alone].base_s, self.costs[alone].concept_s]
+                for alone, name in _LOOPS.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
+        """What `as_json` gave."""
+        return cls(
+            {int(clients): number for clients, number in plain["requests"].items()},
+            {alone: budget.Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},
+        )
+
+
+_LOOPS = {True: "alone", False: "many"}
+
+
+def reproduce_ad_server(given: Mapping[str, Any]) -> Path:
+    """Make the runs that are missing and write the report; returns its page.
+
+    `given` are the command's options. Raises ExperimentError.
+    """
+    lab = settings.load()
+    quick, seed = given["quick"], given["seed"]
+    scale = ad_server_cases.SCALES[quick]
+    cases = Cases(scale, BANNERS if given["banners"] is None else given["banners"])
+    repetitions = given["repetitions"] or scale.repetitions
+    facts = {
+        "paper": "ad-server",
+        "engine": "live",
+        "quick": quick,
+        "seed": seed,
+        "repetitions": repetitions,
+        "banners": cases.banners,
+        "versions": describe_versions(),
+        "machine": describe_machine(lab),
+    }
+    runs = planned_runs(scale, seed, repetitions)
+    with live_run_lock():
+        store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+        if store is None or _missing(store, runs):
+            console.print(
+                f"Starting an ad server of the reproduction's own: {cases.banners:,} banners."
+            )
+            with running_ad_server(lab, cases.banners) as server:
+                if store is None:  # without a server nothing shall be left behind
+                    name = f"reproduce-ad-server{'-quick' if quick else ''}"
+                    store = Store.create(lab.results_dir, name, facts)
+                _make(store, cases, runs, server)
+    plan = Plan.from_json(read_json(store.path / _PLAN))
+    page = write_report(
+        study_of(cases, plan.requests),
+        read_results(store, cases, runs),
+        store,
+        made_by(
+            repetitions=repetitions,
+            seed=seed,
+            machine=facts["machine"],
+            versions=facts["versions"],
+            more=[
+                ("Requests of each client", requests_words(plan.requests)),
+                *_shares(store, runs, cases.cpus),
+                ("Every run", "attempts/*.parquet has every request of each run (session: the "
+                              "client, step: the request, page: its priority; real seconds), "
+                              "runs.jsonl how the run went"),
+            ],
+        ),
+    )  # fmt: skip
+    console.print(f"Report: {page}")
+    return page
+
+
+def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
+    """Every cell once in each repetition, in random order: what else the machine does hits all."""
+    found = []
+    for each in range(seed, seed + repetitions):
+        cells = scale.cells()
+        random.Random(each).shuffle(cells)
+        found += [PlannedRun(cell, each) for cell in cells]
+    return found
+
+
+def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
+    """The metrics of all runs that have been made, by case; raises ExperimentError."""
+    found: dict[str, list[Metrics]] = {}
+    for run in sorted(runs, key=lambda one: one.seed):
+        try:
+            attempts = read_attempts(_file(store, run))
+        except AttemptsFileError as fault:
+            raise ExperimentError(str(fault)) from None
+        found.setdefault(cases.run(run.cell).id, []).append(metrics(attempts))
+    return Results(found)
+
+
+def _file(store: Store, run: PlannedRun) -> Path:
+    return store.attempts / f"{run.name}.parquet"
+
+
+def _missing(store: Store, runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+    return [run for run in runs if not _file(store, run).is_file()]
+
+
+def _make(store: Store, cases: Cases, runs: list[PlannedRun], server: AdServer) -> None:
+    todo = _missing(store, runs)
+    store.attempts.mkdir(exist_ok=True)
+    if len(todo) < len(runs):
+        console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
+    with clients_process(server.url, store.path / "clients.log") as clients:
+        plan_file = store.path / _PLAN
+        if plan_file.is_file():
+            plan = Plan.from_json(read_json(plan_file))
+        else:
+            plan = _measured_plan(clients, server, cases.scale, runs)
+            write_json(plan_file, plan.as_json())
+        console.print(
+            f"{len(todo)} runs, {duration(plan.expected_s(todo))}; requests of each client: "
+            f"{requests_words(plan.requests)}.\n"
+            f"Interrupted, the same command resumes. Results: {store.path}"
+        )
+        _play(store, cases, plan, todo, clients, server)
+
+
+def _play(
+    store: Store,
+    cases: Cases,
+    plan: Plan,
+    todo: list[PlannedRun],
+    clients: AdClients,
+    server: AdServer,
+) -> None:
+    every = -(-len(todo) // _SAID_TIMES)
+    with (
+        RunProgress(plan.expected_s(todo)) as progress,
+        (store.path / _RUNS).open("a", encoding="utf-8") as log,
+    ):
+        for number, run in enumerate(todo, start=1):
+            progress.run(f"[{number}/{len(todo)}] {run.cell.title}", plan.expected_s([run]))
+            neighbours = Neighbours()
+            requests = plan.requests[run.cell.clients]
+            facts = {"case": cases.run(run.cell).as_json(), "seed": run.seed}
+            went = clients.play(
+                _order(server, run.cell, requests, run.seed, _file(store, run), facts)
+            )
+            line = {"run": run.name, **went, "others_ratio": neighbours.share()}
+            log.write(json.dumps(line) + "\n")
+            log.flush()
+            if number % every == 0:
+                left = plan.expected_s(todo[number:])
+                progress.say(
+                    f"{number} of {len(todo)} runs"
+                    + (f", {duration(left)} left" if number < len(todo) else "")
+                )
+
+
+def _order(
+    server: AdServer, cell: Cell, requests: int, seed: int, file: Path, facts: Mapping[str, Any]
+) -> AdOrder:
+    return AdOrder(
+        clients=cell.clients,
+        requests=requests,
+        concepts=cell.concepts,
+        high=cell.threads - 1,
+        words=server.words,
+        seed=seed,
+        attempts_file=str(file),
+        facts=facts,
+    )
+
+
+def _measured_plan(
+    clients: AdClients, server: AdServer, scale: Scale, runs: list[PlannedRun]
+) -> Plan:
+    """Measure what a request costs, with a client alone and with ten, and share out the time."""
+    ends = (min(scale.concepts), max(scale.concepts))
+    threads = max(scale.threads)
+    costs = {}
+    with tempfile.TemporaryDirectory(prefix="doorbuster-ads-") as folder:
+
+        def request_s(number: int, concepts: int) -> float:
+            each = -(-_CALIBRATION_REQUESTS // number)
+            cell, file = Cell(number, concepts, threads), Path(folder) / "calibration.parquet"
+            went = clients.play(_order(server, cell, each, 0, file, {}))
+            return float(went["took_s"]) / (number * each)
+
+        request_s(FEW, ends[1])  # to warm up
+        for alone, number in ((True, 1), (False, FEW)):
+            few, many = ((concepts, request_s(number, concepts)) for concepts in ends)
+            costs[alone] = budget.Cost.of_two(few, many)
+    plan = Plan({}, costs)
+    cells = [run.cell for run in runs]
+    return Plan(budget.requests_by_clients(cells, plan.cost_of, scale.runs_s), costs)
+
+
+def _shares(store: Store, runs: Iterable[PlannedRun], cpus: int) -> list[tuple[str, str]]:
+    """How much of the CPUs the clients had, and others, over the runs."""
+    wanted = {run.name for run in runs}
+    lines = (store.path / _RUNS).read_text(encoding="utf-8").splitlines()
+    told = {line["run"]: line for line in map(json.loads, lines) if line["run"] in wanted}
+    clients = [line["cpu_s"] / (line["took_s"] * cpus) for line in told.values()]
+    others = [line["others_ratio"] for line in told.values()]
+    return [
+        (name, f"{fmean(ratios):.0%} of {cpus} CPUs on average, {max(ratios):.0%} at most in a run")
+        for name, ratios in (("The clients had", clients), ("Other processes had", others))
+        if ratios
+    ]

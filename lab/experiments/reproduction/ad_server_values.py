@@ -1,0 +1,87 @@
+"""The figures of merit of the ad server's figures and tables, read off the attempts of one run.
+
+Owns: their definitions. Must not know: which case they are read from.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.experiments.reproduction.store import Metrics, Value
+from loadgen.ad_clients import PRIORITIES
+from loadgen.attempts import AttemptOutcome
+
+STREAM = 100
+"""Requests of a priority that Fig. 5 shows."""
+
+
+def metrics(attempts: pa.Table) -> dict[str, Any]:
+    """By priority: how many requests, mean response time, relative standard deviation, the stream.
+
+    The first request of every client is left out: all of these come at once, to a server that has
+    nothing to do. Times are seconds.
+    """
+    kept = attempts.filter(
+        pc.and_(
+            pc.greater(attempts.column("step"), 0),
+            pc.equal(attempts.column("outcome"), AttemptOutcome.COMPLETED.value),
+        )
+    ).sort_by("started_s")
+    return {
+        priority: _of(kept.filter(pc.equal(kept.column("page"), priority)))
+        for priority in PRIORITIES
+    }
+
+
+def _of(attempts: pa.Table) -> dict[str, Any]:
+    started_s = attempts.column("started_s").to_numpy()
+    times_s: npt.NDArray[np.float64] = attempts.column("finished_s").to_numpy() - started_s
+    count = len(times_s)
+    mean_s = float(times_s.mean()) if count else None
+    return {
+        "requests": count,
+        "mean_s": mean_s,
+        "rsd_percent": 100 * float(times_s.std(ddof=1)) / mean_s if mean_s and count > 1 else None,
+        "stream_s": [float(each) for each in times_s[:STREAM]],
+    }
+
+
+def response_s(priority: str) -> Value:
+    """Mean response time of a priority's requests."""
+
+    def value(found: Metrics) -> float | None:
+        seconds: float | None = found[priority]["mean_s"]
+        return seconds
+
+    return value
+
+
+def rsd_percent(priority: str) -> Value:
+    """Relative standard deviation of a priority's response times: the smaller, the more
+    predictable (section V.C)."""
+
+    def value(found: Metrics) -> float | None:
+        percent: float | None = found[priority]["rsd_percent"]
+        return percent
+
+    return value
+
+
+def gain_percent(found: Metrics) -> float | None:
+    """By how much the mean response time of high priority is below that of low priority."""
+    low, high = (found[priority]["mean_s"] for priority in PRIORITIES)
+    return None if low is None or high is None else 100 * (1 - high / low)
+
+
+def rsd_drop_points(found: Metrics) -> float | None:
+    """By how much the relative standard deviation is lower with high priority, percent points."""
+    low, high = (found[priority]["rsd_percent"] for priority in PRIORITIES)
+    return None if low is None or high is None else low - high
+
+
+def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
+    """Of a request that is all search, alone on the machine: 0 to 1."""
+    return 1 - 1 / min(threads, cpus, concepts)
