@@ -145,7 +145,7 @@ class LengthLaw:
         # 1 + floor(X) with X of the mean that makes e^(−1/mean of X) = 1 − 1/m.
         if lengths.kind == "geometric":
             self._offset = 1.0
-            self._scales = [_geometric_scale(entry.mean) for entry in classes]
+            self._scales = [geometric_scale(entry.mean) for entry in classes]
         else:
             self._offset = 0.5
             self._scales = [entry.mean for entry in classes]
@@ -160,7 +160,8 @@ class LengthLaw:
         return min(length or 1, LONGEST_WALK)
 
 
-def _geometric_scale(mean: float) -> float:
+def geometric_scale(mean: float) -> float:
+    """The mean of the exponential X for which 1 + floor(X) is geometric of mean `mean`, from 1."""
     return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
 
 

@@ -1,11 +1,11 @@
-"""Offered load that changes in steps: SBAC's usual and busy days.
+"""Offered load that changes in steps: SBAC's usual and busy days, eDragon's zones.
 
 Owns: piecewise constant load and the arrivals that follow from it. Pure.
-Must not know: who arrives, what ρ = 1 is in sessions per second.
+Must not know: who arrives; but for absolute rates, what ρ = 1 is in sessions per second.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +17,13 @@ class Segment(NamedTuple):
 
     duration_s: float
     rho: float
+
+
+class RateStep(NamedTuple):
+    """From `from_s` paper seconds on, `sessions_ps` new sessions per paper second."""
+
+    from_s: float
+    sessions_ps: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,28 @@ class Schedule:
                 raise SessionModelError(f"schedule.{i}.rho", f"{segment.rho}: give 0 or more")
         if not any(segment.rho > 0 for segment in self.segments):
             raise SessionModelError("schedule", "nobody ever arrives; give a load above 0")
+
+    @classmethod
+    def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
+        """Absolute rates, each until the next, the last until `until_s`: ρ = 1 is one session/s.
+
+        Raises `SessionModelError` when the first step is not at 0, a step is not after the one
+        before it, the end is not after the last, or a rate is below 0 or always 0.
+        """
+        if not steps or steps[0].from_s != 0:
+            raise SessionModelError("steps.0.from_s", "the first step begins at 0")
+        ends = [*(step.from_s for step in steps[1:]), until_s]
+        segments = []
+        for i, (step, end_s) in enumerate(zip(steps, ends, strict=True)):
+            if not (math.isfinite(end_s) and end_s > step.from_s):
+                field = f"steps.{i + 1}.from_s" if i + 1 < len(steps) else "until_s"
+                raise SessionModelError(field, f"{end_s:g} is not after {step.from_s:g} s")
+            if not (step.sessions_ps >= 0 and math.isfinite(step.sessions_ps)):
+                raise SessionModelError(
+                    f"steps.{i}.sessions_ps", f"{step.sessions_ps}: give 0 or more"
+                )
+            segments.append(Segment(end_s - step.from_s, step.sessions_ps))
+        return cls(tuple(segments))
 
     @property
     def duration_s(self) -> float:
