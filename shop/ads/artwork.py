@@ -35,7 +35,7 @@ def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: 
     ground, ink, accent, accent_ink = rng.choice(_PALETTES)
     draw = _wide if width >= 2 * height else _tall
     inside = draw(width, height, headline, text, advertiser, (ink, accent, accent_ink), rng)
-    title = escape(f"{headline}. {text} {advertiser}".replace("..", "."))
+    title = escape(wording(headline, text, advertiser))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img"><title>{title}</title>'
@@ -43,6 +43,12 @@ def banner_svg(banner_id: int, size: str, headline: str, text: str, advertiser: 
         f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" fill="none" '
         f'stroke="{ink}" stroke-opacity=".25"/></svg>'
     )
+
+
+def wording(headline: str, text: str, advertiser: str) -> str:
+    """All that the banner says, in sentences; `text` may be empty."""
+    said = (part for part in (headline, text, advertiser) if part)
+    return " ".join(part if part.endswith((".", "!", "?")) else f"{part}." for part in said)
 
 
 _Colours = tuple[str, str, str]

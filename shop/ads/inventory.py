@@ -37,6 +37,7 @@ class Banner:
     ends_s: float
     not_beside_banners: frozenset[int] = frozenset()
     not_beside_advertisers: frozenset[int] = frozenset()
+    alt: str = ""  # what it says, for who does not see it
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,7 @@ class Inventory:
     starts_s: Column
     ends_s: Column
     rate_per_s: Column
+    alt: Column
     not_beside_banners: Mapping[int, frozenset[int]]  # by row, of those who name any
     not_beside_advertisers: Mapping[int, frozenset[int]]
     row_of: Mapping[int, int]  # by banner id
@@ -109,6 +111,7 @@ _COLUMNS = (
     "starts_s",
     "ends_s",
     "rate_per_s",
+    "alt",
 )
 
 
@@ -138,6 +141,7 @@ def of(banners: Iterable[Banner]) -> Inventory:
             for row, banner in enumerate(banners)
             if banner.not_beside_advertisers
         },
+        alt=[banner.alt for banner in banners],
     )
 
 
@@ -152,13 +156,19 @@ def of_columns(
     ends_s: Column,
     not_beside_banners: Mapping[int, frozenset[int]],
     not_beside_advertisers: Mapping[int, frozenset[int]],
+    alt: Sequence[str] = (),
 ) -> Inventory:
-    """As `of`, from columns. Raises ValueError if a banner is there twice or ends too early."""
+    """As `of`, from columns; without `alt` banners say nothing.
+
+    Raises ValueError if a banner is there twice or ends too early.
+    """
     row_of = {banner: row for row, banner in enumerate(id.tolist())}
     if len(row_of) != len(id):
         raise ValueError("a banner is there more than once")
     if not (ends_s > starts_s).all():
         raise ValueError("a contract ends before it starts")
+    texts = np.full(len(id), "", object)
+    texts[: len(alt)] = alt
     # Narrow columns: a search reads all of them, and its speed is that of the memory.
     return Inventory(
         id=id.astype(np.int64),
@@ -169,6 +179,7 @@ def of_columns(
         starts_s=starts_s.astype(np.float64),
         ends_s=ends_s.astype(np.float64),
         rate_per_s=contracted / (ends_s - starts_s) if len(id) else np.empty(0),
+        alt=texts,
         not_beside_banners=not_beside_banners,
         not_beside_advertisers=not_beside_advertisers,
         row_of=row_of,

@@ -12,15 +12,18 @@ import numpy as np
 from django.db import connection
 
 from shop.ads import inventory
+from shop.ads.artwork import wording
 from shop.ads.inventory import Banner, Inventory
 from shop.ads.ledger import Totals
 from shop.ads.sizes import NUMBER_OF
 
 _BANNERS = """
     SELECT ads_banner.id, advertiser_id, size, impressions,
-           extract(epoch FROM starts)::float8, extract(epoch FROM ends)::float8, delivered
+           extract(epoch FROM starts)::float8, extract(epoch FROM ends)::float8, delivered,
+           headline, text, name
     FROM ads_contract
     JOIN ads_banner ON ads_banner.id = banner_id
+    JOIN ads_advertiser ON ads_advertiser.id = advertiser_id
     JOIN ads_delivery ON ads_delivery.banner_id = ads_banner.id
     WHERE ads_contract.revision > %s
     ORDER BY ads_banner.id
@@ -61,7 +64,7 @@ def everything() -> Loaded:
     """To be called in a transaction that sees one state of the database."""
     at = revision()
     rows = _rows(_BANNERS, [-1])
-    columns = list(zip(*rows, strict=True)) or [()] * 7
+    columns = list(zip(*rows, strict=True)) or [()] * 10
     id = np.array(columns[0], np.int64)
     size_number = np.vectorize(NUMBER_OF.__getitem__, otypes=[np.int64])
     return Loaded(
@@ -75,6 +78,7 @@ def everything() -> Loaded:
             ends_s=np.array(columns[5], np.float64),
             not_beside_banners=_by_row(id, _links("not_beside_banners")),
             not_beside_advertisers=_by_row(id, _links("not_beside_advertisers")),
+            alt=[wording(*words) for words in zip(*columns[7:], strict=True)],
         ),
         delivered=np.array(columns[6], np.float64),
         names=names(),
@@ -102,8 +106,9 @@ def changed_since(revision: int) -> list[Banner]:
             ends_s=ends_s,
             not_beside_banners=frozenset(banners[id]),
             not_beside_advertisers=frozenset(advertisers[id]),
+            alt=wording(*words),
         )
-        for id, advertiser, size, contracted, starts_s, ends_s, _ in rows
+        for id, advertiser, size, contracted, starts_s, ends_s, _, *words in rows
     ]
 
 

@@ -73,6 +73,12 @@ class Advertiser(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            revision = next_revision()
+            super().save(*args, **kwargs)
+            Contract.objects.filter(banner__advertiser=self).update(revision=revision)
+
 
 class Publisher(models.Model):
     """A site that places banners on its pages."""

@@ -56,7 +56,10 @@ def _paths() -> dict[str, Any]:
             "get": {
                 "summary": "Banners for the slots of one page; their impressions are counted",
                 "parameters": _query(schemas.SelectQuery),
-                "responses": {"200": _answer("the banners", schemas.Selection), **refused},
+                "responses": {
+                    "200": _answer("the banners", schemas.Selection), **refused, **closed,
+                },
+                "security": [{}, {"token": []}],  # none on the ad server's own port
             }
         },
         "/ads/banner/{id}.svg": {

@@ -1,6 +1,6 @@
-"""Who may call the contract API: whoever has the token.
+"""Who may call the contract API and the selection: whoever has the token, or is on this machine.
 
-Owns: the token and its check. Must not know: what the calls do.
+Owns: the token and its check, how to tell who came by a proxy. Must not know: what the calls do.
 
 The token follows from the server's secret key, so there is no second secret to keep.
 """
@@ -14,6 +14,15 @@ from django.utils.crypto import salted_hmac
 def token() -> str:
     """What `Authorization: Bearer …` must carry."""
     return salted_hmac("shop.ads.permission", "contracts", algorithm="sha256").hexdigest()
+
+
+def direct(request: HttpRequest) -> bool:
+    """Whether the request came to the ad server's own port, which is on loopback.
+
+    The gateway, as every proxy does, names in X-Forwarded-For whose request it brings, and lets no
+    customer take that away.
+    """
+    return "X-Forwarded-For" not in request.headers
 
 
 def granted(request: HttpRequest) -> bool:

@@ -134,7 +134,7 @@ class PlacedBanner(BaseModel):
     click: str
     width: int
     height: int
-    alt: str = Field(description="for those who do not see the image")
+    alt: str = Field(description="what the image says; not that it is an advertisement")
 
 
 class Selection(BaseModel):

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,10 +27,17 @@ class Request:
     page: int | None = None  # the publisher's, where the impressions are counted
 
 
+class Placed(NamedTuple):
+    """A banner on a page: its id and what it says."""
+
+    id: int
+    alt: str
+
+
 def select(
     request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
-) -> list[int]:
-    """The ids of at most `request.slots` banners, whose impressions are booked in the ledger.
+) -> list[Placed]:
+    """At most `request.slots` banners, whose impressions are booked in the ledger.
 
     The answer does not depend on the number of threads: the common list is in order.
     """
@@ -45,4 +53,4 @@ def select(
     np.maximum(weights, 0, out=weights)
     take = partial(ledger.take, page=request.page)
     placed = placing.place(inventory, rows, weights, request.slots, rng, take)
-    return [int(inventory.id[row]) for row in placed]
+    return [Placed(int(inventory.id[row]), inventory.alt[row]) for row in placed]

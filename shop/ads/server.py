@@ -16,7 +16,7 @@ from shop.ads.fan_out import FanOut
 from shop.ads.flushing import Writer
 from shop.ads.ledger import Ledger
 from shop.ads.loading import Names
-from shop.ads.selection import Request
+from shop.ads.selection import Placed, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class AdServer:
         """What requests may name."""
         return self.writer.names
 
-    def select(self, request: Request) -> list[int]:
-        """Banner ids for a page, their impressions booked."""
+    def select(self, request: Request) -> list[Placed]:
+        """Banners for a page, their impressions booked."""
         return selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
 
     def click(self, banner: int, page: int | None = None) -> bool:

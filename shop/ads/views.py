@@ -53,10 +53,18 @@ def answering(view: _View) -> _View:
 
 def private(view: _View) -> _View:
     """Only for who has the token."""
+    return _checked(view, permission.granted)
 
+
+def internal(view: _View) -> _View:
+    """For the machine's own processes, and others who have the token: not for customers."""
+    return _checked(view, lambda request: permission.direct(request) or permission.granted(request))
+
+
+def _checked(view: _View, allowed: Callable[[HttpRequest], bool]) -> _View:
     @wraps(view)
     def checked(request: HttpRequest, **path: Any) -> HttpResponse:
-        if not permission.granted(request):
+        if not allowed(request):
             response = _refusal(
                 401, "this call needs the token that `python -m shop.ads token` prints"
             )
@@ -73,6 +81,7 @@ def _refusal(status: int, error: str, **more: Any) -> HttpResponse:
 
 @require_safe
 @answering
+@internal
 def select(request: HttpRequest) -> HttpResponse:
     """Banners for the slots of a page; each answer counts their impressions."""
     ads = server.running()
@@ -105,9 +114,9 @@ def select(request: HttpRequest) -> HttpResponse:
                     "click": f"/ads/click/{id}{where}",
                     "width": width,
                     "height": height,
-                    "alt": "Advertisement",
+                    "alt": alt,
                 }
-                for id in placed
+                for id, alt in placed
             ]
         }
     )

@@ -50,10 +50,18 @@ class RunningAds:
         self.environment = environment
         self.process = process
 
-    def call(self, method: str, path: str, body: Any = None, *, token: str | None = None) -> Answer:
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        token: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
         """One request; `body` is sent as JSON unless it is bytes already."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = (headers or {}) | ({"Authorization": f"Bearer {token}"} if token else {})
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         try:
             with _opener.open(request, timeout=CLIENT_TIMEOUT_S) as response:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shop.ads.artwork import banner_svg
+from shop.ads.artwork import banner_svg, wording
 from shop.ads.sizes import SIZES
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -62,3 +62,18 @@ def test_all_words_stay_inside(size, headline, text):
         assert top >= 0
         assert right <= width
         assert bottom <= height
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("All about tea", "Free returns.", "Ivy Press"),
+            "All about tea. Free returns. Ivy Press.",
+        ),
+        (("All about tea", "", "Ivy Press"), "All about tea. Ivy Press."),
+        (("Tea?", "Yes!", "Ivy & Co."), "Tea? Yes! Ivy & Co."),
+    ],
+)
+def test_what_a_banner_says_is_read_out_in_sentences(words, said):
+    assert wording(*words) == said

@@ -29,13 +29,15 @@ def test_banners_of_the_size_and_the_concepts_and_no_others(ads, priority):
     for banner in placed:
         assert (banner["width"], banner["height"]) == (468, 60)
         assert ads.get(banner["image"]).status == 200
-        [(size, words)] = ads.rows(
-            "SELECT size, array_agg(word) FROM ads_banner "
+        [(size, headline, text, advertiser, words)] = ads.rows(
+            "SELECT size, headline, text, name, array_agg(word) FROM ads_banner "
+            "JOIN ads_advertiser ON ads_advertiser.id = advertiser_id "
             "JOIN ads_banner_concepts ON banner_id = ads_banner.id "
             "JOIN ads_concept ON ads_concept.id = concept_id "
-            "WHERE ads_banner.id = %s GROUP BY size",
+            "WHERE ads_banner.id = %s GROUP BY 1, 2, 3, 4",
             banner["id"],
         )
+        assert banner["alt"] == f"{headline}. {text} {advertiser}."
         assert size == "468x60"
         assert {"crime", "cooking"} & set(words)
 
@@ -99,3 +101,17 @@ def test_an_address_that_is_none(ads):
     answer = ads.get("/ads/nothing")
     assert answer.status == 404
     assert "openapi.json" in answer.json["error"]
+
+
+@pytest.mark.parametrize(("given", "status"), [(None, 401), ("wrong", 401), ("right", 200)])
+def test_a_customer_who_comes_by_the_gateway_needs_the_token(ads, token, given, status):
+    """Who may select may use up contracts and choose a priority."""
+    behind = {"X-Forwarded-For": "203.0.113.9"}
+    path = "/ads/select?" + urlencode(PAGE)
+    answer = ads.call("GET", path, token=token if given == "right" else given, headers=behind)
+    assert answer.status == status
+    if status == 401:
+        assert "token" in answer.json["error"]
+        assert "banners" not in answer.json
+    for public in ("/ads/banner/7.svg", "/ads/landing/7", "/ads/health"):
+        assert ads.call("GET", public, headers=behind).status == 200

@@ -25,7 +25,7 @@ FAN_OUT = FanOut({0: 1, 1: 2, 2: 4}, requests=1)
 
 def draw(book, slots=1, size=0, concepts=(0,), priority=0, time_s=NOON_S, seed=1):
     request = Request(slots, size, concepts, priority)
-    return select(request, time_s, book, FAN_OUT, random.Random(seed))
+    return [one.id for one in select(request, time_s, book, FAN_OUT, random.Random(seed))]
 
 
 def may_stand_together(one, other):
@@ -88,7 +88,7 @@ def test_banners_are_drawn_by_what_their_contracts_lack():
     book = ledger(made, [1_000_000, 2_000_000])
     rng = random.Random(7)
     draws = 3000
-    drawn = [select(Request(1, 0, (0,)), NOON_S, book, FAN_OUT, rng)[0] for _ in range(draws)]
+    drawn = [select(Request(1, 0, (0,)), NOON_S, book, FAN_OUT, rng)[0].id for _ in range(draws)]
     share = drawn.count(1) / draws
     # A third of the wheel; 4 standard deviations on either side.
     assert share == pytest.approx(1 / 3, abs=4 * (2 / 9 / draws) ** 0.5)
