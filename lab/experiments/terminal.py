@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from lab.experiments.progress_file import progress_file
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec
 from lab.experiments.table import Table
@@ -70,6 +71,7 @@ def _drawn(table: Table, *, stacked: bool) -> RichTable:
 
 def announce(spec: Spec, folder: ResultFolder, runs: int, how: str) -> None:
     """What is about to be made, and where it will be."""
+    progress_file.tell(now=True, folder=str(folder.path))
     console.print(
         f"{runs} runs of {spec.load.words()}, {how}. Interrupted, the same command resumes.\n"
         f"Results: {folder.path}"
@@ -106,7 +108,8 @@ class _Bar:
             disable=not console.is_terminal,
             transient=True,
         )
-        self._task = self._progress.add_task("", total=max(total, 1.0))
+        self._total = max(total, 1.0)
+        self._task = self._progress.add_task("", total=self._total)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -118,6 +121,10 @@ class _Bar:
     def say(self, text: str) -> None:
         """A line above the bar."""
         self._progress.console.print(Text(text))
+
+    def _show(self, completed: float, description: str) -> None:
+        self._progress.update(self._task, completed=completed, description=description)
+        progress_file.tell(done_ratio=min(1.0, completed / self._total), words=description)
 
 
 class GridProgress(_Bar):
@@ -132,11 +139,7 @@ class GridProgress(_Bar):
     def ended(self, index: int, sessions: float) -> None:
         """So many sessions of that run have ended."""
         self._ended[index] = min(sessions, self._expected[index])
-        self._progress.update(
-            self._task,
-            completed=sum(self._ended),
-            description=f"{self._done} of {len(self._ended)} runs done",
-        )
+        self._show(sum(self._ended), f"{self._done} of {len(self._ended)} runs done")
 
     def done(self, index: int) -> None:
         """That run is whole."""
@@ -160,7 +163,7 @@ class RunProgress(_Bar):
         """
         base = self._done_real_s
         self._done_real_s += real_s
-        self._progress.update(self._task, description=title, completed=base)
+        self._show(base, title)
 
         def step(line: Mapping[str, Any]) -> None:
             if not line.get("planned"):
@@ -171,8 +174,6 @@ class RunProgress(_Bar):
             else:
                 done = line["ended"] / line["planned"]
                 words = f"{line['ended']}/{line['planned']} sessions, {line['confirms']} confirms"
-            self._progress.update(
-                self._task, completed=base + done * real_s, description=f"{title}: {words}"
-            )
+            self._show(base + done * real_s, f"{title}: {words}")
 
         return step
