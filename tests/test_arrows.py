@@ -17,6 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "gateway/policies": set(),
     "gateway": {"gateway.policies"},
     "shop": set(),
+    "hosting": {"gateway.policies", "gateway.processor_protocol", "runtime"},
     "loadgen": set(),
     "simulator": {
         "gateway.policies",
@@ -26,6 +27,7 @@ ARROWS: dict[str, set[str]] = {
         "loadgen.attempts",
     },
     "lab": {
+        "hosting",
         "loadgen",
         "simulator",
         "runtime.settings",

@@ -1,0 +1,108 @@
+"""One application: a small parent process, with the gateway front and the shop processes below it.
+
+It ends when one of them ends, and says why; when it is told to; and when its own parent dies. Its
+children end with it, however it ends.
+Owns: starting, watching and ending these processes. Must not know: what they do, how many
+processors they have.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from runtime import cpus, pinned
+from runtime.settings import REPOSITORY
+
+END_PATIENCE_S = 30.0
+"""The gateway drains and the shops finish what they serve; then they are killed."""
+_LAST_LINES = 8
+_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
+
+
+def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]) -> str | None:
+    """Run until told to end (None) or until a child has ended: why.
+
+    `shops`: port and controller's port of each shop process; everything else is in `environ`
+    (hosting/template.py). Each process logs to `logs`/<name>.log.
+    """
+    logs.mkdir(parents=True, exist_ok=True)
+    on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])
+    # More than one shop process has threads for.
+    workers = int(environ["DOORBUSTER_SHOP_WORKERS"]) * len(shops)
+    programs = {
+        f"shop-{number}": (["shop", "serve"], {"SHOP_PORT": port, "SHOP_CONTROLLER_PORT": beside})
+        for number, (port, beside) in enumerate(shops, start=1)
+    }
+    programs["gateway"] = (["gateway", "--workers", str(workers)], {})
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, (program, own) in programs.items():
+            added = {f"DOORBUSTER_{variable}": str(value) for variable, value in own.items()}
+            children[name] = _start(program, on, {**environ, **added}, logs / f"{name}.log")
+        # Blocked only now: children would be born with it. What came before is looked for here.
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        while True:
+            for name, child in children.items():
+                if (status := child.poll()) is not None:
+                    return f"{name} ended ({_how(status)}){last_lines(logs / f'{name}.log')}"
+            if signal.sigwait(_SIGNALS) != signal.SIGCHLD:
+                return None
+    finally:
+        _end(list(children.values()))
+
+
+def last_lines(log: Path) -> str:
+    """The end of a log and where the rest is, to be appended to a message."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+    except OSError:
+        lines = []
+    shown = "".join(f"\n    {line}" for line in lines) or "\n    (it printed nothing)"
+    return f"; last lines of {log}:{shown}"
+
+
+def _start(
+    program: Sequence[str], on: tuple[int, ...], environ: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    command = pinned.command(
+        on,
+        [sys.executable, "-m", *program],
+        end_with_parent=signal.SIGTERM,
+        parent=os.getpid(),
+    )
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+
+
+def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    """The gateway, started last, first: while it drains it needs its shops."""
+    deadline_s = time.monotonic() + END_PATIENCE_S
+    for child in reversed(children):
+        child.terminate()
+        if child is children[-1]:
+            _wait(child, deadline_s)
+    for child in children:
+        _wait(child, deadline_s)
+
+
+def _wait(child: subprocess.Popen[bytes], deadline_s: float) -> None:
+    try:
+        child.wait(max(0.0, deadline_s - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _how(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else signal.Signals(-status).name

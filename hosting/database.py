@@ -1,0 +1,72 @@
+"""What the running appliance's PostgreSQL has room for.
+
+Owns: whether database and Redis answer, and how many threads each shop process may have, since
+each keeps a connection (docs/decisions/0005-shop-database-connections.md). Must not know: how
+processes are started.
+"""
+
+import psycopg
+
+from hosting.errors import HostingError
+from hosting.options import MOST_THREADS
+from runtime import redis_server
+from runtime.settings import Settings
+
+BESIDE_THREADS = 3
+"""Connections of a shop process besides its threads': its controller's, a query's cancel."""
+FOR_OTHERS = 12
+"""Left to the ad server, to who looks into the database, and to seeding."""
+LEAST_THREADS = 2
+
+
+def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) -> int:
+    """Threads for each of so many shop processes beside the appliance's own shop.
+
+    `wanted`, or as many as there is room for, up to MOST_THREADS.
+    Raises HostingError when there is not enough, or nobody answers.
+    """
+    room = _connections(lab) - lab.shop_workers - FOR_OTHERS
+    fitting = room // shop_processes - BESIDE_THREADS
+    least = wanted or LEAST_THREADS
+    if fitting < least:
+        needed = shop_processes * (least + BESIDE_THREADS) + lab.shop_workers + FOR_OTHERS
+        raise HostingError(
+            f"{shop_processes} shop processes of {least} threads need PostgreSQL to take {needed} "
+            f"connections beside its reserved ones, it takes {_connections(lab)}; mend: fewer "
+            "applications or CPUs, or fewer threads for each shop"
+        )
+    return wanted or min(fitting, MOST_THREADS)
+
+
+def check_redis(lab: Settings) -> None:
+    """Raises HostingError when it does not answer."""
+    if (why := redis_server.refusal(lab.redis_port)) is not None:
+        raise _not_up("Redis", lab.redis_port, why)
+
+
+def _connections(lab: Settings) -> int:
+    try:
+        with psycopg.connect(
+            host=lab.postgres_host,
+            port=lab.postgres_port,
+            user=lab.postgres_user,
+            password=lab.postgres_password,
+            dbname=lab.postgres_db,
+            connect_timeout=10,
+        ) as connection:
+            row = connection.execute(
+                "SELECT current_setting('max_connections')::int"
+                " - current_setting('superuser_reserved_connections')::int"
+            ).fetchone()
+    except psycopg.OperationalError as error:
+        raise _not_up("PostgreSQL", lab.postgres_port, str(error)) from None
+    assert row is not None
+    return int(row[0])
+
+
+def _not_up(who: str, port: int, why: str) -> HostingError:
+    words = why.strip().splitlines()[-1] if why.strip() else "no answer"
+    return HostingError(
+        f"{who} does not answer on port {port} ({words}); the platform uses the appliance's: "
+        "start it with `make up`"
+    )

@@ -1,0 +1,112 @@
+"""What a hosting platform shall be: how many applications, on which processors, provisioned how.
+
+Owns: names, defaults and checks. Must not know: how any of it is started.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from hosting.errors import HostingError
+from runtime import cpus
+
+Provisioning = Literal["ecm", "static", "linux"]
+Sharing = Literal["both", "to-high", "none"]
+Admission = Literal["eac", "none"]
+Profile = Literal["paper", "cpu", "real"]
+
+K_ECM_S = K_APL_S = 2.0
+"""Paper seconds between two decisions of the CPU manager and of the admission (section 3.2)."""
+PERSISTENCE_S = 10.0
+"""Paper seconds after which a connection without a request is closed (section 4)."""
+MOST_THREADS = 30
+"""Of a shop process, where PostgreSQL has connections for them all."""
+KEY = "rsa-7680"
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformOptions:
+    """`cpus`: the platform's processors (empty: all that may be used); `priorities`: one for each
+    application, weights P_i of eq. (1).
+
+    provisioning `ecm`: the CPU manager assigns processors and sets affinities; `static`: an even
+    share for good, and the admission knows it; `linux`: Linux schedules all applications over all
+    processors, and the admission believes that it has them all (section 2).
+    admission `eac` needs `cto_s` and `ctn_s`, CPU paper seconds per resumed and per new connection.
+    `key` is that of the server's certificate (runtime/certificates.py). `shop_threads` None: as
+    many for each shop process as PostgreSQL has connections for, MOST_THREADS at most.
+    `port`: the first application's HTTPS port, the next ones follow; None: free ones.
+    """
+
+    applications: int = 2
+    cpus: tuple[int, ...] = ()
+    time_scale: float = 10.0
+    priorities: tuple[float, ...] = (1.0, 1.0)
+    provisioning: Provisioning = "ecm"
+    sharing: Sharing = "both"
+    admission: Admission = "eac"
+    cto_s: float | None = None
+    ctn_s: float | None = None
+    key: str = KEY
+    shop_threads: int | None = None
+    profile: Profile = "paper"
+    seed: int = 1
+    port: int | None = None
+
+    def __post_init__(self) -> None:
+        """Raises HostingError naming the option and what is allowed."""
+        if not 1 <= self.applications <= 16:
+            raise HostingError(f"applications: {self.applications}; allowed are 1 to 16")
+        if len(self.priorities) != self.applications:
+            raise HostingError(
+                f"priorities: {len(self.priorities)} for {self.applications} applications; "
+                "give one for each"
+            )
+        if not all(0 < priority < float("inf") for priority in self.priorities):
+            raise HostingError("priorities: allowed are numbers above 0")
+        if not 0.1 <= self.time_scale <= 1000:
+            raise HostingError(f"time_scale: {self.time_scale:g}; allowed are 0.1 to 1000")
+        for field, kind in (
+            ("provisioning", Provisioning),
+            ("sharing", Sharing),
+            ("admission", Admission),
+            ("profile", Profile),
+        ):
+            if (given := getattr(self, field)) not in get_args(kind):
+                raise HostingError(f"{field}: {given!r}; allowed are {', '.join(get_args(kind))}")
+        if missing := set(self.cpus) - cpus.usable():
+            raise HostingError(
+                f"cpus: this machine has no CPU {cpus.written(missing)}; "
+                f"allowed are {cpus.written(cpus.usable())}"
+            )
+        if self.admission == "eac":
+            for field in ("cto_s", "ctn_s"):
+                cost_s = getattr(self, field)
+                if cost_s is None or not 0 < cost_s < float("inf"):
+                    raise HostingError(
+                        f"{field}: admission eac needs what a connection costs, above 0 paper "
+                        "seconds of CPU; `doorbuster profile-connections` measures it"
+                    )
+        if self.shop_threads is not None and not 1 <= self.shop_threads <= 100:
+            raise HostingError(f"shop_threads: {self.shop_threads}; allowed are 1 to 100")
+        if self.provisioning == "static" and self.applications > 2 * len(self.processors):
+            raise HostingError(
+                f"applications: {self.applications} on {len(self.processors)} processors; static "
+                "provisioning gives each at least half a processor"
+            )
+
+    @property
+    def processors(self) -> tuple[int, ...]:
+        """The platform's CPUs."""
+        return tuple(sorted(self.cpus or cpus.usable()))
+
+
+def even_shares(
+    applications: int, processors: tuple[int, ...]
+) -> list[tuple[float, tuple[int, ...]]]:
+    """(processors, the CPUs they are on) of each application, in halves; a rest stays unused."""
+    halves = 2 * len(processors) // applications
+    shares = []
+    for i in range(applications):
+        on = {processors[half // 2] for half in range(i * halves, (i + 1) * halves)}
+        shares.append((halves / 2, tuple(sorted(on))))
+    return shares

@@ -1,0 +1,299 @@
+"""The hosting platform: N processors, applications on them, and who decides how many each gets.
+
+    with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
+        platform.applications[0].https_url
+
+PostgreSQL and Redis are the running appliance's, beside the platform and unmanaged.
+Owns: starting everything in order, waiting until it serves, ending it. The thread that enters the
+platform must live as long as the platform: the kernel ends everything with it. Must not know: load,
+experiments, how processors are assigned.
+"""
+
+import hashlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Self
+
+from hosting import database, template
+from hosting.application import last_lines
+from hosting.errors import HostingError
+from hosting.options import K_ECM_S, PlatformOptions, even_shares
+from hosting.running import RunningApplication
+from hosting.template import Application
+from runtime import certificates, cpus, pinned, ports
+from runtime.settings import REPOSITORY, Settings
+from runtime.supervision import LONGEST_SOCKET_PATH
+
+START_PATIENCE_S = 240.0
+SEEDING_PATIENCE_S = 300.0
+END_PATIENCE_S = 60.0
+_PAUSE_S = 0.1
+
+
+class Platform:
+    """A context manager; raises HostingError when something cannot be started.
+
+    `say` is told what is being done. `applications` are there once it has been entered.
+    """
+
+    def __init__(
+        self, lab: Settings, options: PlatformOptions, say: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.lab = lab
+        self.options = options
+        self.applications: tuple[RunningApplication, ...] = ()
+        self.folder = lab.state_dir / "platform"
+        self.accounts = self.folder / "accounts.jsonl"
+        """What the CPU manager has accounted for, a line each interval."""
+        self._say = say
+        self._cpu_manager: subprocess.Popen[bytes] | None = None
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def check(self) -> None:
+        """Raises HostingError, with the reason, if an application has ended; a CPU manager that has
+        ended is started anew."""
+        for application in self.applications:
+            if application.process.poll() is not None:
+                raise HostingError(f"{application.name} has ended: {application.last_words()}")
+        manager = self._cpu_manager
+        if manager is not None and manager.poll() is not None:
+            self._say(f"the CPU manager has ended{last_lines(self._log('ecm'))}; starting it anew")
+            self._cpu_manager = self._start_cpu_manager()
+
+    # ---- the start -----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        planned = self._planned()
+        database.check_redis(self.lab)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._say(f"Certificate ({self.options.key})")
+        folder = self.lab.state_dir / "certificates" / self.options.key
+        certificates.make(folder, key=self.options.key)
+        manager = None
+        if self.options.provisioning == "ecm":
+            manager = self._socket()
+            self._say("CPU manager")
+            self._running.callback(self._end_cpu_manager)
+            self._cpu_manager = self._start_cpu_manager()
+        environments = [
+            template.environment(
+                self.lab,
+                self.options,
+                one,
+                certificate=folder / "server.pem",
+                key=folder / "server-key.pem",
+                cpu_manager=manager,
+            )
+            for one in planned
+        ]
+        for one, environment in zip(planned, environments, strict=True):
+            self._say(f"Tables and {template.CATALOGUE_BOOKS:,} books of {one.name}")
+            self._seed(one, environment)
+        self._say("Applications")
+        self._running.callback(self._end_applications)
+        for one, environment in zip(planned, environments, strict=True):
+            process = self._start_application(one, environment)
+            running = RunningApplication(
+                one, process, folder / "authority.pem", self._log(one.name)
+            )
+            self.applications += (running,)
+        self._wait_until_all_serve()
+        for running in self.applications:
+            running.prepare(self.options)
+
+    def _planned(self) -> list[Application]:
+        options, on = self.options, self.options.processors
+        count = options.applications
+        shares: list[tuple[float, tuple[int, ...]]] = [(0.0, on)] * count
+        if options.provisioning == "static":
+            shares = even_shares(count, on)
+        elif options.provisioning == "linux":
+            shares = [(float(len(on)), on)] * count
+        # No more processes than it can ever use at once.
+        processes = [len(share) for _, share in shares]
+        threads = database.threads_of_a_shop(self.lab, sum(processes), options.shop_threads)
+        tls_ports = self._tls_ports()
+        planned = []
+        for i, (processors, share) in enumerate(shares):
+            port, admin_port, *others = ports.free(2 + 2 * processes[i])
+            planned.append(
+                Application(
+                    name=template.name_of(i + 1),
+                    priority=options.priorities[i],
+                    port=port,
+                    tls_port=tls_ports[i],
+                    admin_port=admin_port,
+                    shop_ports=tuple(others[: processes[i]]),
+                    controller_ports=tuple(others[processes[i] :]),
+                    shop_threads=threads,
+                    cpus=share,
+                    processors=processors,
+                )
+            )
+        return planned
+
+    def _tls_ports(self) -> list[int]:
+        count, first = self.options.applications, self.options.port
+        if first is None:
+            return ports.free(count)
+        for port in range(first, first + count):
+            if (who := ports.holder(port)) is not None:
+                raise HostingError(f"port {port} is taken by {who}; mend: end it, or other ports")
+        return list(range(first, first + count))
+
+    def _seed(self, application: Application, environment: Mapping[str, str]) -> None:
+        log = self._log(f"{application.name}-seed")
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                self._ours([sys.executable, "-m", "shop", "migrate-and-seed"]),
+                cwd=REPOSITORY,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            if process.wait(SEEDING_PATIENCE_S) != 0:
+                raise HostingError(f"{application.name} has no tables{last_lines(log)}")
+        except subprocess.TimeoutExpired:
+            raise HostingError(
+                f"{application.name} got no tables in time{last_lines(log)}"
+            ) from None
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _start_application(
+        self, application: Application, environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        shops = zip(application.shop_ports, application.controller_ports, strict=True)
+        options = [f"--shop={port}:{beside}" for port, beside in shops]
+        options.append(f"--logs={self.folder / application.name}")
+        return self._spawn(
+            ["application", *options], self._log(application.name), application.cpus, environment
+        )
+
+    def _start_cpu_manager(self) -> subprocess.Popen[bytes]:
+        where = self._socket()
+        options = {
+            "socket": where,
+            "cpus": cpus.written(self.options.processors),
+            "interval-s": K_ECM_S / self.options.time_scale,
+            "sharing": self.options.sharing,
+            "accounts": self.accounts,
+        }
+        log = self._log("ecm")
+        process = self._spawn(
+            ["ecm", *(f"--{name}={value}" for name, value in options.items())],
+            log,
+            tuple(sorted(cpus.usable())),
+            self.lab.environment(),
+        )
+        deadline_s = time.monotonic() + START_PATIENCE_S
+        while not _accepts(where):
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                _end(process)
+                raise HostingError(f"the CPU manager did not start{last_lines(log)}")
+            time.sleep(_PAUSE_S)
+        return process
+
+    def _spawn(
+        self,
+        arguments: list[str],
+        log: Path,
+        on: tuple[int, ...],
+        environment: Mapping[str, str],
+    ) -> subprocess.Popen[bytes]:
+        with log.open("wb") as output:
+            return subprocess.Popen(
+                self._ours([sys.executable, "-m", "hosting", *arguments], on),
+                cwd=REPOSITORY,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                # Ctrl-C reaches who has the platform alone, and that ends everything in order.
+                start_new_session=True,
+            )
+
+    def _ours(self, program: list[str], on: tuple[int, ...] | None = None) -> list[str]:
+        """Ends with this process, however that ends."""
+        return pinned.command(
+            on or self.options.processors,
+            program,
+            end_with_parent=signal.SIGTERM,
+            parent=os.getpid(),
+        )
+
+    def _wait_until_all_serve(self) -> None:
+        deadline_s = time.monotonic() + START_PATIENCE_S
+        for application in self.applications:
+            while (why := application.refusal()) is not None:
+                self.check()
+                if time.monotonic() > deadline_s:
+                    raise HostingError(f"{application.name} does not serve: {why}")
+                time.sleep(_PAUSE_S)
+
+    # ---- the end -------------------------------------------------------------------------------
+
+    def _end_applications(self) -> None:
+        processes = [application.process for application in self.applications]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            _end(process)
+
+    def _end_cpu_manager(self) -> None:
+        if self._cpu_manager is not None:
+            _end(self._cpu_manager)
+        self._socket().unlink(missing_ok=True)
+
+    # ---- where things are ----------------------------------------------------------------------
+
+    def _log(self, name: str) -> Path:
+        return self.folder / f"{name}.log"
+
+    def _socket(self) -> Path:
+        """In the state folder, unless its path is too long for a socket."""
+        path = self.folder / "ecm.sock"
+        if len(str(path)) <= LONGEST_SOCKET_PATH:
+            return path
+        name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"doorbuster-ecm-{os.geteuid()}-{name}.sock"
+
+
+def _accepts(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(END_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

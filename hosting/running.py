@@ -1,0 +1,128 @@
+"""An application that runs, as whoever has the platform sees it.
+
+Owns: its addresses, asking it whether it serves, its figures, its settings. Must not know: how it
+was started.
+"""
+
+import http.client
+import json
+import ssl
+import subprocess
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hosting.application import last_lines
+from hosting.errors import HostingError
+from hosting.options import PlatformOptions
+from hosting.processes import TICKS_PER_S, Listing, read
+from hosting.template import Application
+from runtime.services import PAGE_TIMEOUT_S
+
+_CALL_TIMEOUT_S = 60.0
+"""A shop whose threads are all busy answers late."""
+
+
+class RunningApplication:
+    """`process` is its parent process; its gateway and shops are below it."""
+
+    def __init__(
+        self, plan: Application, process: subprocess.Popen[bytes], authority: Path, log: Path
+    ) -> None:
+        self.plan = plan
+        self.process = process
+        self.authority = authority
+        """Who has signed its certificate, as a file."""
+        self._log = log
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def https_url(self) -> str:
+        return f"https://127.0.0.1:{self.plan.tls_port}"
+
+    @property
+    def admin_port(self) -> int:
+        """The gateway's admin API."""
+        return self.plan.admin_port
+
+    @property
+    def controller_ports(self) -> tuple[int, ...]:
+        """The controller of each shop process."""
+        return self.plan.controller_ports
+
+    def refusal(self) -> str | None:
+        """Why it does not serve a page over HTTPS yet; None when it does."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.plan.tls_port, timeout=PAGE_TIMEOUT_S, context=self._context
+        )
+        try:
+            for port in self.controller_ports:
+                self._ask(port, "GET", "/status")
+            connection.request("GET", "/")
+            response = connection.getresponse()
+            response.read()
+        except (OSError, http.client.HTTPException, HostingError) as error:
+            return str(error) or type(error).__name__
+        finally:
+            connection.close()
+        return None if response.status == 200 else f"it answered {response.status}"
+
+    def prepare(self, options: PlatformOptions) -> None:
+        """The same shop each time: seeded stock, the options' page work in every shop process."""
+        self._ask(self.controller_ports[0], "POST", "/reset")
+        for number, port in enumerate(self.controller_ports):
+            wanted = {
+                "profile": options.profile,
+                "time_scale": options.time_scale,
+                "seed": options.seed + number,
+                "ads": False,
+            }
+            self._ask(port, "PUT", "/settings", wanted)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything the gateway says of itself; raises HostingError."""
+        return self._ask(self.admin_port, "GET", "/snapshot")
+
+    def orders(self) -> int:
+        """How many books have been ordered from it; raises HostingError."""
+        return int(self._ask(self.controller_ports[0], "GET", "/orders")["orders"])
+
+    def cpu_s(self) -> float:
+        """CPU of its whole process tree since it began, real seconds."""
+        root = read(self.process.pid)
+        if root is None:
+            return 0.0
+        tree = Listing.now().with_descendants({root.pid: root}).values()
+        return sum(one.own_ticks + one.ended_children_ticks for one in tree) / TICKS_PER_S
+
+    def last_words(self) -> str:
+        """What its parent process said last."""
+        return last_lines(self._log).lstrip("; ")
+
+    @cached_property
+    def _context(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=str(self.authority))
+
+    def _ask(
+        self, port: int, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_CALL_TIMEOUT_S)
+        try:
+            content = None if body is None else json.dumps(body)
+            headers = {} if body is None else {"Content-Type": "application/json"}
+            connection.request(method, path, content, headers)
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise HostingError(f"{self.name}: {method} {path} on port {port}: {error}") from None
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise HostingError(
+                f"{self.name}: {method} {path} on port {port}: {answer.get('error', answer)}"
+            )
+        return dict(answer)

@@ -1,0 +1,99 @@
+"""What an application of the platform is: one template, filled in for each of them.
+
+Owns: names, ports, folders and the environment of an application. Must not know: processes.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
+from runtime.services import APPLIANCE_VARIABLE
+from runtime.settings import Settings
+
+CATALOGUE_BOOKS = 1_000
+"""The least the shop has; eDragon's load is handshakes, not searching."""
+DRAIN_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One application. `port`: its front's, plain HTTP; the shops' ports and those of their
+    controllers in the same order. `cpus`: where its processes begin; `processors`: what its
+    admission takes it to have, 0 for what the CPU manager assigns."""
+
+    name: str
+    priority: float
+    port: int
+    tls_port: int
+    admin_port: int
+    shop_ports: tuple[int, ...]
+    controller_ports: tuple[int, ...]
+    shop_threads: int
+    cpus: tuple[int, ...]
+    processors: float
+
+    @property
+    def schema(self) -> str:
+        """Its schema in the database, from which its keys and cookies have their names."""
+        return self.name.replace("-", "_")
+
+
+def name_of(number: int) -> str:
+    """The name of application `number`, from 1."""
+    return f"application-{number}"
+
+
+def environment(
+    lab: Settings,
+    options: PlatformOptions,
+    application: Application,
+    *,
+    certificate: Path,
+    key: Path,
+    cpu_manager: Path | None,
+) -> dict[str, str]:
+    """The environment of an application's parent process, which all its processes inherit.
+
+    What only one shop process has (its ports) `hosting.application` adds.
+    """
+    parameters: dict[str, float] = {}
+    if options.admission == "eac":
+        assert options.cto_s is not None
+        assert options.ctn_s is not None
+        parameters = {
+            "cto_s": options.cto_s,
+            "ctn_s": options.ctn_s,
+            "k_apl_s": K_APL_S,
+            "processors": application.processors,
+        }
+    gateway = {
+        "ADMIN_PORT": application.admin_port,
+        "PORT": application.port,
+        "SHOP_PORTS": ",".join(map(str, application.shop_ports)),
+        "SESSION_COOKIE": f"{application.schema}_sessionid",
+        "TIME_SCALE": options.time_scale,
+        "IDLE_S": PERSISTENCE_S / options.time_scale,
+        "DRAIN_S": DRAIN_S,
+        "TLS_PORT": application.tls_port,
+        "TLS_CERTIFICATE": certificate,
+        "TLS_KEY": key,
+        "CONNECTION_ADMISSION": options.admission,
+        "CONNECTION_ADMISSION_PARAMETERS": json.dumps(parameters),
+        "APPLICATION": application.name,
+        "PRIORITY": application.priority,
+        "CPU_MANAGER": cpu_manager or "",
+    }
+    own = {
+        APPLIANCE_VARIABLE: lab.state_dir,  # so that `make down` leaves nothing of it
+        "DOORBUSTER_HOST": "127.0.0.1",
+        "DOORBUSTER_SHOP_SCHEMA": application.schema,
+        "DOORBUSTER_SHOP_PORT": application.shop_ports[0],
+        "DOORBUSTER_SHOP_CONTROLLER_PORT": application.controller_ports[0],
+        "DOORBUSTER_SHOP_CPUS": ",".join(map(str, application.cpus)),
+        "DOORBUSTER_SHOP_WORKERS": application.shop_threads,
+        "DOORBUSTER_CATALOGUE_BOOKS": CATALOGUE_BOOKS,
+        "DOORBUSTER_ADS_PORT": "",  # no banners: the ad server is not among what is hosted
+        **{f"DOORBUSTER_GATEWAY_{name}": value for name, value in gateway.items()},
+    }
+    return lab.environment() | {name: str(value) for name, value in own.items()}
