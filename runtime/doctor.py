@@ -222,7 +222,8 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
                 mend = f"make logs ARGS={service.name}; make up restarts it"
                 yield Finding(Verdict.BAD, service.title, why, mend)
             else:
-                found = f"healthy on port {service.port}, CPUs {cpus.written(service.cpus)}"
+                where = f" on port {service.port}" if service.port is not None else ""
+                found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"
                 yield Finding(Verdict.GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
         yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")

@@ -1,7 +1,8 @@
 """Become another program on given CPUs: `python -m runtime.pinned [options] CPUS -- COMMAND`.
 
-It sets the CPUs, raises the limit on open files, gives up root where told, asks the kernel to end
-the program when its parent dies, and then *is* the program: same process id, so signals reach it.
+It sets the CPUs and their scheduling, raises the limit on open files, gives up root where told,
+asks the kernel to end the program when its parent dies, and then *is* the program: same process
+id, so signals reach it.
 Owns: what a process must be before its program starts. Must not know: the programs.
 """
 
@@ -30,8 +31,11 @@ def command(
     end_with_parent: signal.Signals | None = None,
     parent: int | None = None,
     plain_environment: bool = False,
+    idle: bool = False,
 ) -> list[str]:
     """The command line that runs `program` on the CPUs `on` by way of this module.
+
+    An `idle` one gets what others leave of them.
 
     `parent` is the process that will start it, where that is known: should it die before this
     module has even been loaded, the program is not started at all.
@@ -40,6 +44,7 @@ def command(
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
     options += ["--parent", str(parent)] if parent else []
     options += ["--plain-environment"] if plain_environment else []
+    options += ["--idle"] if idle else []
     wrapper = [sys.executable, "-m", "runtime.pinned", *options, cpus.written(on), "--"]
     return [*wrapper, *program]
 
@@ -51,12 +56,15 @@ def become(arguments: Sequence[str]) -> None:
     parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
     parser.add_argument("--parent", type=int, help="whose child this is; found out if not given")
     parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
+    parser.add_argument("--idle", action="store_true", help="on what others leave")
     parser.add_argument("cpus", type=cpus.parse)
     parser.add_argument("program", nargs="+")
     chosen = parser.parse_args(arguments)
     parent = chosen.parent or os.getppid()
 
     os.sched_setaffinity(0, chosen.cpus)
+    if chosen.idle:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     raise_open_files()
     if chosen.user:
         entry = pwd.getpwnam(chosen.user)

@@ -33,7 +33,7 @@ class Service:
     name: str
     title: str
     command: tuple[str, ...]
-    port: int
+    port: int | None  # None: it listens nowhere
     cpus: tuple[int, ...]
     stop_signal: signal.Signals
     stop_wait_s: int
@@ -82,6 +82,8 @@ def table(settings: Settings, state: State) -> list[Service]:
         _shop(settings),
         _ads(settings),
         _gateway(settings),
+        _lab(settings),
+        _lab_worker(settings),
     ]
 
 
@@ -239,6 +241,60 @@ def _gateway(settings: Settings) -> Service:
         refusal=lambda: get_refusal("127.0.0.1", settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         code=("gateway",),
+    )
+
+
+_LAB_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
+
+
+def _lab(settings: Settings) -> Service:
+    host = probe_host(settings)
+    return Service(
+        name="lab",
+        title="Lab console",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "lab.console", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.lab_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=15,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(host, settings.lab_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.lab_port, "/"),
+        tables=Tables(
+            title="The console's own database",
+            command=_beside(settings, "lab.console", "prepare"),
+            log="lab-prepare",
+            wanted="console",
+            timeout_s=SEEDING_TIMEOUT_S,
+        ),
+        code=_LAB_CODE,
+    )
+
+
+def _lab_worker(settings: Settings) -> Service:
+    return Service(
+        name="lab-worker",
+        title="Workers of the console",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "lab.console", "work"],
+                end_with_parent=signal.SIGQUIT,  # at once: what they carry out ends with them
+            )
+        ),
+        port=None,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGQUIT,
+        stop_wait_s=40,
+        ready_within_s=60,
+        refusal=lambda: None,
+        code=_LAB_CODE,
     )
 
 

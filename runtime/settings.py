@@ -45,6 +45,7 @@ class Settings:
     redis_bin: Path | None
     ads_port: int
     ads_banners: int
+    lab_port: int
     secret_key: str
     gateway_cookie_key: str
     shop_cpus: tuple[int, ...]
@@ -138,6 +139,7 @@ def load_leniently(
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
         ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
         ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
+        lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
@@ -181,6 +183,7 @@ _FIELDS = {
         "REDIS_BIN",
         "ADS_PORT",
         "ADS_BANNERS",
+        "LAB_PORT",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
         "SHOP_CPUS",

@@ -26,19 +26,23 @@ def status(settings: Settings, progress: Progress) -> None:
     for service in services.table(settings, state):
         now = states.get(service.name)
         if now is None:  # it runs as an older version started it
-            table.add_row(service.name, "unknown", "make up starts it", str(service.port))
+            table.add_row(service.name, "unknown", "make up starts it", _shown(service.port))
             continue
         health = (service.refusal() or "healthy") if now.runs else "–"
         table.add_row(
             service.name,
             now.state.lower(),
             health,
-            str(service.port),
+            _shown(service.port),
             cpus.written(service.cpus),
             str(now.pid) if now.runs else "–",
             _duration(now.up_s) if now.runs else "–",
         )
     progress.console.print(table)
+
+
+def _shown(port: int | None) -> str:
+    return str(port) if port is not None else "–"
 
 
 def _duration(seconds: float) -> str:

@@ -20,7 +20,8 @@ from runtime.supervision import Supervisor, left_over
 
 SUPERVISED = "supervised"
 LOG_LINES = 20
-FIRST_SPARE_PORT = 8087  # the defaults end at 8086
+FIRST_SPARE_PORT = 8088  # the defaults end at 8087
+PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_LAB_PORT")
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
 SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
@@ -50,6 +51,7 @@ def urls(settings: Settings) -> dict[str, str]:
     return {
         "Shop": f"http://{named}:{settings.gateway_port}/",
         **SIGN_IN,
+        "Lab console": f"http://{named}:{settings.lab_port}/",
         "Gateway's admin API": f"http://127.0.0.1:{settings.gateway_admin_port}/snapshot",
         "First comparison": "make compare",
         "Everything else": "make help",
@@ -190,7 +192,7 @@ def taken_ports(settings: Settings) -> list[str]:
     lines = []
     avoid = set(settings.ports().values())
     for variable, port in settings.ports().items():
-        host = settings.host if variable == "DOORBUSTER_GATEWAY_PORT" else "127.0.0.1"
+        host = settings.host if variable in PUBLIC_PORTS else "127.0.0.1"
         try:
             who = ports.holder(port, host)
         except ports.AddressError as error:

@@ -1,0 +1,71 @@
+"""The console for an ASGI server, and what runs beside its pages.
+
+Owns: starting and ending the watch and the keeper with the server. Must not know: pages.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.settings")
+
+from django.core.asgi import get_asgi_application
+
+django_application = get_asgi_application()
+
+from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
+
+from lab.console import queueing, working  # noqa: E402
+from lab.console.models import Launch, State  # noqa: E402
+from lab.console.settings import LAB  # noqa: E402
+from lab.console.watching import Watch  # noqa: E402
+
+KEEP_EVERY_S = 2.0
+logger = logging.getLogger("lab.console")
+
+watch = Watch(LAB)
+"""Of this server process."""
+
+
+@sync_to_async
+def _keep() -> None:
+    queueing.reap()
+    if Launch.objects.filter(state=State.QUEUED).exists():
+        working.tell()
+
+
+async def _keeper() -> None:
+    """Marks launches that have died, and wakes the workers when something waits."""
+    while True:
+        try:
+            await _keep()
+        except Exception:  # the broker or the disk may be away; the next look comes soon
+            logger.exception("the keeper could not look")
+        await asyncio.sleep(KEEP_EVERY_S)
+
+
+async def application(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    send: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Django, and the server's lifespan around it."""
+    if scope["type"] != "lifespan":
+        await django_application(scope, receive, send)
+        return
+    tasks: list[asyncio.Task[None]] = []
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            tasks = [asyncio.create_task(watch.run()), asyncio.create_task(_keeper())]
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,91 @@
+"""What the console keeps: launches in their order, and notes on results.
+
+Owns: the tables. Must not know: how a launch is carried out. Results themselves are folders
+(`lab.experiments.results`); what is lost with this database is the order of the queue and notes.
+"""
+
+import secrets
+from typing import Any
+
+from django.db import models
+from django.utils import timezone
+
+
+class State(models.TextChoices):
+    """Where a launch stands."""
+
+    QUEUED = "queued", "waiting"
+    RUNNING = "running", "running"
+    DONE = "done", "done"
+    CANCELLED = "cancelled", "cancelled"
+    INTERRUPTED = "interrupted", "interrupted"
+    FAILED = "failed", "failed"
+
+
+ENDED = (State.DONE, State.CANCELLED, State.INTERRUPTED, State.FAILED)
+
+
+def new_id() -> str:
+    """Short enough for a link that is read aloud, and not to be guessed by counting."""
+    return secrets.token_hex(5)
+
+
+class Launch(models.Model):
+    """One experiment that somebody asked for; durations in real seconds."""
+
+    id = models.CharField(primary_key=True, max_length=16, default=new_id)
+    title = models.CharField(max_length=200)
+    engine = models.CharField(max_length=10)
+    spec = models.TextField(blank=True, help_text="TOML; empty for a reproduction")
+    arguments = models.JSONField(default=list, help_text="of the command `doorbuster`")
+    state = models.CharField(max_length=12, choices=State, default=State.QUEUED, db_index=True)
+    place = models.BigIntegerField(default=0, db_index=True)
+    asked_at = models.DateTimeField(default=timezone.now)
+    began_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    expected_s = models.FloatField(default=0)
+    done_ratio = models.FloatField(default=0)
+    words = models.CharField(max_length=300, blank=True)
+    result = models.CharField(max_length=200, blank=True, help_text="name of its folder")
+    reason = models.TextField(blank=True)
+    cancel_asked = models.BooleanField(default=False)
+    gives_way = models.BooleanField(default=False)
+    process = models.IntegerField(null=True)
+    process_began = models.FloatField(null=True)
+    by = models.CharField(max_length=150, blank=True)
+
+    class Meta:
+        ordering = ("place", "asked_at")
+
+    def __str__(self) -> str:
+        return f"{self.title} ({self.state})"
+
+    def save(self, *args: Any, **more: Any) -> None:
+        if not self.place:
+            last = Launch.objects.aggregate(last=models.Max("place"))["last"] or 0
+            self.place = last + 1
+        super().save(*args, **more)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it needs the machine for itself."""
+        return self.engine == "live"
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED
+
+
+class Note(models.Model):
+    """What somebody wrote on a result."""
+
+    result = models.CharField(max_length=200, db_index=True)
+    text = models.TextField(max_length=10_000)
+    by = models.CharField(max_length=150, blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("at",)
+
+    def __str__(self) -> str:
+        return self.text[:60]

@@ -1,0 +1,176 @@
+"""Celery workers that carry out launches: the command `doorbuster`, watched until it ends.
+
+Owns: the Celery application of the console, the child process, its progress, stopping it.
+Must not know: pages, what an experiment is.
+
+A message says only that there may be something to do; which launch is next is the queue's affair.
+So no message that is lost or comes twice does any harm.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import psutil
+from celery import Celery
+from celery.exceptions import SecurityWarning
+
+from lab.console import queueing
+from lab.console.models import Launch, State
+from lab.console.settings import FOLDER, LAB
+from lab.experiments.progress_file import VARIABLE
+from runtime import pinned
+
+QUEUE = "doorbuster-console"
+TASK = "doorbuster.console.next"
+LOOK_EVERY_S = 0.5
+STOP_WITHIN_S = 30.0
+"""So long a command may take to end its load and keep what it has, once it is told to stop."""
+INTERRUPTED = 130
+
+app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
+app.conf.update(
+    accept_content=["json"],
+    task_serializer="json",
+    task_default_queue=QUEUE,
+    task_ignore_result=True,
+    worker_prefetch_multiplier=1,
+    worker_disable_prefetch=True,
+    broker_connection_retry_on_startup=True,
+    worker_hijack_root_logger=False,
+)
+
+
+def tell() -> None:
+    """There may be something to do. Raises what Celery raises when the broker is away."""
+    app.send_task(TASK, retry=False)
+
+
+def serve() -> None:
+    """Work until a signal comes."""
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
+    app.Worker(
+        hostname=f"doorbuster-console-{os.getpid()}@{os.uname().nodename}",
+        concurrency=1 + queueing.SIMULATED_AT_ONCE,
+        pool="prefork",
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+    ).start()
+
+
+@app.task(name=TASK)
+def _next() -> None:
+    launch = queueing.claim()
+    if launch is not None:
+        carry_out(launch)
+        tell()  # the machine is free again
+
+
+def folder_of(launch: Launch) -> Path:
+    """Where its spec, its output and its progress are."""
+    return FOLDER / "launches" / launch.pk
+
+
+def carry_out(launch: Launch) -> None:
+    """Run the command of a launch that was claimed, to its end, whatever that is."""
+    folder = folder_of(launch)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        code = _run(launch, folder)
+    except Exception as fault:
+        queueing.end(launch, State.FAILED, f"{type(fault).__name__}: {fault}")
+        raise
+    launch.refresh_from_db()
+    if code == 0:
+        queueing.end(launch, State.DONE)
+    elif launch.cancel_asked:
+        queueing.end(launch, State.CANCELLED)
+    elif code in (INTERRUPTED, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL):
+        queueing.end(launch, State.INTERRUPTED, "The command was stopped from outside.")
+    else:
+        queueing.end(launch, State.FAILED, last_words(folder / "output.log"))
+
+
+def last_words(log: Path) -> str:
+    """Why a command failed: its own error line, or the end of what it said."""
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "It printed nothing."
+    errors = [line for line in lines if line.startswith("Error: ")]
+    return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
+        "It printed nothing."
+    )
+
+
+def _command(launch: Launch, folder: Path) -> list[str]:
+    arguments = list(launch.arguments)
+    if launch.spec:
+        spec = folder / "spec.toml"
+        spec.write_text(launch.spec, encoding="utf-8")
+        arguments = ["run", str(spec), "--fresh", *arguments]
+    program = [sys.executable, "-m", "lab.experiments.command_line", *arguments]
+    # Simulations get what a live run leaves, so that it measures the same beside them.
+    return pinned.command(
+        LAB.other_cpus, program, end_with_parent=signal.SIGTERM, idle=not launch.is_live
+    )
+
+
+def _run(launch: Launch, folder: Path) -> int:
+    progress = folder / "progress.json"
+    progress.unlink(missing_ok=True)
+    environment = {**LAB.environment(), VARIABLE: str(progress), "COLUMNS": "140"}
+    with (folder / "output.log").open("wb") as log:
+        child = subprocess.Popen(
+            _command(launch, folder),
+            cwd=Path(__file__).parents[2],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    stop_by_s: float | None = None
+    try:
+        while child.poll() is None:
+            time.sleep(LOOK_EVERY_S)
+            _note_progress(launch, progress)
+            if launch.cancel_asked and stop_by_s is None:
+                child.send_signal(signal.SIGINT)
+                stop_by_s = time.monotonic() + STOP_WITHIN_S
+            if stop_by_s is not None and time.monotonic() > stop_by_s:
+                _end_all(child.pid)
+    finally:
+        if child.poll() is None:
+            _end_all(child.pid)
+            child.wait()
+    _note_progress(launch, progress)
+    return child.returncode
+
+
+def _note_progress(launch: Launch, path: Path) -> None:
+    launch.refresh_from_db()
+    with contextlib.suppress(OSError, ValueError):
+        said = json.loads(path.read_text(encoding="utf-8"))
+        launch.done_ratio = float(said.get("done_ratio", 0.0))
+        launch.words = str(said.get("words", ""))[:300]
+        launch.result = Path(said["folder"]).name if said.get("folder") else launch.result
+        launch.save(update_fields=["done_ratio", "words", "result"])
+
+
+def _end_all(process: int) -> None:
+    """The command and everything it has started."""
+    with contextlib.suppress(psutil.Error):
+        parent = psutil.Process(process)
+        family = [*parent.children(recursive=True), parent]
+        for one in family:
+            with contextlib.suppress(psutil.Error):
+                one.kill()
