@@ -1,0 +1,244 @@
+"""What applications and the CPU manager say to each other: one JSON object a line (UTF-8).
+
+Owns: the forms of the messages, writing and reading them, refusals that name the field. Both sides
+use it. Must not know: sockets, who decides about processors and how. Described in docs/edragon.md.
+Source: `cpus_request` and `cpus_assigned` of edragon.txt, section 3.1; a socket instead of memory.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LONGEST_LINE_BYTES = 64 * 1024
+"""With its newline; who sends more without one is cut off."""
+MOST_PROCESSORS = 1_000_000
+"""An application may ask for more than there are; not for any number whatever."""
+MOST_CPU = 8191
+"""The highest number of a CPU that Linux can have."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
+
+
+class ProtocolError(ValueError):
+    """A message that cannot be used: what is wrong, in which field, what is allowed."""
+
+    def __init__(self, error: str, field: str, allowed: str) -> None:
+        super().__init__(f"{field}: {error}; allowed: {allowed}" if field else error)
+        self.error = error
+        self.field = field
+        self.allowed = allowed
+
+
+# ---- from an application -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """An application introduces itself, once per connection, before anything else.
+
+    `priority` is its weight (P_i), `process` the root of the process tree that is managed,
+    `processors` those that it had from an earlier manager (None: none was assigned yet).
+    """
+
+    application: str
+    priority: float
+    process: int
+    processors: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CpusRequest:
+    """`cpus_request`: the application needs so many processors (R_i)."""
+
+    processors: int
+
+
+@dataclass(frozen=True, slots=True)
+class CpusAssigned:
+    """`cpus_assigned`: how many processors do I have (A_i)?"""
+
+
+@dataclass(frozen=True, slots=True)
+class StatusWanted:
+    """What does everybody have? Asked by people's tools, which do not register."""
+
+
+FromApplication = Register | CpusRequest | CpusAssigned | StatusWanted
+
+
+# ---- from the manager ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The application has `assigned` processors (A_i), which are `processors`.
+
+    One of them counts as a half if another application has it too.
+    """
+
+    assigned: float
+    processors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A message that the manager did not take."""
+
+    error: str
+    field: str
+    allowed: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Everything the manager knows, as JSON-ready values."""
+
+    status: Mapping[str, object]
+
+
+FromManager = Assigned | Refused | Status
+
+
+def written(message: FromApplication | FromManager) -> bytes:
+    """The message as a line."""
+    match message:
+        case Register(application, priority, process, processors):
+            content: dict[str, object] = {
+                "register": {
+                    "application": application,
+                    "priority": priority,
+                    "process": process,
+                    "processors": None if processors is None else list(processors),
+                }
+            }
+        case CpusRequest(processors):
+            content = {"request": processors}
+        case CpusAssigned():
+            content = {"assigned": None}
+        case StatusWanted():
+            content = {"status": None}
+        case Assigned(assigned, processors):
+            content = {"assigned": assigned, "processors": list(processors)}
+        case Refused(error, field, allowed):
+            content = {"error": error, "field": field, "allowed": allowed}
+        case Status(status):
+            content = {"status": dict(status)}
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
+
+
+def from_application(line: bytes) -> FromApplication:
+    """Read what an application said. Raises ProtocolError."""
+    kind, content = _only_field(_object(line), ("register", "request", "assigned", "status"))
+    if kind == "register":
+        return _register(content)
+    if kind == "request":
+        return CpusRequest(_whole(content, "request", 0, MOST_PROCESSORS))
+    if content is not None:
+        raise ProtocolError("is a question and has no value", kind, "null")
+    return CpusAssigned() if kind == "assigned" else StatusWanted()
+
+
+def from_manager(line: bytes) -> FromManager:
+    """Read what the manager said. Raises ProtocolError."""
+    content = _object(line)
+    if "error" in content:
+        _no_others(content, ("error", "field", "allowed"))
+        return Refused(*(_text(content, name) for name in ("error", "field", "allowed")))
+    if "status" in content:
+        _no_others(content, ("status",))
+        status = content["status"]
+        if not isinstance(status, dict):
+            raise ProtocolError("is not an object", "status", "an object")
+        return Status(status)
+    _no_others(content, ("assigned", "processors"))
+    assigned = _number(content.get("assigned"), "assigned")
+    if assigned < 0 or assigned * 2 != int(assigned * 2):
+        raise ProtocolError(f"is {assigned!r}", "assigned", "0, 0.5, 1, 1.5, …")
+    return Assigned(assigned, _cpus(content.get("processors"), "processors"))
+
+
+def _register(content: object) -> Register:
+    if not isinstance(content, dict):
+        raise ProtocolError("is not an object", "register", "an object")
+    _no_others(content, ("application", "priority", "process", "processors"))
+    name = content.get("application")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ProtocolError(f"is {_shown(name)}", "application", NAME_RULE)
+    priority = _number(content.get("priority"), "priority")
+    if not 0 < priority <= MOST_PROCESSORS:
+        raise ProtocolError(f"is {priority!r}", "priority", f"above 0, up to {MOST_PROCESSORS}")
+    process = _whole(content.get("process"), "process", 1, 2**31 - 1)
+    had = content.get("processors")
+    return Register(name, priority, process, None if had is None else _cpus(had, "processors"))
+
+
+def _object(line: bytes) -> dict[str, object]:
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        raise ProtocolError("is not JSON", "message", "one JSON object a line") from None
+    if not isinstance(content, dict):
+        raise ProtocolError("is not an object", "message", "one JSON object a line")
+    return content
+
+
+def _only_field(content: dict[str, object], names: tuple[str, ...]) -> tuple[str, object]:
+    _no_others(content, names)
+    if len(content) != 1:
+        raise ProtocolError(f"has {len(content)} fields", "message", f"one of {', '.join(names)}")
+    ((name, value),) = content.items()
+    return name, value
+
+
+def _no_others(content: dict[str, object], names: tuple[str, ...]) -> None:
+    for name in content:
+        if name not in names:
+            raise ProtocolError("no such field", _shown(name), ", ".join(names))
+
+
+def _number(value: object, field: str) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        number = float(value) if is_number else math.nan  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ProtocolError(f"is {_shown(value)}", field, "a number")
+    return number
+
+
+def _whole(value: object, field: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ProtocolError(f"is {_shown(value)}", field, f"a whole number from {least} to {most}")
+    return value
+
+
+def _cpus(value: object, field: str) -> tuple[int, ...]:
+    allowed = f"a list of different CPU numbers from 0 to {MOST_CPU}"
+    if not isinstance(value, list):
+        raise ProtocolError(f"is {_shown(value)}", field, allowed)
+    for cpu in value:
+        if isinstance(cpu, bool) or not isinstance(cpu, int) or not 0 <= cpu <= MOST_CPU:
+            raise ProtocolError(f"has {_shown(cpu)}", field, allowed)
+    if len(set(value)) != len(value):
+        raise ProtocolError("has a CPU twice", field, allowed)
+    return tuple(value)
+
+
+def _text(content: dict[str, object], name: str) -> str:
+    value = content.get(name)
+    if not isinstance(value, str):
+        raise ProtocolError(f"is {_shown(value)}", name, "text")
+    return value
+
+
+def _shown(value: object) -> str:
+    """A value as it was sent, if it is short."""
+    try:
+        text = json.dumps(value)
+    except ValueError:  # a number of too many digits
+        text = "a huge number"
+    return text if len(text) <= 80 else text[:77] + "..."

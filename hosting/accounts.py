@@ -1,0 +1,100 @@
+"""Accounts: what every application asked for, got and really used, interval by interval.
+
+Owns: CPU used by a process tree from one look to the next, the file of accounts. Must not know:
+how processors are assigned. Source: edragon.txt, section 3.1.1 (complete accounting).
+"""
+
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from hosting.processes import TICKS_PER_S, Process
+
+log = logging.getLogger(__name__)
+
+
+class CpuMeter:
+    """CPU that a process tree uses, counted from the moment the meter is made.
+
+    A child that has ended is found in what its parent has waited for. What nobody waited for (a
+    parent that ignores its children's end, a tree that ends as a whole) is lost from its last look.
+    """
+
+    def __init__(self, members: Mapping[int, Process]) -> None:
+        self._before = dict(members)
+
+    def used_s(self, members: Mapping[int, Process]) -> float:
+        """CPU seconds used since the last look, by `members` and by those who ended meanwhile."""
+        before, self._before = self._before, dict(members)
+        ended = {
+            pid: process for pid, process in before.items() if not process.is_same(members.get(pid))
+        }
+        # What was counted already of an ended child comes back in the figures of its parent, or of
+        # the next ancestor that is still there.
+        known: Counter[int] = Counter()
+        for process in ended.values():
+            heir, seen = process.parent, {process.pid}
+            while heir in ended and heir not in seen:
+                seen.add(heir)
+                heir = ended[heir].parent
+            known[heir] += process.own_ticks + process.ended_children_ticks
+        ticks = 0
+        for pid, process in members.items():
+            earlier = before.get(pid)
+            own, children = process.own_ticks, process.ended_children_ticks
+            if earlier is not None and process.is_same(earlier):
+                own -= earlier.own_ticks
+                children -= earlier.ended_children_ticks
+            ticks += max(0, own) + max(0, children - known[pid])
+        return ticks / TICKS_PER_S
+
+
+class AccountFile:
+    """JSON lines, one per interval; every line is written whole, at the end, at once.
+
+    What was written survives the death of the writer. The torn line that a crash of the machine or
+    a full disk may leave is ended, so that it stays the only one; `read` passes over it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError."""
+        self._path = path
+        self._is_torn = False
+        self._is_failing = False
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        length = os.fstat(self._descriptor).st_size
+        if length:
+            self._is_torn = os.pread(self._descriptor, 1, length - 1) != b"\n"
+
+    def add(self, entry: Mapping[str, object]) -> None:
+        """One line more. A disk that does not take it is logged once; it is tried again."""
+        line = json.dumps(entry, allow_nan=False).encode() + b"\n"
+        if self._is_torn:
+            line = b"\n" + line
+        try:
+            written = os.write(self._descriptor, line)
+        except OSError as error:
+            if not self._is_failing:
+                log.error("no accounts can be written to %s: %s", self._path, error.strerror)
+            self._is_failing = True
+            return
+        self._is_torn = written < len(line)
+        self._is_failing = False
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def read(path: Path) -> Iterator[dict[str, object]]:
+    """The entries of a file of accounts, without torn lines. Raises OSError."""
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict):
+                yield entry

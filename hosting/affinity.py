@@ -1,0 +1,146 @@
+"""Which CPUs the threads of a process tree may run on.
+
+Owns: whether affinity can be set here at all, setting it for whole trees, undoing it. Threads and
+processes begin and end meanwhile: a tree is gone through until nothing is left to change. Must not
+know: applications, who decides. Source: edragon.txt, section 3.1.2 (sched_setaffinity).
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+from hosting.processes import Listing, Process, has_thread, threads
+from runtime import cpus as cpu_lists
+
+log = logging.getLogger(__name__)
+
+_MOST_PASSES = 50
+"""A tree that begins threads faster than they can be set is left until the next interval."""
+
+
+class AffinityError(RuntimeError):
+    """Affinity cannot be managed here; the message says what is missing."""
+
+
+def check(cpus: Sequence[int]) -> None:
+    """Find out, by trying on this process, that processes can be bound to each of `cpus`.
+
+    Raises AffinityError with what is missing, or naming the CPUs that this process may not use.
+    """
+    if sys.platform != "linux" or not hasattr(os, "sched_setaffinity"):
+        raise AffinityError(f"CPU affinity needs Linux (sched_setaffinity); this is {sys.platform}")
+    if not os.path.exists("/proc/self/stat"):
+        raise AffinityError("/proc is not mounted: process trees and their CPU cannot be read")
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, before)
+    except OSError as error:
+        raise AffinityError(
+            f"sched_setaffinity is not allowed here ({error.strerror}): a seccomp filter or the "
+            "container's security profile has to allow it"
+        ) from None
+    try:
+        missing = {cpu for cpu in cpus if not _may_use(cpu)}
+        usable = {cpu for cpu in range(os.cpu_count() or 1) if _may_use(cpu)} if missing else set()
+    finally:
+        os.sched_setaffinity(0, before)
+    if missing:
+        raise AffinityError(
+            f"this process may not use CPU {cpu_lists.written(missing)} (not there, or not in its "
+            f"cpuset); allowed are {cpu_lists.written(usable)}"
+        )
+
+
+def _may_use(cpu: int) -> bool:
+    try:
+        os.sched_setaffinity(0, {cpu})
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+class ProcessTree:
+    """A process, all that descend from it, and their threads.
+
+    Who was once seen in it stays in it, also when its parent ends. A process whose parent ended
+    before anybody looked is not found: it keeps the CPUs it began with.
+    """
+
+    def __init__(
+        self, root: Process, listing: Listing, found: frozenset[int] | None = None
+    ) -> None:
+        """`found`: the CPUs to hand back, where those it has now are an earlier manager's doing.
+
+        Raises OSError if the root has ended, or may not be asked.
+        """
+        self.root = root
+        self.members: dict[int, Process] = {root.pid: root}
+        self._root_found = found or frozenset(os.sched_getaffinity(root.pid))
+        self._found: dict[int, tuple[Process, frozenset[int]]] = {}
+        self.look(listing)
+        for process in self.members.values() if found is None else ():
+            with suppress(OSError):
+                cpus = frozenset(os.sched_getaffinity(process.pid))
+                self._found[process.pid] = (process, cpus)
+
+    def look(self, listing: Listing) -> None:
+        """Brings `members` up to date."""
+        self.members = listing.with_descendants(self.members)
+
+    @property
+    def is_alive(self) -> bool:
+        """False once all its processes have ended."""
+        return not all(process.has_ended for process in self.members.values())
+
+    def inherit(self, former: "ProcessTree") -> None:
+        """Takes what is left of a tree that had some of these processes before."""
+        self.members = {**former.members, **self.members}
+        self._found = {**self._found, **former._found}
+        self._root_found = former._root_found
+
+    def confine(self, cpus: frozenset[int]) -> int:
+        """Lets all threads run on `cpus` only; answers how many had to be changed.
+
+        Repeats until nothing is left to change: a thread inherits from the one that began it,
+        which may have been changed a moment later.
+        """
+        changed = 0
+        for _ in range(_MOST_PASSES):
+            by_this_pass = sum(_bind(process, cpus) for process in self.members.values())
+            if not by_this_pass:
+                return changed
+            changed += by_this_pass
+            self.look(Listing.now())
+        log.warning("process %d begins threads faster than they can be bound", self.root.pid)
+        return changed
+
+    def hand_back(self) -> None:
+        """Gives every process the CPUs it was found with; who began later, those of the root."""
+        self.look(Listing.now())
+        for pid, process in self.members.items():
+            found, cpus = self._found.get(pid, (None, self._root_found))
+            _bind(process, cpus if process.is_same(found) else self._root_found)
+
+
+def _bind(process: Process, cpus: frozenset[int]) -> int:
+    """Lets the process's threads run on `cpus` only; answers how many had to be changed."""
+    changed = 0
+    for thread in threads(process.pid):
+        try:
+            before = os.sched_getaffinity(thread)
+            if before == cpus:
+                continue
+            os.sched_setaffinity(thread, cpus)
+        except ProcessLookupError:  # it has ended
+            continue
+        except OSError as error:  # not ours (a program with another user), or the cpuset shrank
+            log.warning("process %d cannot be bound to CPUs: %s", process.pid, error.strerror)
+            return changed
+        changed += 1
+        if not has_thread(process.pid, thread):
+            # It ended in between, and by then the number may have been a stranger's.
+            with suppress(OSError):
+                os.sched_setaffinity(thread, before)
+    return changed

@@ -1,0 +1,256 @@
+"""The eDragon CPU manager (ECM): shares the platform's processors out among applications.
+
+Owns: who is registered and asks for how much, the turn taken once per interval: decide (by the pure
+`assign` and `place`), change affinities, account. Must not know: sockets, what an application is.
+Source: edragon.txt, section 3.1.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gateway.policies.processor_assignment import Share, Sharing, Wish, assign, place
+from gateway.processor_protocol import Assigned, ProtocolError, Register
+from hosting import processes
+from hosting.accounts import AccountFile, CpuMeter
+from hosting.affinity import ProcessTree
+from hosting.handover import steps
+from hosting.processes import Listing
+from runtime import cpus as cpu_lists
+
+log = logging.getLogger(__name__)
+
+NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
+
+
+@dataclass(eq=False, slots=True)
+class Application:
+    """One application, from its registration until the last of its processes has ended."""
+
+    name: str
+    priority: float
+    tree: ProcessTree
+    meter: CpuMeter
+    processors: frozenset[int]
+    is_new: bool = True
+    has_left: bool = False
+    requested: int = 0
+    share: Share = NOTHING[0]
+    cpu_s: float = 0.0
+    total_cpu_s: float = 0.0
+
+
+class CpuManager:
+    """ECM over the processors `cpus`; `turn` is to be called every `interval_s`.
+
+    An application that has left, or has asked for nothing yet, is assigned no processor; who has
+    none is parked on the last CPU of the platform. After the first registration that tells of an
+    earlier manager's assignment nobody is changed for `settle_s` after the start, until
+    all that the earlier one knew have come.
+    """
+
+    def __init__(
+        self,
+        cpus: Sequence[int],
+        *,
+        sharing: Sharing = "both",
+        interval_s: float,
+        settle_s: float = 0.0,
+        is_successor: bool = False,
+        accounts: AccountFile | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.cpus = tuple(sorted(cpus))
+        self.sharing: Sharing = sharing
+        self.interval_s = interval_s
+        self._parking = frozenset(self.cpus[-1:])
+        self._accounts = accounts
+        self._clock = clock
+        self._settled_s = clock() + settle_s
+        self._is_successor = is_successor
+        self._accounted_s = clock()
+        self._interval_took_s = 0.0
+        self.applications: list[Application] = []
+
+    # ---- what applications say -------------------------------------------------------------------
+
+    def register(self, message: Register, peer: int) -> Application:
+        """A new application, told by the process `peer`; raises ProtocolError."""
+        if any(one.name == message.application and not one.has_left for one in self.applications):
+            raise ProtocolError(
+                f"{message.application!r} is registered already", "application", "another name"
+            )
+        listing = Listing.now()
+        root = listing.get(message.process)
+        self._check_process(message.process, peer, listing)
+        assert root is not None
+        had = frozenset(message.processors or ()) & frozenset(self.cpus)
+        self._is_successor |= message.processors is not None
+        # One that comes back to its own processes, or what is left of them.
+        returning = [
+            one for one in self.applications if one.has_left and _overlap(one.tree, root, listing)
+        ]
+        try:
+            taken_over = cpu_lists.usable() if message.processors is not None else None
+            tree = ProcessTree(root, listing, found=taken_over)
+        except OSError as error:
+            raise ProtocolError(
+                f"{message.process} cannot be managed: {error.strerror}", "process", "a process"
+            ) from None
+        for one in returning:
+            self.applications.remove(one)
+            tree.inherit(one.tree)
+        application = Application(
+            message.application, message.priority, tree, CpuMeter(tree.members), had
+        )
+        self.applications.append(application)
+        log.info("%s registered: process %d, priority %g", application.name, root.pid,
+                 application.priority)  # fmt: skip
+        return application
+
+    def leave(self, application: Application) -> None:
+        """Its connection is lost: it has ended, or wants nothing any more."""
+        application.has_left = True
+        application.requested = 0
+        log.info("%s left", application.name)
+
+    def _check_process(self, pid: int, peer: int, listing: Listing) -> None:
+        user = processes.owner(pid)
+        if pid not in listing or user is None:
+            raise ProtocolError(f"there is no process {pid}", "process", "a running process")
+        if user != os.geteuid():
+            raise ProtocolError(
+                f"{pid} is of user {user}", "process", f"a process of user {os.geteuid()}"
+            )
+        if (
+            pid != peer
+            and pid not in listing.ancestors(peer)
+            and peer not in listing.ancestors(pid)
+        ):
+            raise ProtocolError(
+                f"{pid} is not of the family of process {peer}, which registers it",
+                "process",
+                "the process that registers, one that it descends from, or a descendant",
+            )
+        lineage = {pid, *listing.ancestors(pid)}
+        if pid == 1 or pid in (os.getpid(), *listing.ancestors(os.getpid())):
+            raise ProtocolError(
+                f"{pid} has the CPU manager itself in its tree", "process", "an application's own"
+            )
+        for one in self.applications:
+            if one.has_left:
+                continue
+            root = one.tree.root.pid
+            if root in lineage or pid in (root, *listing.ancestors(root)):
+                raise ProtocolError(
+                    f"{pid} is of one tree with process {root} of {one.name}",
+                    "process",
+                    "a tree of its own",
+                )
+
+    def request(self, application: Application, processors: int) -> None:
+        """`cpus_request`: R_i."""
+        application.requested = processors
+
+    def assigned(self, application: Application) -> Assigned:
+        """`cpus_assigned`: A_i, as last decided."""
+        return Assigned(application.share.processors, tuple(sorted(application.processors)))
+
+    # ---- once per interval -----------------------------------------------------------------------
+
+    @property
+    def is_settling(self) -> bool:
+        """True while applications of an earlier manager may still be on their way."""
+        return self._is_successor and self._clock() < self._settled_s
+
+    def turn(self) -> bool:
+        """Accounts for the interval that ends, decides about the next one and puts it into force.
+
+        False if nothing was decided yet.
+        """
+        listing = Listing.now()
+        for one in self.applications:
+            one.tree.look(listing)
+        self._account()
+        for one in self.applications:
+            if not one.tree.is_alive and not one.has_left:
+                self.leave(one)
+        self.applications = [one for one in self.applications if one.tree.is_alive]
+        if self.is_settling:
+            return False
+        # By name: what a successor of this manager decides must not depend on who came first.
+        present = sorted(
+            (one for one in self.applications if not one.has_left), key=lambda one: one.name
+        )
+        wishes = [Wish(one.name, one.priority, one.requested) for one in present]
+        shares = assign(wishes, len(self.cpus), self.sharing)
+        before = {one.name: one.processors for one in present}
+        placed = place(shares, self.cpus, before)
+        self._put_into_force({one: (shares[one.name], placed[one.name]) for one in present})
+        return True
+
+    def _put_into_force(self, decided: Mapping[Application, tuple[Share, frozenset[int]]]) -> None:
+        everywhere = frozenset(self.cpus)  # where a tree may be that was never confined
+        before = {one: everywhere if one.is_new else one.processors for one in self.applications}
+        after = {one: decided.get(one, NOTHING)[1] for one in self.applications}
+        for one, cpus in steps(before, after):
+            one.tree.confine(cpus or self._parking)
+        for one in self.applications:
+            one.share, one.processors = decided.get(one, NOTHING)
+            one.is_new = False
+            one.tree.confine(one.processors or self._parking)  # those who began meanwhile, too
+
+    def _account(self) -> None:
+        now_s = self._clock()
+        self._interval_took_s, self._accounted_s = now_s - self._accounted_s, now_s
+        for one in self.applications:
+            one.cpu_s = one.meter.used_s(one.tree.members)
+            one.total_cpu_s += one.cpu_s
+        if self._accounts is not None and self.applications:
+            self._accounts.add(
+                {
+                    "time_s": round(time.time(), 3),
+                    "interval_s": round(self._interval_took_s, 6),
+                    "applications": [self._described(one) for one in self.applications],
+                }
+            )
+
+    def hand_back(self) -> None:
+        """The end: all trees get the CPUs that they were found with."""
+        for one in self.applications:
+            one.tree.hand_back()
+
+    def status(self) -> dict[str, object]:
+        """Everything, JSON-ready."""
+        return {
+            "cpus": list(self.cpus),
+            "sharing": self.sharing,
+            "interval_s": self.interval_s,
+            "settling": self.is_settling,
+            "last_interval_s": self._interval_took_s,
+            "applications": [
+                {**self._described(one), "total_cpu_s": round(one.total_cpu_s, 2)}
+                for one in self.applications
+            ],
+        }
+
+    @staticmethod
+    def _described(one: Application) -> dict[str, object]:
+        return {
+            "application": one.name,
+            "process": one.tree.root.pid,
+            "has_left": one.has_left,
+            "priority": one.priority,
+            "requested": one.requested,
+            "assigned": one.share.processors,
+            "processors": sorted(one.processors),
+            "cpu_s": round(one.cpu_s, 2),
+        }
+
+
+def _overlap(tree: ProcessTree, root: processes.Process, listing: Listing) -> bool:
+    """True if the tree has processes that `root`'s has, too."""
+    own = listing.with_descendants({root.pid: root})
+    return any(process.is_same(own.get(pid)) for pid, process in tree.members.items())

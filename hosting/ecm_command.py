@@ -1,0 +1,141 @@
+"""`python -m hosting ecm` and `ecm-status`: the CPU manager as a process, and a look at it.
+
+Owns: options, refusals, the table. Must not know: how the manager works.
+"""
+
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from gateway.policies.processor_assignment import Sharing
+from gateway.processor_protocol import ProtocolError, Status, StatusWanted, from_manager, written
+from hosting import affinity, ecm_server
+from hosting.accounts import AccountFile
+from hosting.ecm import CpuManager
+from runtime import cpus as cpu_lists
+
+LEAST_SETTLE_S = 1.0
+_PATIENCE_S = 10.0
+
+socket_option = click.option(
+    "--socket", "path", required=True, type=click.Path(path_type=Path), help="its Unix socket"
+)
+
+
+@click.command()
+@socket_option
+@click.option("--cpus", required=True, help="the platform's processors, e.g. 0-1 or 0,2-3")
+@click.option(
+    "--interval-s",
+    default=0.2,
+    show_default=True,
+    type=click.FloatRange(0.01, 3600),
+    help="processors are assigned anew this often (k_ECM), real seconds",
+)
+@click.option(
+    "--sharing",
+    default="both",
+    show_default=True,
+    type=click.Choice(get_args(Sharing)),
+    help="who may share a processor: any two applications, only a low priority with a high one, "
+    "nobody",
+)
+@click.option("--accounts", type=click.Path(path_type=Path), help="file that accounts are added to")
+def ecm(path: Path, cpus: str, interval_s: float, sharing: Sharing, accounts: Path | None) -> None:
+    """Share processors out among the applications that register, until SIGTERM."""
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
+    )
+    try:
+        chosen = cpu_lists.parse(cpus)
+    except ValueError as error:
+        raise click.ClickException(f"--cpus: {error}") from None
+    try:
+        affinity.check(chosen)
+        ecm_socket = ecm_server.EcmSocket(path)
+    except affinity.AffinityError as error:
+        raise click.ClickException(f"--cpus: {error}") from None
+    except ecm_server.SocketError as error:
+        raise click.ClickException(f"--socket: {error}") from None
+    try:
+        account_file = None if accounts is None else AccountFile(accounts)
+    except OSError as error:
+        ecm_socket.close()
+        raise click.ClickException(f"--accounts: {accounts}: {error.strerror}") from None
+    manager = CpuManager(
+        chosen,
+        sharing=sharing,
+        interval_s=interval_s,
+        settle_s=max(3 * interval_s, LEAST_SETTLE_S),
+        is_successor=ecm_socket.has_predecessor,
+        accounts=account_file,
+    )
+    logging.getLogger(__name__).info(
+        "CPU %s on %s, every %g s, sharing %s", cpu_lists.written(chosen), path, interval_s, sharing
+    )
+    try:
+        ecm_server.serve(manager, ecm_socket, (signal.SIGTERM, signal.SIGINT))
+    finally:
+        ecm_socket.close()
+        if account_file is not None:
+            account_file.close()
+
+
+@click.command("ecm-status")
+@socket_option
+def ecm_status(path: Path) -> None:
+    """Show what the applications asked for, have and use."""
+    try:
+        status = ask_status(path)
+    except (OSError, ProtocolError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise click.ClickException(f"no CPU manager answers on {path}: {reason}") from None
+    console = Console(highlight=False)
+    if not sys.stdout.isatty():
+        console.width = 120
+    console.print(_table(status))
+
+
+def ask_status(path: Path) -> Mapping[str, Any]:
+    """The manager's own account of itself (docs/edragon.md). Raises OSError, ProtocolError."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(_PATIENCE_S)
+        connection.connect(str(path))
+        connection.sendall(written(StatusWanted()))
+        with connection.makefile("rb") as lines:
+            answer = from_manager(lines.readline())
+    if not isinstance(answer, Status):
+        raise ProtocolError("no status came", "", "")
+    return answer.status
+
+
+def _table(status: Mapping[str, Any]) -> Table:
+    table = Table(
+        title=f"CPU {cpu_lists.written(tuple(status['cpus']))}, every {status['interval_s']:g} s, "
+        f"sharing {status['sharing']}" + (", settling" if status["settling"] else "")
+    )
+    table.add_column("application")
+    for heading in ("priority", "requested", "assigned"):
+        table.add_column(heading, justify="right")
+    table.add_column("processors")
+    table.add_column(f"CPU s in the last {status['last_interval_s']:.2g} s", justify="right")
+    table.add_column("CPU s", justify="right")
+    for one in status["applications"]:
+        table.add_row(
+            one["application"] + (" (left)" if one["has_left"] else ""),
+            f"{one['priority']:g}",
+            str(one["requested"]),
+            f"{one['assigned']:g}",
+            cpu_lists.written(tuple(one["processors"])) or "parked",
+            f"{one['cpu_s']:.2f}",
+            f"{one['total_cpu_s']:.2f}",
+        )
+    return table

@@ -1,0 +1,290 @@
+"""The CPU manager as a server on a Unix socket.
+
+Owns: the socket and who may own it, connections, the loop that wakes every interval, the end.
+Must not know: how processors are assigned and how affinity is set.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import socket
+import stat
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateway.processor_protocol import (
+    LONGEST_LINE_BYTES,
+    Assigned,
+    CpusAssigned,
+    CpusRequest,
+    FromManager,
+    ProtocolError,
+    Refused,
+    Register,
+    Status,
+    StatusWanted,
+    from_application,
+    written,
+)
+from hosting.ecm import Application, CpuManager
+
+log = logging.getLogger(__name__)
+
+_LONGEST_PATH_BYTES = 107
+_MOST_CONNECTIONS = 1000
+
+
+class SocketError(RuntimeError):
+    """The socket cannot be had; the message says why."""
+
+
+class EcmServer:
+    """One manager on one socket; `serve` until it is told to stop."""
+
+    def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
+        self.manager = manager
+        self._listener = listener
+        self._connections: set[_Connection] = set()
+        self._stop = asyncio.Event()
+
+    def stop(self) -> None:
+        """`serve` comes to its end."""
+        self._stop.set()
+
+    async def serve(self) -> None:
+        """Takes a turn every interval, on a fixed grid, until told to stop; hands all CPUs back."""
+        loop = asyncio.get_running_loop()
+        server = await loop.create_unix_server(lambda: _Connection(self), sock=self._listener)
+        due_s = loop.time()
+        try:
+            while not self._stop.is_set():
+                # Turns that a busy machine has eaten are left out, not made up for.
+                due_s = max(due_s + self.manager.interval_s, loop.time())
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(due_s):
+                        await self._stop.wait()
+                        break
+                self._turn()
+        finally:
+            server.close()
+            for connection in list(self._connections):
+                connection.abort()
+            self.manager.hand_back()
+
+    def _turn(self) -> None:
+        try:
+            is_decided = self.manager.turn()
+        except Exception:  # whatever happened, the next interval is a new chance
+            log.exception("this turn failed; everybody keeps what they have")
+            return
+        for connection in list(self._connections):
+            connection.tell(is_decided)
+
+    # ---- as the connections' server --------------------------------------------------------------
+
+    def connected(self, connection: "_Connection") -> bool:
+        """False if there are too many."""
+        if len(self._connections) >= _MOST_CONNECTIONS:
+            return False
+        self._connections.add(connection)
+        return True
+
+    def lost(self, connection: "_Connection") -> None:
+        self._connections.discard(connection)
+
+
+class _Connection(asyncio.Protocol):
+    """One application, or somebody who only asks.
+
+    Who does not read is not waited for and costs no memory: it is told the newest assignment once
+    it reads again, and of nothing in between.
+    """
+
+    def __init__(self, server: EcmServer) -> None:
+        self._server = server
+        self._manager = server.manager
+        self._transport: asyncio.Transport | None = None
+        self._application: Application | None = None
+        self._peer = 0
+        self._rest = b""
+        self._is_deaf = False
+        self._is_behind = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        credentials = transport.get_extra_info("socket").getsockopt(
+            socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+        )
+        self._peer, user, _ = struct.unpack("3i", credentials)
+        if user not in (os.geteuid(), 0):
+            self._send(Refused(f"you are user {user}", "user", f"user {os.geteuid()}"))
+            transport.close()
+        elif not self._server.connected(self):
+            self._send(Refused("too many connections", "", f"{_MOST_CONNECTIONS}"))
+            transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest
+        for line in lines:
+            if len(line) >= LONGEST_LINE_BYTES:
+                self._cut_off()
+            if self._is_closing():
+                return
+            try:
+                self._take(line)
+            except ProtocolError as error:
+                self._send(Refused(error.error, error.field, error.allowed))
+        if len(rest) >= LONGEST_LINE_BYTES:
+            self._cut_off()
+
+    def _cut_off(self) -> None:
+        self._send(Refused("the line is too long", "message", f"{LONGEST_LINE_BYTES} bytes a line"))
+        self._close()
+
+    def _take(self, line: bytes) -> None:
+        message = from_application(line)
+        match message:
+            case StatusWanted():
+                self._send(Status(self._manager.status()))
+                return
+            case Register():
+                if self._application is not None:
+                    raise ProtocolError("comes once per connection", "register", "a request")
+                self._application = self._manager.register(message, self._peer)
+                return
+        if self._application is None:
+            raise ProtocolError("comes before anything else", "register", "a registration")
+        match message:
+            case CpusRequest(processors):
+                self._manager.request(self._application, processors)
+            case CpusAssigned():
+                if self._application.is_new:  # there is no answer before the first decision
+                    self._is_behind = True
+                else:
+                    self._send(self._assignment())
+
+    def tell(self, is_decided: bool) -> None:
+        """A turn was taken."""
+        application = self._application
+        if application is None:
+            return
+        if application.has_left:
+            self._send(Refused("all its processes have ended", "process", "a running process"))
+            self._close()
+        elif is_decided:
+            self._send(self._assignment())
+
+    def _assignment(self) -> Assigned:
+        assert self._application is not None
+        return self._manager.assigned(self._application)
+
+    def _send(self, message: FromManager) -> None:
+        if self._is_deaf:
+            self._is_behind = True
+        elif self._transport is not None:
+            self._transport.write(written(message))
+
+    def pause_writing(self) -> None:
+        self._is_deaf = True
+
+    def resume_writing(self) -> None:
+        self._is_deaf = False
+        application = self._application
+        if self._is_behind and application is not None and not application.is_new:
+            self._send(self._assignment())
+        self._is_behind = False
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._server.lost(self)
+        if self._application is not None and not self._application.has_left:
+            self._manager.leave(self._application)
+
+    def _is_closing(self) -> bool:
+        return self._transport is None or self._transport.is_closing()
+
+    def _close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Ends the connection without waiting for anybody."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class EcmSocket:
+    """The listening socket, and the lock by which its owner is known to be alive.
+
+    The kernel lets go of the lock when the owner dies, however it dies, so that a socket file
+    without a living owner can be told from one with.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises SocketError."""
+        self.path = path
+        length = len(os.fsencode(path))
+        if length > _LONGEST_PATH_BYTES:
+            raise SocketError(f"{path}: {length} bytes; a socket's path has {_LONGEST_PATH_BYTES}")
+        try:
+            self._lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.has_predecessor = self._remove_left_over()
+                self.listener = self._bind()
+            except BaseException:
+                os.close(self._lock)
+                raise
+        except BlockingIOError:
+            raise SocketError(f"another CPU manager is running on {path}") from None
+        except OSError as error:
+            raise SocketError(f"cannot listen on {path}: {error.strerror}") from None
+
+    def _remove_left_over(self) -> bool:
+        """True if a manager died on this socket without ending properly."""
+        try:
+            mode = os.lstat(self.path).st_mode
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISSOCK(mode):
+            raise SocketError(f"{self.path} is there and is not a socket")
+        self.path.unlink()
+        return True
+
+    def _bind(self) -> socket.socket:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        before = os.umask(0o177)
+        try:
+            listener.bind(os.fspath(self.path))
+        except BaseException:
+            listener.close()
+            raise
+        finally:
+            os.umask(before)
+        listener.listen(128)
+        listener.setblocking(False)
+        return listener
+
+    def close(self) -> None:
+        """Removes the socket; the lock's file stays."""
+        self.listener.close()
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+        os.close(self._lock)
+
+
+def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.Signals]) -> None:
+    """Run until one of the signals comes."""
+
+    async def run() -> None:
+        server = EcmServer(manager, ecm_socket.listener)
+        for number in stop_on:
+            asyncio.get_running_loop().add_signal_handler(number, server.stop)
+        await server.serve()
+
+    asyncio.run(run())

@@ -1,0 +1,49 @@
+"""In which order processors change hands, so that assignments never overlap on the way.
+
+Owns: the order. Pure. Must not know: processes, affinity, why somebody gets what.
+Source: edragon.txt, section 3.1.2 (assignments do not overlap, but for a shared processor).
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+Application = TypeVar("Application", bound=Hashable)
+
+
+def steps(
+    before: Mapping[Application, frozenset[int]], after: Mapping[Application, frozenset[int]]
+) -> list[tuple[Application, frozenset[int]]]:
+    """What to do, in this order, to get from `before` to `after`: first take away, then give.
+
+    A step: from now on this application has these processors (none: it is parked).
+    At no moment do two applications have a processor that they do not share either `before` or
+    `after`. Who has only processors that others get, and gets only such as others have, has none
+    for a moment. An application that `before` does not name had none; `after` names all.
+    """
+    now = {name: before.get(name, frozenset()) for name in after}
+    done: list[tuple[Application, frozenset[int]]] = []
+
+    def change(name: Application, cpus: frozenset[int]) -> None:
+        if now[name] != cpus:
+            now[name] = cpus
+            done.append((name, cpus))
+
+    for name, cpus in after.items():
+        kept = now[name] & cpus
+        if kept or not cpus:
+            change(name, kept)
+    waiting = [name for name, cpus in after.items() if now[name] != cpus]
+    while waiting:
+        free = [
+            name
+            for name in waiting
+            if not any(
+                (after[name] & now[other]) - after[other] for other in after if other != name
+            )
+        ]
+        if free:
+            change(free[0], after[free[0]])
+            waiting.remove(free[0])
+        else:  # everybody waits for somebody: one lets go of all
+            change(next(name for name in waiting if now[name]), frozenset())
+    return done

@@ -1,0 +1,260 @@
+"""A family of processes that a test tells what to do, and a CPU manager of its own."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.processor_protocol import CpusRequest, Register, from_manager, written
+from hosting.ecm_command import ask_status
+
+REPOSITORY = Path(__file__).parents[2]
+PATIENCE_S = 120.0
+
+# A line is a command, the answer to which is a line; at the end of its input it ends. Children
+# end with it: they read from a pipe of which only it has the other end.
+PROGRAM = """
+import os, signal, sys, threading, time
+mine, theirs = os.pipe()
+
+def burn(seconds):
+    while time.process_time() < seconds:
+        pass
+
+def fork(then):
+    pid = os.fork()
+    if pid == 0:
+        os.close(theirs)
+        then()
+        os._exit(0)
+    return pid
+
+def breed():
+    while not done.is_set():
+        os.waitpid(fork(lambda: None), 0)
+
+done = threading.Event()
+pause = threading.Event()
+for line in sys.stdin:
+    match line.split():
+        case ["fork"]:
+            print(fork(lambda: os.read(mine, 1)))
+        case ["thread"]:
+            thread = threading.Thread(target=pause.wait, daemon=True)
+            thread.start()
+            print(thread.native_id)
+        case ["burn", seconds]:  # in all, itself
+            burn(float(seconds))
+            print(time.process_time())
+        case ["burn-in-child", seconds]:
+            os.waitpid(fork(lambda: burn(float(seconds))), 0)
+            print("done")
+        case ["orphan"]:  # its parent, a child of ours, ends
+            a, b = os.pipe()
+            def middle():
+                orphan = fork(lambda: os.read(mine, 1))
+                os.write(b, str(orphan).encode())
+                os.read(mine, 1) if not line else None
+                time.sleep(3600)
+            child = fork(middle)
+            print(child, os.read(a, 20).decode())
+        case ["kill", pid]:
+            os.kill(int(pid), signal.SIGKILL)
+            os.waitpid(int(pid), 0)
+            print("done")
+        case ["breed"]:
+            threading.Thread(target=breed, daemon=True).start()
+            print("done")
+    sys.stdout.flush()
+done.set()
+"""
+
+
+class Family:
+    """A process with children and threads on demand."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
+        self.pid = self.process.pid
+
+    def tell(self, command):
+        """The answer to a command."""
+        self.process.stdin.write(command + "\n")
+        return self.process.stdout.readline().strip()
+
+    def fork(self):
+        """The pid of a new child."""
+        return int(self.tell("fork"))
+
+    def thread(self):
+        """The id of a new thread."""
+        return int(self.tell("thread"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@contextmanager
+def families(count=1):
+    """So many of them, which end with the block."""
+    made = []
+    try:
+        for _ in range(count):
+            made.append(Family())
+        yield made
+    finally:
+        for one in made:
+            one.kill()
+
+
+def cpus_of(*pids):
+    """The sets of CPUs on which threads of these processes may run, as the kernel says."""
+    found = set()
+    for pid in pids:
+        for status in Path(f"/proc/{pid}/task").glob("*/status"):
+            for line in status.read_text().splitlines():
+                if line.startswith("Cpus_allowed_list:"):
+                    found.add(line.split()[1])
+    return found
+
+
+def until(condition, *, process=None):
+    """Wait until `condition()` holds; fail if it never does, or if `process` has ended."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert process is None or process.poll() is None, "the CPU manager has ended"
+        assert time.monotonic() < deadline_s, "it never came true"
+        time.sleep(0.01)
+
+
+class Talk:
+    """A connection to a manager, by which a test registers."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(str(path))
+        self.lines = self.socket.makefile("rb")
+
+    def say(self, *messages):
+        """Messages, or bytes as they are."""
+        data = b"".join(m if isinstance(m, bytes) else written(m) for m in messages)
+        self.socket.sendall(data)
+
+    def hear(self):
+        """The next message; None at the end."""
+        line = self.lines.readline()
+        return from_manager(line) if line else None
+
+    def hear_until(self, accepts):
+        """The first message that `accepts`."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline_s:
+            message = self.hear()
+            assert message is not None, "the manager closed the connection"
+            if accepts(message):
+                return message
+        raise AssertionError("it never came")
+
+    def close(self):
+        self.lines.close()
+        self.socket.close()
+
+
+class Ecm:
+    """A running manager."""
+
+    def __init__(self, folder, *, cpus, interval_s=0.05, sharing="both"):
+        self.path = folder / "ecm.sock"
+        self.accounts = folder / "accounts.jsonl"
+        self.command = [
+            *(sys.executable, "-m", "hosting", "ecm", "--socket", str(self.path)),
+            *("--cpus", cpus, "--interval-s", str(interval_s), "--sharing", sharing),
+            *("--accounts", str(self.accounts)),
+        ]
+        self.errors = folder / "errors.txt"
+        self.talks = []
+        self.start()
+
+    def start(self):
+        """Start it, and again after its end."""
+        with self.errors.open("ab") as errors:
+            self.process = subprocess.Popen(self.command, cwd=REPOSITORY, stderr=errors)
+        until(self.answers, process=self.process)
+
+    def answers(self):
+        try:
+            return self.status() is not None
+        except OSError:
+            return False
+
+    def status(self):
+        return json.loads(json.dumps(ask_status(self.path)))
+
+    def applications(self):
+        """Name → what the manager says of the application."""
+        return {one["application"]: one for one in self.status()["applications"]}
+
+    def until(self, condition):
+        until(condition, process=self.process)
+
+    def talk(self):
+        talk = Talk(self.path)
+        self.talks.append(talk)
+        return talk
+
+    def register(self, name, family, requested=None, *, priority=1.0, processors=None):
+        """A connection over which `family` is registered and asks for processors."""
+        talk = self.talk()
+        talk.say(Register(name, priority, family.pid, processors))
+        if requested is not None:
+            talk.say(CpusRequest(requested))
+        return talk
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def end(self):
+        for talk in self.talks:
+            talk.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(PATIENCE_S)
+        finally:
+            self.kill()
+
+
+@contextmanager
+def manager(**options):
+    """A running manager with files of its own, ended with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="ecm-"))  # short: a socket's path is limited
+    try:
+        ecm = Ecm(folder, **options)
+        try:
+            yield ecm
+        finally:
+            ecm.end()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def usable():
+    """CPUs of this process."""
+    return sorted(os.sched_getaffinity(0))
