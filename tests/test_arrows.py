@@ -25,6 +25,8 @@ ARROWS: dict[str, set[str]] = {
         "loadgen.clients",
         "loadgen.draws",
         "loadgen.attempts",
+        "loadgen.load_schedule",
+        "loadgen.partly_open",
     },
     "lab": {
         "hosting",
