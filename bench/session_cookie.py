@@ -51,7 +51,12 @@ def sessions(*, is_guarded: bool) -> Sessions:
 
 def passed_on(head: RequestHead) -> Callable[[], bytes]:
     return lambda: forwarding.request_head(
-        head, peer=b"127.0.0.1", own_host=b"shop", request_id=b"r-1", buffered_length_bytes=0
+        head,
+        peer=b"127.0.0.1",
+        scheme=b"http",
+        own_host=b"shop",
+        request_id=b"r-1",
+        buffered_length_bytes=0,
     )
 
 

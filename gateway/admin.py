@@ -43,6 +43,11 @@ class Controlled(Protocol):
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Raises PolicyError and changes nothing."""
 
+    def switch_connection_admission(
+        self, name: str, parameters: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """Gives what is in force now; raises PolicyError and changes nothing."""
+
     def change(
         self,
         *,
@@ -78,7 +83,11 @@ class AdminApi:
             b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
             b"/policies": {b"GET": lambda _: _json(200, registry.describe())},
             b"/admissions": {b"GET": lambda _: _json(200, registry.describe_admissions())},
+            b"/connection-admissions": {
+                b"GET": lambda _: _json(200, registry.describe_connection_admissions())
+            },
             b"/policy": {b"PUT": self._put_policy},
+            b"/connection-admission": {b"PUT": self._put_connection_admission},
             b"/settings": {b"PUT": self._put_settings},
             b"/metrics": {b"GET": self._metrics},
         }
@@ -151,6 +160,17 @@ class AdminApi:
             text = f"{field}: {error.message}; allowed: {error.allowed}"
             raise CallError(text, field, error.allowed) from None
         return _json(200, self._gateway.snapshot()["policy"])
+
+    def _put_connection_admission(self, body: bytes) -> Answer:
+        call = _object(_read(body), "", ("name", "parameters"))
+        name, parameters = _named(call, "", registry.CONNECTION_ADMISSIONS)
+        try:
+            return _json(200, self._gateway.switch_connection_admission(name, parameters))
+        except PolicyError as error:
+            field = error.field.removeprefix("connection_admission_")
+            field = "name" if field == "connection_admission" else field
+            text = f"{field}: {error.message}; allowed: {error.allowed}"
+            raise CallError(text, field, error.allowed) from None
 
     def _put_settings(self, body: bytes) -> Answer:
         fields = ("time_scale", "utilisation_interval_s", "abandonment")

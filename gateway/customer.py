@@ -63,6 +63,7 @@ class Customer(asyncio.Protocol):
         "_transport",
         "_unsent_bytes",
         "deadline_s",
+        "is_tls",
     )
 
     def __init__(self, door: Door) -> None:
@@ -81,6 +82,7 @@ class Customer(asyncio.Protocol):
         self._is_write_held = False
         self._unsent_bytes = 0
         self.deadline_s = NEVER
+        self.is_tls = False  # TLS has no half-closed connections: its end is the customer's
 
     @property
     def is_idle(self) -> bool:
@@ -91,6 +93,7 @@ class Customer(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
+        self.is_tls = transport.get_extra_info("sslcontext") is not None
         limits = self._door.customer_limits
         transport.set_write_buffer_limits(high=limits.response_buffer_bytes)
         peer = transport.get_extra_info("peername")
@@ -124,15 +127,15 @@ class Customer(asyncio.Protocol):
             self._advance()  # what was pipelined before the end is still answered
         elif not exchange.body_is_complete and not exchange.upload_is_held:
             return False  # the rest of the body will never come
-        elif not self._is_tls:
+        elif not self.is_tls:
             self._ended_sending(exchange)
-        return not self._is_tls
+        return not self.is_tls
 
     def ended_unread(self) -> None:
         """The customer has ended its stream behind bytes that wait to be read."""
         if self._exchange is None or self._is_closing:
             return
-        if self._is_tls:
+        if self.is_tls:
             self.abort()
         else:
             self._ended_sending(self._exchange)
@@ -321,11 +324,6 @@ class Customer(asyncio.Protocol):
         if how == "probe" and exchange.head.minor_version == 1:
             self.write(_CONTINUE)
         self._watch_hangup(for_end=False)
-
-    @property
-    def _is_tls(self) -> bool:
-        """TLS has no half-closed connections: without a way back it carries nothing."""
-        return self._transport.get_extra_info("sslcontext") is not None
 
     def _watch_hangup(self, *, for_end: bool) -> None:
         sock = self._transport.get_extra_info("socket")

@@ -9,12 +9,12 @@ import itertools
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gateway.beside import Beside, lane_for
-from gateway.deadlines import Deadlines
+from gateway.deadlines import Deadlines, Watched
 from gateway.exchange import Exchange, Lane
 from gateway.hangups import Hangups
 from gateway.limits import BodyLimits, HeadLimits
@@ -26,8 +26,15 @@ if TYPE_CHECKING:
     from gateway.customer import Customer, CustomerLimits
 
 
+class Newcomer(Watched, Protocol):
+    """A connection that is not a customer's yet: its TLS handshake is under way."""
+
+    def abort(self) -> None:
+        """Closes at once."""
+
+
 class Door:
-    """Shared by every `Customer` of one listening socket."""
+    """Shared by every `Customer`, however it came in."""
 
     def __init__(
         self,
@@ -41,19 +48,21 @@ class Door:
         max_connections: int,
         rules: PageRules,
         sessions: Sessions,
-        own_host: str,
+        own_hosts: Mapping[bytes, bytes],
         pages: Lane,
         beside: Sequence[Beside],
         wall_s: Callable[[], float] = time.time,
     ) -> None:
+        """`own_hosts` says by which name customers get here: scheme → authority."""
         self.loop = loop
         self.hangups = hangups
         self.head_limits = head_limits
         self.body_limits = body_limits
         self.customer_limits = customer_limits
-        self.own_host = own_host.encode()
+        self.own_hosts = own_hosts
         self.is_draining = False
         self.customers: set[Customer] = set()
+        self.newcomers: set[Newcomer] = set()
         self.refusals: Counter[int] = Counter()
         self.sessions = sessions
         self.turned_away = 0
@@ -73,13 +82,27 @@ class Door:
         """A customer has connected; one too many is cut off before it costs anything."""
         self.customers.add(customer)
         self._deadlines.watched.add(customer)
-        if len(self.customers) > self._max_connections:
-            self.turned_away += 1
-            customer.abort()
+        self._cut_off_beyond_limit(customer)
 
     def closed(self, customer: "Customer") -> None:
         self.customers.discard(customer)
         self._deadlines.watched.discard(customer)
+
+    def knocked(self, newcomer: Newcomer) -> None:
+        """Somebody has connected who must do a handshake first; counted from now on."""
+        self.newcomers.add(newcomer)
+        self._deadlines.watched.add(newcomer)
+        self._cut_off_beyond_limit(newcomer)
+
+    def went(self, newcomer: Newcomer) -> None:
+        """They are gone, or will be `opened` as a customer now."""
+        self.newcomers.discard(newcomer)
+        self._deadlines.watched.discard(newcomer)
+
+    def _cut_off_beyond_limit(self, latest: "Customer | Newcomer") -> None:
+        if len(self.customers) + len(self.newcomers) > self._max_connections:
+            self.turned_away += 1
+            latest.abort()
 
     def exchange(self, customer: "Customer", head: RequestHead, peer: bytes) -> Exchange:
         """A new exchange for this request, in the lane of its kind."""
@@ -114,5 +137,7 @@ class Door:
     def drain(self) -> None:
         """From now on every answer is the last on its connection."""
         self.is_draining = True
+        for newcomer in list(self.newcomers):
+            newcomer.abort()
         for customer in list(self.customers):
             customer.retire()

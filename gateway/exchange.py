@@ -78,6 +78,7 @@ class Exchange:
         "page",
         "peer",
         "request_id",
+        "scheme",
         "session",
         "upload_is_held",
     )
@@ -89,6 +90,7 @@ class Exchange:
         self.customer: Customer | None = customer
         self.head = head
         self.peer = peer
+        self.scheme = b"https" if customer.is_tls else b"http"
         self.lane = lane
         self.page: Page | None = None
         self.session: Session | None = None  # only for the eight pages
@@ -236,7 +238,8 @@ class Exchange:
         head = forwarding.request_head(
             self.head,
             peer=self.peer,
-            own_host=self._door.own_host,
+            scheme=self.scheme,
+            own_host=self._door.own_hosts[self.scheme],
             request_id=self.request_id,
             buffered_length_bytes=None if is_streamed else self.body_bytes,
         )

@@ -39,6 +39,8 @@ class GatewayFigures:
             "connections": {
                 "customers": len(self._gateway.door.customers),
                 "shop": sum(pool.open_connections for pool in self._gateway.pools),
+                **self._gateway.gate.counts(),
+                "admission": self._gateway.gate.described(),
             },
             "refusals": {str(status): n for status, n in self._gateway.door.refusals.items()},
             "is_draining": self._gateway.is_draining,
@@ -78,6 +80,10 @@ class GatewayFigures:
             request.page for request in self._gateway.pages.dispatcher.policy.waiting()
         )
         return {page: by_page[page] for page in PAGES}
+
+    def connections(self) -> tuple[str, dict[str, int]]:
+        """The connection admission's name, and counts of TLS connections."""
+        return self._gateway.gate.name, self._gateway.gate.counts()
 
     def refusals(self) -> dict[int, int]:
         return self._gateway.door.refusals

@@ -48,13 +48,15 @@ def request_head(
     head: RequestHead,
     *,
     peer: bytes,
+    scheme: bytes,
     own_host: bytes,
     request_id: bytes,
     buffered_length_bytes: int | None,
 ) -> bytes:
     """The head as the shop gets it, always HTTP/1.1.
 
-    `peer` is the customer's address, `own_host` stands in for a missing Host (HTTP/1.0).
+    `peer` is the customer's address, `scheme` how it came (http, https), `own_host` stands in for
+    a missing Host (HTTP/1.0).
     `buffered_length_bytes` is the length of a body that has been read in full, None for a body
     that is still streaming in.
     """
@@ -82,8 +84,8 @@ def request_head(
         lines.append(b"Content-Length: %d\r\n" % buffered_length_bytes)
     vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
     lines.append(
-        b"Via: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Proto: http\r\nX-Forwarded-Host: %b\r\n"
-        b"X-Request-Id: %b\r\n\r\n" % (b", ".join(vias), peer, host, request_id)
+        b"Via: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Proto: %b\r\nX-Forwarded-Host: %b\r\n"
+        b"X-Request-Id: %b\r\n\r\n" % (b", ".join(vias), peer, scheme, host, request_id)
     )
     return b"".join(lines)
 

@@ -39,6 +39,10 @@ class Figures(Protocol):
     def waiting(self) -> dict[str, int]:
         """Page type → requests that wait."""
 
+    def connections(self) -> tuple[str, dict[str, int]]:
+        """The connection admission's name, and counts of TLS connections, most of them cumulative
+        (`gateway.connection_gate.COUNTS`)."""
+
     def policy(self) -> tuple[str, Mapping[str, object]]:
         """The policy's name and snapshot."""
 
@@ -130,6 +134,7 @@ class GatewayMetrics:
         for status, number in self._figures.refusals().items():
             refusals.add_metric((str(status),), number)
         yield refusals
+        yield from self._connections()
         yield from self._admission()
         yield self._times.family()
         for name, (meaning, value) in self._figures.gauges().items():
@@ -137,6 +142,30 @@ class GatewayMetrics:
                 yield CounterMetricFamily(_PREFIX + name.removesuffix("_total"), meaning, value)
             else:
                 yield GaugeMetricFamily(_PREFIX + name, meaning, value)
+
+    def _connections(self) -> Iterator[Metric]:
+        admission, counts = self._figures.connections()
+        found = {
+            ("resumed", "accepted"): counts["resumed"],
+            ("new", "accepted"): counts["accepted_new"],
+            ("new", "refused"): counts["refused"],
+            ("unknown", "failed"): counts["handshake_failed"],
+            ("unknown", "timed_out"): counts["handshake_timed_out"],
+            ("unknown", "turned_away"): counts["turned_away"],
+        }
+        family = CounterMetricFamily(
+            _PREFIX + "connections",
+            "TLS connections: whether they resume a session, and what became of them",
+            labels=("admission", "kind", "outcome"),
+        )
+        for (kind, outcome), number in found.items():
+            family.add_metric((admission, kind, outcome), number)
+        yield family
+        yield GaugeMetricFamily(
+            _PREFIX + "handshakes_under_way_connections",
+            "TLS handshakes that have begun and are not over",
+            counts["under_way"],
+        )
 
     def _admission(self) -> Iterator[Metric]:
         """What the admission policy says of itself, as far as it does; `policy` is both names."""

@@ -38,7 +38,7 @@ _HEAD = re.compile(
 FORBIDDEN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?=[^\n])")
 _AUTHORITY = rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9\-._~%!$&'()*+,;=]{1,255})(?::[0-9]{0,5})?"
 _HOST = re.compile(_AUTHORITY)
-_ABSOLUTE = re.compile(rb"[hH][tT][tT][pP]://(" + _AUTHORITY + rb")([/?].*)?")
+_ABSOLUTE = re.compile(rb"[hH][tT][tT][pP][sS]?://(" + _AUTHORITY + rb")([/?].*)?")
 _READ_HERE = frozenset(
     (
         b"host",

@@ -5,6 +5,7 @@ Must not know: what any part does inside.
 """
 
 import asyncio
+import os
 import secrets
 from collections.abc import Callable, Mapping
 
@@ -14,6 +15,7 @@ from gateway.admin_server import AdminConnection
 from gateway.balance import Balance, Processors
 from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
+from gateway.connection_gate import ConnectionGate
 from gateway.customer import Customer, CustomerLimits
 from gateway.deadlines import Deadlines
 from gateway.door import Door
@@ -28,11 +30,16 @@ from gateway.policies.interface import Abandonment
 from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
+from gateway.tls_context import CertificateError, server_context
+from gateway.tls_handshake import Handshake, Handshakes
 from gateway.upstream import Pool, ShopAddress
 
 
 class Gateway:
-    """One gateway; `start`, then `drain` once. Raises PolicyError and RulesError when made."""
+    """One gateway; `start`, then `drain` once.
+
+    Raises PolicyError, RulesError and SettingsError (a certificate) when made.
+    """
 
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
@@ -126,10 +133,20 @@ class Gateway:
             max_connections=settings.max_connections,
             rules=rules,
             sessions=self.sessions,
-            own_host=_authority(settings.host, settings.port),
+            own_hosts={
+                b"http": _authority(settings.host, settings.port),
+                b"https": _authority(settings.host, settings.tls_port or 0),
+            },
             pages=self.pages,
             beside=self.beside,
         )
+        self.gate = ConnectionGate(
+            loop,
+            self.clock,
+            settings.connection_admission,
+            settings.connection_admission_parameters,
+        )
+        self._handshakes = self._tls() if settings.tls_port is not None else None
         self.probe = LoadProbe(
             self.clock,
             host=settings.shop_host,
@@ -141,7 +158,30 @@ class Gateway:
         self._metrics = GatewayMetrics(self.figures, self._times)
         self._api = AdminApi(self, _admin_names(settings))
         self._server: asyncio.Server | None = None
+        self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None
+
+    def _tls(self) -> Handshakes:
+        settings = self.settings
+        assert settings.tls_certificate is not None
+        assert settings.tls_key is not None
+        try:
+            context = server_context(
+                settings.tls_certificate,
+                settings.tls_key,
+                settings.tls_minimum,
+                self.gate.connection,
+            )
+        except CertificateError as error:
+            raise SettingsError(f"{variable(error.field)}: {error}") from None
+        return Handshakes(
+            self.door,
+            self.gate,
+            context,
+            threads=settings.tls_handshakes or len(os.sched_getaffinity(0)),
+            most_under_way=settings.tls_waiting,
+            deadline_s=settings.tls_handshake_s,
+        )
 
     async def start(self) -> None:
         """Begins to accept callers and customers; raises SettingsError when a port is taken."""
@@ -149,6 +189,9 @@ class Gateway:
             lambda: AdminConnection(self.deadlines, self._api.answer), "admin_host", "admin_port"
         )
         self._server = await self._listen(lambda: Customer(self.door), "host", "port")
+        if (handshakes := self._handshakes) is not None:
+            self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
+        self.gate.start()
         self.deadlines.start()
         self.probe.start()
 
@@ -171,6 +214,11 @@ class Gateway:
         return _port(self._server)
 
     @property
+    def tls_port(self) -> int:
+        """The port customers connect to by TLS, once started."""
+        return _port(self._tls_server)
+
+    @property
     def admin_port(self) -> int:
         """The port of the admin API, once started."""
         return _port(self._admin_server)
@@ -182,8 +230,9 @@ class Gateway:
 
     async def drain(self) -> bool:
         """Accepts nobody any more, answers who is there, ends; False if the time ran out."""
-        if self._server is not None:
-            self._server.close()
+        for server in (self._server, self._tls_server):
+            if server is not None:
+                server.close()
         self.door.drain()
         deadline_s = self._loop.time() + self.settings.drain_s
         while self.door.customers or self.requests:
@@ -196,6 +245,9 @@ class Gateway:
         await asyncio.sleep(0)  # connections end in the next round of the loop
         for pool in self.pools:
             pool.close()
+        if self._handshakes is not None:
+            self._handshakes.close()
+        self.gate.stop()
         self.deadlines.stop()
         self.hangups.close()
         self.probe.stop()
@@ -230,6 +282,7 @@ class Gateway:
         if time_scale is not None:
             self.pages.set_time_scale(time_scale)
             self.probe.restart_interval()
+            self.gate.reschedule()
         if utilisation_interval_s is not None:
             self.probe.interval_s = utilisation_interval_s
         if abandonment is not None:
@@ -242,6 +295,13 @@ class Gateway:
             "abandonment": self.pages.dispatcher.abandonment,
         }
 
+    def switch_connection_admission(
+        self, name: str, parameters: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """Puts a fresh policy before the TLS door; raises PolicyError and changes nothing."""
+        self.gate.replace(name, parameters)
+        return self.gate.described()
+
     def metrics_text(self) -> bytes:
         return self._metrics.text()
 
@@ -251,8 +311,8 @@ class Gateway:
         self._times.add(policy, page, fate, self.clock() - exchange.arrived_s)
 
 
-def _authority(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def _authority(host: str, port: int) -> bytes:
+    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}").encode()
 
 
 def _port(server: asyncio.Server | None) -> int:

@@ -6,6 +6,7 @@ Owns: names, defaults, bounds, meaning. Must not know: what the settings are use
 
 import json
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -24,11 +25,13 @@ from gateway.customer import HalfClose
 from gateway.limits import KIB, MIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
+from gateway.tls_context import TlsVersion
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
 _SHARED = {
     "host": "DOORBUSTER_HOST",
     "port": "DOORBUSTER_GATEWAY_PORT",
+    "tls_port": "DOORBUSTER_GATEWAY_TLS_PORT",
     "shop_port": "DOORBUSTER_SHOP_PORT",
     "shop_controller_port": "DOORBUSTER_SHOP_CONTROLLER_PORT",
     "workers": "DOORBUSTER_SHOP_WORKERS",
@@ -70,6 +73,34 @@ class Settings(BaseModel):
 
     host: str = Field("127.0.0.1", description="address customers connect to")
     port: OwnPort = Field(8080, description="port customers connect to; 0 for any free one")
+    tls_port: OwnPort | None = Field(
+        None, description="port for customers who come by TLS; 0 for any free one, none: no TLS"
+    )
+    tls_certificate: Path | None = Field(
+        None, description="file with the certificate, and those that vouch for it, PEM"
+    )
+    tls_key: Path | None = Field(None, description="file with its private key, PEM, not encrypted")
+    tls_minimum: TlsVersion = Field(
+        "1.2", description="oldest version of TLS that is spoken: `1.2` or `1.3`"
+    )
+    tls_handshakes: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None,
+        description="TLS handshakes computed at once, each in a thread; one for each usable CPU if "
+        "not set",
+    )
+    tls_waiting: Count = Field(
+        512, description="TLS handshakes under way; who begins one beyond that is reset"
+    )
+    tls_handshake_s: Seconds = Field(
+        10.0, description="a TLS handshake must be over within this, from connecting on"
+    )
+    connection_admission: str = Field(
+        registry.NO_CONNECTION_ADMISSION,
+        description="admission policy for TLS connections at the start, by its name",
+    )
+    connection_admission_parameters: JsonObject = Field(
+        default_factory=dict, description="its parameters as a JSON object; published defaults"
+    )
     admin_host: str = Field("127.0.0.1", description="address of the admin API")
     admin_names: str = Field(
         "",
@@ -202,7 +233,7 @@ class Settings(BaseModel):
     @model_validator(mode="after")
     def _is_not_its_own_shop(self) -> Self:
         is_here = self.shop_host in ("127.0.0.1", "localhost", "::1", self.host)
-        for name in ("port", "admin_port"):
+        for name in ("port", "tls_port", "admin_port"):
             for shop_name in ("shop_port", "shop_controller_port"):
                 if is_here and getattr(self, name) == getattr(self, shop_name):
                     raise ValueError(f"{name} and {shop_name} are both {getattr(self, name)}")
@@ -210,8 +241,16 @@ class Settings(BaseModel):
                 raise ValueError(f"{name} {getattr(self, name)} is also one of shop_ports")
         if len(set(self.shop_ports)) < len(self.shop_ports):
             raise ValueError("shop_ports names a port twice")
-        if self.port == self.admin_port != 0:
-            raise ValueError(f"port and admin_port are both {self.port}")
+        for one, other in combinations(("port", "tls_port", "admin_port"), 2):
+            if getattr(self, one) == getattr(self, other) != 0:
+                raise ValueError(f"{one} and {other} are both {getattr(self, one)}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_certificate(self) -> Self:
+        for name in ("tls_certificate", "tls_key"):
+            if self.tls_port is not None and getattr(self, name) is None:
+                raise ValueError(f"tls_port needs {name}; `make certs` makes a certificate")
         return self
 
 

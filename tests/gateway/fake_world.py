@@ -216,7 +216,7 @@ class World:
             max_connections=100,
             rules=load(),
             sessions=self.sessions,
-            own_host="own.example:8080",
+            own_hosts={b"http": b"own.example:8080", b"https": b"own.example:8443"},
             pages=self.lane,
             beside=[Beside(OTHER, b"", self.other, (self.pool,))],
             wall_s=self.wall_s,

@@ -8,12 +8,17 @@ from gateway.request_reader import RequestReader
 from gateway.response_reader import ResponseReader
 
 
-def to_shop(fields, start=b"GET /a HTTP/1.1\r\nHost: shop.example\r\n", length=0):
+def to_shop(fields, start=b"GET /a HTTP/1.1\r\nHost: shop.example\r\n", length=0, scheme=b"http"):
     reader = RequestReader(HeadLimits(), BodyLimits())
     reader.receive(start + fields + b"\r\n")
     head = reader.pull()
     text = forwarding.request_head(
-        head, peer=b"192.0.2.7", own_host=b"own:1", request_id=b"id-1", buffered_length_bytes=length
+        head,
+        peer=b"192.0.2.7",
+        scheme=scheme,
+        own_host=b"own:1",
+        request_id=b"id-1",
+        buffered_length_bytes=length,
     )
     assert text.endswith(b"\r\n\r\n")
     return text[:-4].split(b"\r\n")

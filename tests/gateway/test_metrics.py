@@ -18,6 +18,12 @@ class Figures:
     def waiting(self):
         return {"Br-1": 5}
 
+    def connections(self):
+        return "eac", {
+            "new": 5, "resumed": 2, "accepted_new": 4, "refused": 1, "handshake_failed": 3,
+            "handshake_timed_out": 6, "turned_away": 7, "under_way": 8,
+        }  # fmt: skip
+
     def policy(self):
         return "sq", {"discipline": "FIFO"}
 
@@ -34,7 +40,8 @@ def test_names_and_labels_follow_the_convention():
     for name, family in families().items():
         assert name.startswith("doorbuster_gateway_")
         for sample in family.samples:
-            assert set(sample.labels) <= {"policy", "page", "outcome", "status", "le"}
+            known = {"policy", "page", "outcome", "status", "le", "admission", "kind"}
+            assert set(sample.labels) <= known
 
 
 def test_buckets_are_cumulative_and_inclusive():

@@ -1,0 +1,160 @@
+"""Which TLS connections are let in: the connection admission policy, its clock and its counts.
+
+Owns: driving one ConnectionAdmission from several threads (handshakes ask from theirs), its timers
+in the event loop, what became of connections. Must not know: TLS, how the policy decides, who
+manages processors.
+"""
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.clock import PaperClock
+from gateway.policies import registry
+
+COUNTS: Final = (
+    "new",
+    "resumed",
+    "accepted_new",
+    "refused",
+    "handshake_failed",
+    "handshake_timed_out",
+    "turned_away",
+)
+"""What is counted, cumulative since the gateway started.
+
+`new` and `resumed` are connections that were classified; of the new ones `accepted_new` were let in
+by the policy and `refused` were not. `handshake_failed`: ended otherwise before the handshake was
+over, classified or not; `turned_away`: too many handshakes under way.
+"""
+
+
+class ConnectionGate:
+    """One door's admission of connections; `start`, then `stop` once.
+
+    `connection` may be called from any thread, everything else from the loop's.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        clock: PaperClock,
+        name: str = "none",
+        parameters: Mapping[str, object] | None = None,
+    ) -> None:
+        """Raises PolicyError."""
+        self._loop = loop
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._parameters: Mapping[str, object] = parameters or {}
+        self._admission = registry.create_connection_admission(name, self._parameters)
+        self._processors: float | None = None
+        self._newest_s = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_started = False
+        self.under_way = 0  # handshakes; counted where they are made
+        self._counts = dict.fromkeys(COUNTS, 0)
+
+    # ---- the policy ------------------------------------------------------------------------------
+
+    def connection(self, resumed: bool) -> bool:
+        """A connection is known to resume a session, or to begin one: whether it is let in."""
+        with self._lock:
+            now_s = self._now_s()
+            due_s = self._admission.next_timer_s()
+            if due_s is not None and due_s <= now_s:  # the loop has not come to it yet
+                self._admission.timer_due(now_s)
+            is_accepted = self._admission.connection(now_s, resumed=resumed)
+            self._counts["resumed" if resumed else "new"] += 1
+            if not is_accepted:
+                self._counts["refused"] += 1
+            elif not resumed:
+                self._counts["accepted_new"] += 1
+            return is_accepted
+
+    def assigned(self, processors: float) -> None:
+        """A_i: the application has so many processors from now on."""
+        with self._lock:
+            self._processors = processors
+            self._admission.assigned(self._now_s(), processors)
+
+    @property
+    def requested(self) -> int | None:
+        """R_i, for the CPU manager; None if the policy asks for none, or does not know yet."""
+        with self._lock:
+            return self._admission.requested
+
+    def replace(self, name: str, parameters: Mapping[str, object]) -> None:
+        """A fresh policy from now on; raises PolicyError and changes nothing."""
+        admission = registry.create_connection_admission(name, parameters)
+        with self._lock:
+            self._admission = admission
+            self._parameters = dict(parameters)
+            if self._processors is not None:
+                admission.assigned(self._now_s(), self._processors)
+        self.reschedule()
+
+    @property
+    def name(self) -> str:
+        """The policy's."""
+        return self._admission.name
+
+    def described(self) -> dict[str, object]:
+        """Name, all parameters and state of the policy, JSON-ready."""
+        with self._lock:
+            name, snapshot = self._admission.name, dict(self._admission.snapshot())
+        sheet = registry.connection_admission_sheet(name)
+        return {"name": name, "parameters": sheet.read(self._parameters), "snapshot": snapshot}
+
+    # ---- counts ----------------------------------------------------------------------------------
+
+    def count(self, what: str) -> None:
+        """One more of `COUNTS`."""
+        with self._lock:
+            self._counts[what] += 1
+
+    def counts(self) -> dict[str, int]:
+        """`COUNTS`, and `under_way`: handshakes that have begun and are not over."""
+        with self._lock:
+            return {**self._counts, "under_way": self.under_way}
+
+    # ---- time ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """From now on the policy's timers run."""
+        self._is_started = True
+        self.reschedule()
+
+    def stop(self) -> None:
+        """Ends the timers."""
+        self._is_started = False
+        self.reschedule()
+
+    def reschedule(self) -> None:
+        """Finds out anew when the next timer is due: the policy or the pace of time has changed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self._is_started:
+            return
+        with self._lock:
+            due_s = self._admission.next_timer_s()
+            now_s = self._now_s()
+        if due_s is not None:
+            delay_s = max(0.0, self._clock.real_s(due_s - now_s))
+            self._timer = self._loop.call_later(delay_s, self._timer_due)
+
+    def _timer_due(self) -> None:
+        with self._lock:
+            now_s = self._now_s()
+            due_s = self._admission.next_timer_s()
+            # A connection may have been before us; and a loop's clock may be early by a hair.
+            if due_s is not None and due_s <= now_s:
+                self._admission.timer_due(now_s)
+        self.reschedule()
+
+    def _now_s(self) -> float:
+        """Paper time, never earlier than what the policy was told last."""
+        self._newest_s = max(self._newest_s, self._clock())
+        return self._newest_s
