@@ -25,20 +25,34 @@ _LAST_LINES = 15
 def run_customers(
     appliance: Appliance, options: Mapping[str, object], log_file: Path, on_progress: Progress
 ) -> None:
-    """Run `python -m loadgen run` to its end, on the CPUs that are not the shop's.
+    """Run `python -m loadgen run` against the appliance, on the CPUs that are not the shop's.
+
+    As `run_load`.
+    """
+    run_load(appliance.url, appliance.lab.other_cpus, options, log_file, on_progress)
+
+
+def run_load(
+    url: str,
+    on: tuple[int, ...],
+    options: Mapping[str, object],
+    log_file: Path,
+    on_progress: Progress,
+) -> None:
+    """Run `python -m loadgen run` against `url` to its end, on the CPUs `on`.
 
     `options` are its long options without dashes (None and False are left out). `on_progress`
     gets every progress line. Raises ExperimentError when it fails; on any exception here the
     generator is ended, so that no load is left behind.
     """
-    program = [sys.executable, "-m", "loadgen", "run", "--host", appliance.url]
+    program = [sys.executable, "-m", "loadgen", "run", "--host", url]
     program += ["--progress", "json"]
     for name, value in options.items():
         if value is not None and value is not False:
             program += [f"--{name}", str(value)]
     # Should the runner be killed, no load is left behind.
     command = pinned.command(
-        appliance.lab.other_cpus,
+        on,
         program,
         end_with_parent=signal.Signals.SIGTERM,
         parent=os.getpid(),
