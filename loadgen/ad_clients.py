@@ -14,7 +14,7 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -47,7 +47,8 @@ class AdOrder:
 
     clients: int
     requests: int
-    """Of each client."""
+    """Of each client at least: who has made them goes on until all have, so that those who come
+    last meet as many others as those who came first."""
     concepts: int
     high: int
     words: tuple[str, ...]
@@ -70,21 +71,23 @@ class AdRequest(NamedTuple):
 
 
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
-    """All that a client asks for: half of it high, in random order; concepts drawn each time.
+    """What a client asks for, without end: of each `requests` half is high, in random order;
+    concepts are drawn each time.
 
     Of an odd number, clients of odd number have the odd one high.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
     priorities = [*PRIORITIES * half, *([PRIORITIES[client % 2]] if order.requests % 2 else [])]
-    rng.shuffle(priorities)
-    for priority in priorities:
-        concepts = ",".join(rng.sample(order.words, order.concepts))
-        level = order.high if priority == "high" else 0
-        yield AdRequest(
-            priority,
-            f"/ads/select?slots={SLOTS}&size={SIZE}&concepts={concepts}&priority={level}",
-        )
+    while True:
+        rng.shuffle(priorities)
+        for priority in priorities:
+            concepts = ",".join(rng.sample(order.words, order.concepts))
+            level = order.high if priority == "high" else 0
+            yield AdRequest(
+                priority,
+                f"/ads/select?slots={SLOTS}&size={SIZE}&concepts={concepts}&priority={level}",
+            )
 
 
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
@@ -101,10 +104,12 @@ def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
             reasons.append(fetched.reason or fetched.outcome.value)
 
     began_s, cpu_s = time.monotonic(), _cpu_s()
-    clock = RunClock(1.0)
+    clock, asking = RunClock(1.0), set(range(order.clients))
     gevent.joinall(
         [
-            gevent.spawn(_client, order, client, address, clock, saw)
+            gevent.spawn(
+                _client, order, client, asking, Visitor(client, address, clock, saw), clock
+            )
             for client in range(order.clients)
         ],
         raise_error=True,
@@ -121,14 +126,9 @@ def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
 
 
 def _client(
-    order: AdOrder,
-    client: int,
-    address: ShopAddress,
-    clock: RunClock,
-    saw: Callable[[Attempt, PageRequest | None, Fetched | None], None],
+    order: AdOrder, client: int, asking: set[int], visitor: Visitor, clock: RunClock
 ) -> None:
-    """One request after the other, without a pause."""
-    visitor = Visitor(client, address, clock, saw)
+    """One request after the other, without a pause, while anybody in `asking` has not made all."""
     try:
         for step, wanted in enumerate(requests_of(order, client)):
             visitor.ask(
@@ -136,6 +136,10 @@ def _client(
                 PageRequest("GET", wanted.path, None),
                 _judge,
             )
+            if step + 1 == order.requests:
+                asking.discard(client)
+            if not asking:
+                return
     finally:
         visitor.leave()
 

@@ -11,6 +11,14 @@ from lab.experiments.reproduction.ad_server_cases import PUBLISHED_REQUESTS, Cel
 
 LEAST_REQUESTS = 3
 """Of a client; the first is not measured."""
+LEAST_A_RUN = 60
+"""Of all clients together."""
+
+MORE_REQUESTS = 1
+"""Of a client that has made its own and goes on until all have, about; alone there are none."""
+
+_HALVINGS = 40
+"""Of a span of time: more than enough for whole numbers of requests."""
 
 OVERHEAD_S = 0.1
 """Of a run: its clients come and go, its file is written."""
@@ -43,32 +51,48 @@ CostOf = Callable[[int], Cost]
 def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
     """Requests of each client, by number of clients; `runs` has a cell as often as it is run.
 
-    About as many a run whatever the number of clients, at least LEAST_REQUESTS and at most as
-    published for each; as many as all runs can have within `runs_s`.
+    Each number of clients gets as much of `runs_s` as any other, but for those that have the
+    published requests with less, or need more for the least. If even the least take longer than
+    `runs_s`, they are made all the same.
     """
     cells = list(runs)
-    numbers = sorted({cell.clients for cell in cells})
+    by_clients: dict[int, list[Cell]] = {}
+    for cell in cells:
+        by_clients.setdefault(cell.clients, []).append(cell)
+    round_s = {  # of one request of each client in all runs
+        clients: sum(clients * cost_of(clients).request_s(cell.concepts) for cell in same)
+        for clients, same in sorted(by_clients.items())
+    }
 
-    def shared(a_run: int) -> dict[int, int]:
+    def shared(share_s: float) -> dict[int, int]:
         return {
-            clients: min(PUBLISHED_REQUESTS, max(LEAST_REQUESTS, round(a_run / clients)))
-            for clients in numbers
+            clients: min(PUBLISHED_REQUESTS, max(_least(clients), int(share_s / each_s)))
+            for clients, each_s in round_s.items()
         }
 
-    low, high = 1, PUBLISHED_REQUESTS * numbers[-1]
-    while low < high:
-        middle = (low + high + 1) // 2
-        if expected_s(cells, shared(middle), cost_of) <= runs_s:
-            low = middle
+    def whole_s(requests: Mapping[int, int]) -> float:
+        return expected_s(cells, requests, cost_of)
+
+    low_s, high_s = 0.0, runs_s
+    for _ in range(_HALVINGS):
+        middle_s = (low_s + high_s) / 2
+        if whole_s(shared(middle_s)) <= runs_s:
+            low_s = middle_s
         else:
-            high = middle - 1
-    return shared(low)
+            high_s = middle_s
+    return shared(low_s)
+
+
+def _least(clients: int) -> int:
+    return max(LEAST_REQUESTS, -(-LEAST_A_RUN // clients))
 
 
 def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
     """How long these runs take together."""
     return sum(
         OVERHEAD_S
-        + cell.clients * requests[cell.clients] * cost_of(cell.clients).request_s(cell.concepts)
+        + cell.clients
+        * (requests[cell.clients] + (MORE_REQUESTS if cell.clients > 1 else 0))
+        * cost_of(cell.clients).request_s(cell.concepts)
         for cell in runs
     )

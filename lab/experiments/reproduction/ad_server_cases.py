@@ -74,9 +74,9 @@ _CONCEPTS = (2, *_PAPER["concepts"])  # the heads of Tables III and IV say 2 for
 
 SCALES = {
     False: Scale(
-        tuple(_PAPER["clients"]), _CONCEPTS, tuple(_PAPER["high_priority_threads"]), 3, 660.0
+        tuple(_PAPER["clients"]), _CONCEPTS, tuple(_PAPER["high_priority_threads"]), 3, 840.0
     ),
-    True: Scale((FEW, MANY), (2, 10), (2, PUBLISHED_THREADS, 8), 3, 90.0),
+    True: Scale((FEW, MANY), (2, 10), (2, PUBLISHED_THREADS), 3, 110.0),
 }
 """By whether it is quick."""
 

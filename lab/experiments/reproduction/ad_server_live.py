@@ -32,7 +32,7 @@ from lab.experiments.reproduction.store import Metrics, Results, Store
 from lab.experiments.results import read_json, write_json
 from lab.experiments.terminal import RunProgress, console, duration
 from loadgen.ad_clients import AdOrder
-from loadgen.attempts import AttemptsFileError, read_attempts
+from loadgen.attempts import AttemptsFileError, read_attempts, read_metadata
 from runtime import settings
 
 _PLAN = "plan.json"
@@ -164,9 +164,10 @@ def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Resu
     for run in sorted(runs, key=lambda one: one.seed):
         try:
             attempts = read_attempts(_file(store, run))
+            requests = read_metadata(_file(store, run))["requests"]
         except AttemptsFileError as fault:
             raise ExperimentError(str(fault)) from None
-        found.setdefault(cases.run(run.cell).id, []).append(metrics(attempts))
+        found.setdefault(cases.run(run.cell).id, []).append(metrics(attempts, requests))
     return Results(found)
 
 
@@ -258,7 +259,7 @@ def _measured_plan(
             each = -(-_CALIBRATION_REQUESTS // number)
             cell, file = Cell(number, concepts, threads), Path(folder) / "calibration.parquet"
             went = clients.play(_order(server, cell, each, 0, file, {}))
-            return float(went["took_s"]) / (number * each)
+            return float(went["took_s"]) / float(went["answered"])
 
         request_s(FEW, ends[1])  # to warm up
         for alone, number in ((True, 1), (False, FEW)):

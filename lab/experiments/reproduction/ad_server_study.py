@@ -80,9 +80,11 @@ def _readings(cases: Cases) -> list[tuple[str, str]]:
          "high, in random order, and the same under the same seed."),
         ("Fewer requests", f"The paper's clients make {PUBLISHED_REQUESTS} requests each whatever "
          "their number. Here a cost measured first decides, so that all runs together take "
-         "minutes, and a run has about as many requests whatever the number of clients."),
-        ("What is left out", "The first request of every client: all of them come at once, to a "
-         "server that has nothing to do."),
+         "minutes; every number of clients gets about the same time of these."),
+        ("What is left out", "Requests that begin before every client has had its first answer: "
+         "all clients come at once, to a server that has nothing to do. A client that has made "
+         "its requests goes on until all have, so that their number stays what it is. With 300 "
+         "requests each neither matters."),
         ("Intervals", "95 %, over the repetitions: every cell is run again under another seed, "
          "all cells in random order within a repetition, so that what else the machine does hits "
          "all alike. A claim about an order is not decided while the interval of the difference "

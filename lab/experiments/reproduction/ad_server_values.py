@@ -18,15 +18,20 @@ STREAM = 100
 """Requests of a priority that Fig. 5 shows."""
 
 
-def metrics(attempts: pa.Table) -> dict[str, Any]:
+def metrics(attempts: pa.Table, requests: int) -> dict[str, Any]:
     """By priority: how many requests, mean response time, relative standard deviation, the stream.
 
-    The first request of every client is left out: all of these come at once, to a server that has
-    nothing to do. Times are seconds.
+    Of those that begin while all clients are there with equal chances: from when everybody has had
+    a first answer (before, all come at once to a server that has nothing to do) until everybody has
+    had the answers to `requests`. Times are seconds.
     """
+    step, finished_s = attempts.column("step"), attempts.column("finished_s")
+    first_s = pc.max(finished_s.filter(pc.equal(step, 0)))
+    last_s = pc.max(finished_s.filter(pc.equal(step, requests - 1)))
+    started_s = attempts.column("started_s")
     kept = attempts.filter(
         pc.and_(
-            pc.greater(attempts.column("step"), 0),
+            pc.and_(pc.greater_equal(started_s, first_s), pc.less(started_s, last_s)),
             pc.equal(attempts.column("outcome"), AttemptOutcome.COMPLETED.value),
         )
     ).sort_by("started_s")
