@@ -33,7 +33,7 @@ class ScenarioError(ValueError):
         self.field = field
 
 
-def _require_one_of(field: str, value: str, literal: Any) -> None:
+def require_one_of(field: str, value: str, literal: Any) -> None:
     known: tuple[str, ...] = get_args(literal)
     if value not in known:
         raise ScenarioError(field, f"{value!r} is unknown; give {' or '.join(known)}")
@@ -71,7 +71,7 @@ class SharedCpus:
                 raise ScenarioError("mean_execution_s", f"give {page} a number above 0")
         if not self.mean_execution_s.get(FILE, math.inf) > 0:
             raise ScenarioError("mean_execution_s", f"give {FILE} a number above 0")
-        _require_one_of("execution_times", self.execution_times, ExecutionTimes)
+        require_one_of("execution_times", self.execution_times, ExecutionTimes)
 
 
 class FileClass(NamedTuple):
@@ -112,8 +112,8 @@ class FifoServer:
     def __post_init__(self) -> None:
         if not (self.capacity_rps > 0 and math.isfinite(self.capacity_rps)):
             raise ScenarioError("capacity_rps", f"{self.capacity_rps}: give a number above 0")
-        _require_one_of("service_times", self.service_times, ServiceTimes)
-        _require_one_of("rejection", self.rejection, RejectionPlace)
+        require_one_of("service_times", self.service_times, ServiceTimes)
+        require_one_of("rejection", self.rejection, RejectionPlace)
         if abs(math.fsum(each.share for each in self.file_classes) - 1) > SHARES_TOLERANCE:
             raise ScenarioError("file_classes", "the shares do not add up to 1")
         if any(not 0 < each.smallest_bytes <= each.largest_bytes for each in self.file_classes):
@@ -178,8 +178,8 @@ class Scenario:
             self._check_clients(self.customers)
         elif self.customers.schedule is None and all(getattr(self, name) is None for name in ends):
             raise ScenarioError("sessions", f"it would never end; give one of {', '.join(ends)}")
-        _require_one_of("abandonment", self.abandonment, Abandonment)
-        _require_one_of("session_known_from", self.session_known_from, SessionKnown)
+        require_one_of("abandonment", self.abandonment, Abandonment)
+        require_one_of("session_known_from", self.session_known_from, SessionKnown)
 
     def _check_clients(self, clients: Clients) -> None:
         if self.sessions is not None:

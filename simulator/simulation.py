@@ -57,7 +57,7 @@ def simulate(
     the load generator writes it. `on_progress` is called with the time and the number of sessions
     that have ended, about every 20,000 requests. Raises `BrokenPolicyError`.
     """
-    with _no_garbage_collection():
+    with no_garbage_collection():
         return _Simulation(scenario, log, on_progress).run()
 
 
@@ -339,7 +339,7 @@ def _server_at_work(scenario: Scenario) -> Server:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """A simulation makes no cycles, and looking for them makes it a sixth slower."""
     was_enabled = gc.isenabled()
     gc.disable()

@@ -1,0 +1,55 @@
+"""What a connection costs: eDragon's CTN and CTO, by static profiling in virtual time.
+
+Owns: the calibration run and what follows from it. Must not know: how a run is carried out.
+Source: edragon.txt, section 3.2.1.
+"""
+
+from typing import NamedTuple
+
+from loadgen.partly_open import PartlyOpenModel
+from loadgen.sessions import Schedule, Segment
+from simulator.hosting import simulate_platform
+from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
+
+LOAD_RATIO = 0.3
+"""Of what one processor serves: nobody waits long enough to leave."""
+
+SESSIONS = 2000
+
+
+class ConnectionProfile(NamedTuple):
+    """CPU seconds per connection, what is asked over it included: new (CTN) and resumed (CTO)."""
+
+    ctn_s: float
+    cto_s: float
+
+
+def profile_connections(
+    model: PartlyOpenModel,
+    costs: Costs | None = None,
+    *,
+    persistence_s: float = 10.0,
+    seed: int = 0,
+    sessions: int = SESSIONS,
+) -> ConnectionProfile:
+    """Measured over about `sessions` sessions on an application without admission control."""
+    costs = costs or Costs()
+    rate_ps = LOAD_RATIO / costs.session_s
+    arrive_s = sessions / rate_ps
+    longest_s = model.interactions_most * (model.think_time_mean_s + persistence_s)
+    found = simulate_platform(
+        PlatformScenario(
+            (AppScenario(model, Schedule((Segment(arrive_s, rate_ps),))),),
+            seed,
+            processors=1,
+            provisioning="static",
+            admission="none",
+            costs=costs,
+            persistence_s=persistence_s,
+            duration_s=arrive_s + 2 * longest_s,
+        )
+    ).applications[0]
+    return ConnectionProfile(
+        found.new_connections_busy_s / found.new_connections_served,
+        found.resumed_connections_busy_s / found.resumed_connections_served,
+    )

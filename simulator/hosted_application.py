@@ -1,0 +1,217 @@
+"""One application of a hosting platform: its customers, their connections, its threads.
+
+Owns: what a customer does next, which connection that goes over, who gets a thread.
+Must not know: other applications, how processors are shared or assigned.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from gateway.policies.connection_admission import ConnectionAdmission
+from loadgen.draws import address, stream_key, uniform
+from loadgen.partly_open import Partly
+from simulator.hosting_result import HostedFate, Ledger
+from simulator.hosting_scenario import AppScenario, PlatformScenario
+
+
+class HostedSession:
+    """A session under way.
+
+    `awaits` is the number of the attempt that it waits for, 0 for none: work for any other is an
+    orphan. `open_until_s` is when the server closes its connection for being idle. `has_ticket`:
+    it has come to the end of a full handshake, and so can resume. `over` says which connection it
+    has: new (0) or resumed (1).
+    """
+
+    __slots__ = (
+        "asked_s",
+        "attempt",
+        "awaits",
+        "has_ticket",
+        "index",
+        "length",
+        "open_until_s",
+        "over",
+        "step",
+    )
+
+    def __init__(self, index: int, length: int) -> None:
+        self.index = index
+        self.length = length
+        self.step = 0
+        self.attempt = 1
+        self.awaits = 0
+        self.asked_s = 0.0
+        self.open_until_s = -math.inf
+        self.has_ticket = False
+        self.over = 0
+
+
+class Work(NamedTuple):
+    """What a thread is to do, or does: an attempt of a session.
+
+    `opens` a connection, or comes over one that is open; `is_handshake` while it does no more than
+    the full handshake.
+    """
+
+    session: HostedSession
+    attempt: int
+    step: int
+    opens: bool
+    is_handshake: bool = False
+    busy_s: float = 0.0
+
+
+class HostedApplication:
+    """Carries out one `AppScenario`.
+
+    `start_work(now_s, work)` gives a job to the processors; when it is done, `work_done`.
+    `call_back(time_s, session)` leads to `ask`. The first of `patience_ends` is due at its time:
+    `patience_ended`.
+    """
+
+    def __init__(
+        self,
+        described: AppScenario,
+        platform: PlatformScenario,
+        seed: int,
+        admission: ConnectionAdmission,
+        ledger: Ledger,
+        start_work: Callable[[float, Work], None],
+        call_back: Callable[[float, HostedSession], None],
+    ) -> None:
+        self.admission = admission
+        self.ledger = ledger
+        self.patience_ends = deque[tuple[float, int, HostedSession]]()
+        self.customers = Partly(described.model, seed)
+        self._work_key = stream_key(seed, "work")
+        self._model = described.model
+        costs = platform.costs
+        self._full_s = costs.handshake_full_s
+        self._resumed_s = costs.handshake_resumed_s
+        page_s = costs.page_s(described.model, platform.persistence_s)
+        self._page_least_s = page_s * (1 - costs.page_spread_ratio)
+        self._page_range_s = page_s * 2 * costs.page_spread_ratio
+        self._image_s = page_s * costs.image_ratio
+        self._persistence_s = platform.persistence_s
+        self._backlog = math.inf if platform.backlog is None else platform.backlog
+        self._start_work = start_work
+        self._call_back = call_back
+        self._free_threads = platform.threads
+        self._waiting = deque[Work]()
+        self._attempts = 0
+
+    # ---- customers -----------------------------------------------------------------------------
+
+    def arrived(self, now_s: float, index: int) -> None:
+        """A new session begins."""
+        self.ledger.new_sessions[int(now_s)] += 1
+        self.ask(now_s, HostedSession(index, self.customers.length(index)))
+
+    def ask(self, now_s: float, session: HostedSession) -> None:
+        """The customer asks for the page of the session's step, for the first time."""
+        session.attempt = 1
+        session.asked_s = now_s
+        self._send(now_s, session)
+
+    def patience_ended(self, now_s: float) -> None:
+        """The first of `patience_ends`: its connection is discarded, if it still waits."""
+        _, attempt, session = self.patience_ends.popleft()
+        if session.awaits != attempt:
+            return
+        session.awaits = 0
+        session.open_until_s = -math.inf
+        session.attempt += 1
+        if session.attempt > 1 + self._model.reconnects:
+            self._ended(HostedFate.TIMED_OUT)
+        else:
+            self._send(now_s, session)
+
+    def _send(self, now_s: float, session: HostedSession) -> None:
+        opens = now_s > session.open_until_s
+        if opens and not self._is_let_in(now_s, session):
+            self._ended(HostedFate.REFUSED)
+            return
+        self._attempts += 1
+        session.awaits = self._attempts
+        self.patience_ends.append((now_s + self._model.timeout_s, self._attempts, session))
+        work = Work(session, self._attempts, session.step, opens)
+        if self._free_threads:
+            self._free_threads -= 1
+            self._serve(now_s, work)
+        else:
+            self._waiting.append(work)
+
+    def _is_let_in(self, now_s: float, session: HostedSession) -> bool:
+        resumed = session.has_ticket
+        is_accepted = self.admission.connection(now_s, resumed=resumed)
+        self.ledger.connection(now_s, resumed=resumed, is_accepted=is_accepted)
+        return is_accepted
+
+    def _answered(self, now_s: float, session: HostedSession) -> None:
+        session.awaits = 0
+        session.open_until_s = now_s + self._persistence_s
+        replies = 1 + self.customers.images(session.index, session.step)
+        self.ledger.answered(now_s, replies, now_s - session.asked_s)
+        session.step += 1
+        if session.step == session.length:
+            self._ended(HostedFate.COMPLETED)
+        else:
+            think_s = self.customers.think_time_s(session.index, session.step)
+            self._call_back(now_s + think_s, session)
+
+    def _ended(self, fate: HostedFate) -> None:
+        self.ledger.sessions[fate] += 1
+
+    # ---- threads -------------------------------------------------------------------------------
+
+    def work_done(self, now_s: float, work: Work) -> None:
+        """The processors are done with it."""
+        session = work.session
+        is_awaited = session.awaits == work.attempt
+        if not is_awaited:
+            self.ledger.wasted_busy_s += work.busy_s
+        elif work.is_handshake:
+            session.has_ticket = True
+            self._begin(now_s, work._replace(is_handshake=False, busy_s=self._page_s(work)))
+            return  # the thread goes on with the page
+        else:
+            self._answered(now_s, session)
+        while self._waiting:
+            if self._serve(now_s, self._waiting.popleft()):
+                return
+        self._free_threads += 1
+
+    def _serve(self, now_s: float, work: Work) -> bool:
+        """A thread takes it; False if there is nothing to do.
+
+        Who has left before its connection was taken up costs nothing: no handshake can be made
+        with it. What was asked over an open connection is there to be read, and answered in full.
+        """
+        session = work.session
+        if not work.opens:
+            self._begin(now_s, work._replace(busy_s=self._page_s(work)))
+            return True
+        if session.awaits != work.attempt:
+            return False
+        session.over = int(session.has_ticket)
+        self.ledger.connections_served[session.over] += 1
+        if session.has_ticket:
+            self._begin(now_s, work._replace(busy_s=self._resumed_s + self._page_s(work)))
+        else:
+            self._begin(now_s, work._replace(is_handshake=True, busy_s=self._full_s))
+        return True
+
+    def _begin(self, now_s: float, work: Work) -> None:
+        self.ledger.connections_busy_s[work.session.over] += work.busy_s
+        self._start_work(now_s, work)
+
+    def _page_s(self, work: Work) -> float:
+        """CPU seconds of the page and its images, the same for each attempt."""
+        index, step = work.session.index, work.step
+        page_s = self._page_least_s + self._page_range_s * uniform(
+            self._work_key, address(index, step, 0)
+        )
+        return page_s + self._image_s * self.customers.images(index, step)

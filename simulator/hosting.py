@@ -1,0 +1,228 @@
+"""A hosting platform in virtual time: eDragon's applications, their processors and the CPU manager.
+
+Owns: the order of events, when load monitors and CPU manager are asked.
+Must not know: what customers do next, how admission and assignment decide, how processors are
+shared. Source: edragon.txt, sections 3 and 4.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from heapq import heappop, heappush
+from itertools import count
+
+from gateway.policies.connection_admission import ConnectionAdmission
+from gateway.policies.processor_assignment import Wish, assign
+from gateway.policies.registry import create_connection_admission
+from loadgen.draws import stream_key
+from simulator.hosted_application import HostedApplication, HostedSession, Work
+from simulator.hosting_result import Ledger, PlatformResult
+from simulator.hosting_scenario import AppScenario, PlatformScenario
+from simulator.shared_processors import Grant, SharedProcessors
+from simulator.simulation import no_garbage_collection
+
+INF = math.inf
+
+Progress = Callable[[float], None]
+
+
+def simulate_platform(
+    scenario: PlatformScenario, *, on_progress: Progress | None = None
+) -> PlatformResult:
+    """Carries the scenario out; the same scenario gives the same result, to the last digit.
+
+    `on_progress` is called with the time, at every interval of the CPU manager.
+    """
+    with no_garbage_collection():
+        return _Platform(scenario, on_progress).run()
+
+
+class _Platform:
+    """One run.
+
+    Of events due at the same time they happen in this order: work done, the end of a patience, a
+    load monitor's interval, the CPU manager's, a customer's next page, a new session.
+    """
+
+    def __init__(self, scenario: PlatformScenario, on_progress: Progress | None) -> None:
+        self._scenario = scenario
+        self._on_progress = on_progress
+        numbers = range(len(scenario.applications))
+        self._names = [str(number) for number in numbers]
+        self._processors = SharedProcessors[tuple[int, Work]](len(numbers), scenario.processors)
+        self._due: list[tuple[float, int, int, HostedSession | None]] = []
+        self._orders = count()
+        self._applications = [
+            HostedApplication(
+                scenario.applications[number],
+                scenario,
+                stream_key(scenario.seed, f"application {number}"),
+                _admission(scenario, number),
+                Ledger(math.ceil(scenario.duration_s)),
+                partial(self._start, number),
+                partial(self._call_back, number),
+            )
+            for number in numbers
+        ]
+        self._arrivals = [
+            enumerate(application.customers.arrivals(described.schedule))
+            for application, described in zip(
+                self._applications, scenario.applications, strict=True
+            )
+        ]
+        self._coming = [next(arrivals, None) for arrivals in self._arrivals]
+
+    def run(self) -> PlatformResult:
+        processors, applications, due = self._processors, self._applications, self._due
+        scenario = self._scenario
+        stop_s = scenario.duration_s
+        patience_ends = [application.patience_ends for application in applications]
+        for number in range(len(applications)):
+            self._plan_arrival(number)
+        self._begin()
+        intervals = 1
+        timers_s = self._next_timer_s()
+        events = 0
+        while True:
+            now_s = processors.next_s
+            patience_s = INF
+            for number, ends in enumerate(patience_ends):
+                while ends and ends[0][2].awaits != ends[0][1]:
+                    ends.popleft()  # answered meanwhile
+                if ends and ends[0][0] < patience_s:
+                    patience_s = ends[0][0]
+                    impatient = number
+            manager_s = intervals * scenario.interval_s
+            now_s = min(now_s, patience_s, timers_s, manager_s)
+            if due and due[0][0] < now_s:
+                now_s = due[0][0]
+            if now_s >= stop_s:
+                break
+            events += 1
+            if now_s == processors.next_s:
+                number, work = processors.advance(now_s)
+                applications[number].work_done(now_s, work)
+            elif now_s == patience_s:
+                applications[impatient].patience_ended(now_s)
+            elif now_s == timers_s:
+                self._timers_due(now_s)
+                timers_s = self._next_timer_s()
+            elif now_s == manager_s:
+                intervals += 1
+                self._manage(now_s)
+            else:
+                _, _, number, session = heappop(due)
+                if session is None:
+                    self._arrive(now_s, number)
+                else:
+                    applications[number].ask(now_s, session)
+        return PlatformResult(
+            tuple(
+                application.ledger.result(stop_s, processors.busy_s(stop_s, number))
+                for number, application in enumerate(applications)
+            ),
+            end_s=stop_s,
+            events=events,
+        )
+
+    # ---- what applications ask for -------------------------------------------------------------
+
+    def _start(self, number: int, now_s: float, work: Work) -> None:
+        self._processors.start(now_s, number, work.busy_s, (number, work))
+
+    def _call_back(self, number: int, time_s: float, session: HostedSession) -> None:
+        heappush(self._due, (time_s, next(self._orders), number, session))
+
+    # ---- arrivals ------------------------------------------------------------------------------
+
+    def _plan_arrival(self, number: int) -> None:
+        coming = self._coming[number]
+        if coming is not None:
+            heappush(self._due, (coming[1], next(self._orders), number, None))
+
+    def _arrive(self, now_s: float, number: int) -> None:
+        coming = self._coming[number]
+        assert coming is not None
+        self._coming[number] = next(self._arrivals[number], None)
+        self._plan_arrival(number)
+        self._applications[number].arrived(now_s, coming[0])
+
+    # ---- load monitors and CPU manager ---------------------------------------------------------
+
+    def _next_timer_s(self) -> float:
+        timers_s = [application.admission.next_timer_s() for application in self._applications]
+        return min((timer_s for timer_s in timers_s if timer_s is not None), default=INF)
+
+    def _timers_due(self, now_s: float) -> None:
+        for application in self._applications:
+            timer_s = application.admission.next_timer_s()
+            if timer_s is not None and timer_s <= now_s:
+                application.admission.timer_due(now_s)
+
+    def _begin(self) -> None:
+        """Before anybody has asked for processors: all of them by demand, or an even split."""
+        if self._scenario.provisioning == "linux":
+            self._processors.grant(0.0, None)
+            for application in self._applications:
+                application.ledger.assignments.append(
+                    (0.0, float(self._scenario.processors), math.nan)
+                )
+        else:
+            self._assign(0.0, [None] * len(self._applications))
+
+    def _manage(self, now_s: float) -> None:
+        """The CPU manager wakes up, where there is one."""
+        for number, application in enumerate(self._applications):
+            busy_s = self._processors.busy_s(now_s, number)
+            application.ledger.busy_marks.append((now_s, busy_s))
+        if self._scenario.provisioning == "ecm":
+            self._assign(now_s, [each.admission.requested for each in self._applications])
+        if self._on_progress is not None:
+            self._on_progress(now_s)
+
+    def _assign(self, now_s: float, requests: list[int | None]) -> None:
+        """Who has not asked yet is taken to need all there are."""
+        scenario = self._scenario
+        is_static = scenario.provisioning == "static"
+        wishes = [
+            Wish(
+                name,
+                1.0 if is_static else described.priority,
+                scenario.processors if requested is None else requested,
+            )
+            for name, described, requested in zip(
+                self._names, scenario.applications, requests, strict=True
+            )
+        ]
+        shares = assign(wishes, scenario.processors, scenario.sharing)
+        self._processors.grant(
+            now_s,
+            [
+                Grant(share.whole, None if share.partner is None else int(share.partner))
+                for share in shares.values()
+            ],
+        )
+        for share, application, requested in zip(
+            shares.values(), self._applications, requests, strict=True
+        ):
+            application.admission.assigned(now_s, share.processors)
+            application.ledger.assignments.append(
+                (now_s, share.processors, math.nan if requested is None else requested)
+            )
+
+
+def _admission(scenario: PlatformScenario, number: int) -> ConnectionAdmission:
+    """Fresh; under `static` it is assigned its part once, at the start, under `linux` all."""
+    if scenario.admission == "none":
+        return create_connection_admission("none", {})
+    described: AppScenario = scenario.applications[number]
+    return create_connection_admission(
+        "eac",
+        {
+            "cto_s": described.cto_s,
+            "ctn_s": described.ctn_s,
+            "k_apl_s": scenario.interval_s,
+            "ewma_alpha": scenario.ewma_alpha,
+            "processors": float(scenario.processors) if scenario.provisioning == "linux" else 0.0,
+        },
+    )

@@ -1,0 +1,143 @@
+"""What is simulated of a hosting platform: processors, the applications on them, what work costs.
+
+Owns: the description of one simulation of eDragon and the checks of its values.
+Must not know: how it is carried out.
+Source: edragon.txt, sections 3.2 and 4.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gateway.policies.processor_assignment import Sharing
+from loadgen.partly_open import PartlyOpenModel
+from loadgen.sessions import Schedule
+from simulator.scenario import ScenarioError, require_one_of
+
+Provisioning = Literal["ecm", "static", "linux"]
+"""Who says which processors an application may use: the CPU manager every interval, an even split
+for good, or nobody (all of them, by demand)."""
+
+Admission = Literal["eac", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """CPU seconds of one processor, as the paper's 1.4 GHz ones.
+
+    A mean session costs `session_s`: one full handshake, a resumed one after every think time
+    longer than the server keeps a connection, and its replies. A page costs uniformly within
+    ± `page_spread_ratio` of its mean; an image always `image_ratio` of a page's mean.
+    """
+
+    handshake_full_s: float = 0.175
+    """Section 3.2."""
+    handshake_resumed_s: float = 0.002
+    """Section 3.2."""
+    session_s: float = 1.33
+    """Four processors serve 3 new sessions/s (section 5.2)."""
+    image_ratio: float = 0.1
+    """Ours: an image is a small file, a page is made."""
+    page_spread_ratio: float = 0.5
+    """Ours, as the shop's page work."""
+
+    def __post_init__(self) -> None:
+        for name in ("handshake_full_s", "handshake_resumed_s", "image_ratio"):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
+                raise ScenarioError(name, f"{value}: give 0 or more")
+        if not (self.session_s > 0 and math.isfinite(self.session_s)):
+            raise ScenarioError("session_s", f"{self.session_s}: give a number above 0")
+        if not 0 <= self.page_spread_ratio <= 1:
+            raise ScenarioError("page_spread_ratio", f"{self.page_spread_ratio}: give 0 to 1")
+
+    def page_s(self, model: PartlyOpenModel, persistence_s: float) -> float:
+        """A page's mean, such that a mean session of `model` costs `session_s`.
+
+        Raises `ScenarioError` where handshakes alone cost more.
+        """
+        resumed = (model.interactions_mean - 1) * resumption_ratio(model, persistence_s)
+        left_s = self.session_s - self.handshake_full_s - resumed * self.handshake_resumed_s
+        if left_s <= 0:
+            raise ScenarioError(
+                "session_s", f"{self.session_s}: its handshakes cost more; give a larger number"
+            )
+        return left_s / (model.interactions_mean * (1 + model.images_mean * self.image_ratio))
+
+
+def resumption_ratio(model: PartlyOpenModel, persistence_s: float) -> float:
+    """Share of think times that outlast the connection, so that it must be resumed."""
+    return math.exp(-persistence_s / model.think_time_mean_s) if model.think_time_mean_s else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AppScenario:
+    """One application (a Tomcat of the paper) and its customers.
+
+    `schedule` is in new sessions/s (`Schedule.of_rates`). `ctn_s`, `cto_s`: CPU seconds of a new
+    and of a resumed connection, what is asked over it included, as `connection_profile` measures
+    them; admission `eac` needs them.
+    """
+
+    model: PartlyOpenModel
+    schedule: Schedule
+    priority: float = 1.0
+    ctn_s: float | None = None
+    cto_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.priority > 0 and math.isfinite(self.priority)):
+            raise ScenarioError("priority", f"{self.priority}: give a number above 0")
+        for name in ("ctn_s", "cto_s"):
+            value = getattr(self, name)
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise ScenarioError(name, f"{value}: give a number above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformScenario:
+    """One run of a hosting platform, from an empty system, cut at `duration_s`.
+
+    `admission` eac: each application has eDragon's load monitor and admission, told of the
+    processors the CPU manager assigns, of its part of an even split (static), or blind of all
+    there are (linux). `backlog` connections wait for one of `threads` HttpProcessors; None: any
+    number.
+    """
+
+    applications: tuple[AppScenario, ...]
+    seed: int
+    processors: int = 4
+    provisioning: Provisioning = "ecm"
+    sharing: Sharing = "both"
+    admission: Admission = "eac"
+    costs: Costs = field(default_factory=Costs)
+    threads: int = 100
+    backlog: int | None = None
+    persistence_s: float = 10.0
+    interval_s: float = 2.0
+    """k_ECM and k_APL."""
+    ewma_alpha: float = 0.7
+    duration_s: float = 5400.0
+
+    def __post_init__(self) -> None:
+        if not self.applications:
+            raise ScenarioError("applications", "give one or more")
+        for name in ("processors", "threads"):
+            if getattr(self, name) < 1:
+                raise ScenarioError(name, f"{getattr(self, name)}: give 1 or more")
+        for name in ("persistence_s", "interval_s", "duration_s"):
+            value = getattr(self, name)
+            if not (value > 0 and math.isfinite(value)):
+                raise ScenarioError(name, f"{value}: give a number above 0")
+        if self.backlog is not None and self.backlog < 0:
+            raise ScenarioError("backlog", f"{self.backlog}: give 0 or more")
+        require_one_of("provisioning", self.provisioning, Provisioning)
+        require_one_of("sharing", self.sharing, Sharing)
+        require_one_of("admission", self.admission, Admission)
+        for i, app in enumerate(self.applications):
+            self.costs.page_s(app.model, self.persistence_s)
+            if self.admission == "eac" and (app.ctn_s is None or app.cto_s is None):
+                raise ScenarioError(
+                    f"applications.{i}",
+                    "give ctn_s and cto_s (connection_profile), or no admission",
+                )
