@@ -30,6 +30,7 @@ from shop.ads.models import (
 admin.site.site_header = admin.site.site_title = "Doorbuster ad server"
 admin.site.index_title = "Contracts, banners, slots"
 admin.site.site_url = None
+admin.site.enable_nav_sidebar = False  # lists need its room
 
 
 @admin.register(Concept)

@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     ValidationError,
 )
+from pydantic_core import ErrorDetails
 
 from shop.ads.inventory import MOST_CONCEPTS
 from shop.ads.models import CONCEPT, MOST_IMPRESSIONS
@@ -24,6 +25,7 @@ MOST_SLOTS = 8
 MOST_WANTED_CONCEPTS = 16
 
 SizeName = Literal[tuple(SIZES)]  # type: ignore[valid-type]
+_WORDS = "each at most 40 lower-case letters, digits and hyphens"
 Word = Annotated[str, Field(pattern=CONCEPT, max_length=40)]
 Text = Annotated[str, AfterValidator(lambda text: _printable(text))]
 Line = Annotated[Text, Field(min_length=1)]
@@ -69,13 +71,13 @@ class SelectQuery(_Input):
     ] = Field(
         min_length=1,
         max_length=MOST_WANTED_CONCEPTS,
-        description=f"1 to {MOST_WANTED_CONCEPTS} known concepts with commas between them",
+        description=f"1 to {MOST_WANTED_CONCEPTS} known concepts, commas between them, {_WORDS}",
     )
-    priority: int = Field(0, ge=0, description="a priority level of this server, 0 is the lowest")
+    priority: int = Field(0, ge=0, description="a level of this server, from 0, the lowest")
     publisher: Text = Field(
-        "", max_length=80, description="a publisher's name, for the count of its page"
+        "", max_length=80, description="the name of a publisher, to count on its page"
     )
-    page: Text = Field("", max_length=80, description="the name of a page of the publisher")
+    page: Text = Field("", max_length=80, description="the name of one of the publisher's pages")
 
 
 class NotBeside(_Input):
@@ -104,7 +106,7 @@ class NewBanner(_Input):
     concepts: list[Word] = Field(
         min_length=1,
         max_length=MOST_CONCEPTS,
-        description=f"1 to {MOST_CONCEPTS} known concepts",
+        description=f"1 to {MOST_CONCEPTS} known concepts, {_WORDS}",
     )
     not_beside: NotBeside = Field(
         default=NotBeside(), description="an object of banners and advertisers"
@@ -123,7 +125,9 @@ class NewContract(_Input):
     )
     starts: Time = Field(description="a time with its zone, like 2026-11-21T00:00:00Z")
     ends: Time = Field(description="a time with its zone, later than starts and than now")
-    banner: NewBanner = Field(description="an object: size, headline, text, target, concepts, …")
+    banner: NewBanner = Field(
+        description="an object of the fields " + ", ".join(NewBanner.model_fields)
+    )
 
 
 class PlacedBanner(BaseModel):
@@ -255,11 +259,21 @@ def read(model: type[_Input], value: Any) -> Any:
     except ValidationError as error:
         fault = error.errors()[0]
         path = [part for part in fault["loc"] if isinstance(part, str)]
-        raise Refused(
-            ".".join(path) or "body",
-            "is missing" if fault["type"] == "missing" else _lowered(fault["msg"]),
-            _allowed(model, path),
-        ) from error
+        allowed = _allowed(model, path)
+        raise Refused(".".join(path) or "body", _said(fault, allowed), allowed) from error
+
+
+def _said(fault: ErrorDetails, allowed: str) -> str:
+    """A fault in words: pydantic's own would show people patterns and types."""
+    match fault["type"]:
+        case "missing":
+            return "is missing"
+        case "extra_forbidden":
+            return "is not known"
+        case "value_error":  # of a check in this module
+            return str(fault["ctx"]["error"])
+        case _:
+            return f"must be {allowed}"
 
 
 def _allowed(model: type[BaseModel], path: list[str]) -> str:
@@ -273,8 +287,4 @@ def _allowed(model: type[BaseModel], path: list[str]) -> str:
             model = inner
             continue
         return field.description or ""
-    return "fields " + ", ".join(model.model_fields)
-
-
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    return "an object of the fields " + ", ".join(model.model_fields)

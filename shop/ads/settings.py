@@ -17,13 +17,13 @@ USE_X_FORWARDED_HOST = shop.USE_X_FORWARDED_HOST
 SECURE_PROXY_SSL_HEADER = shop.SECURE_PROXY_SSL_HEADER
 
 INSTALLED_APPS = [
+    "shop.ads.apps.AdsConfig",  # before the admin, whose pages get an icon of ours
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
-    "shop.ads.apps.AdsConfig",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -71,7 +71,7 @@ TEMPLATES = [
     }
 ]
 STATIC_URL = "/ads/static/"
-WHITENOISE_USE_FINDERS = True  # the admin's few files, from where they are installed
+WHITENOISE_USE_FINDERS = True  # the admin's few files and ours, from where they are
 
 LANGUAGE_CODE = shop.LANGUAGE_CODE
 TIME_ZONE = shop.TIME_ZONE

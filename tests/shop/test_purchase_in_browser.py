@@ -1,24 +1,10 @@
 """A purchase from Br-1 to Tr-4 by clicking, in headless Chromium, on a desk and on a phone."""
 
 import re
-import shutil
 
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
-    if executable is None:
-        pytest.fail("no Chromium; install it: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.mark.django_db
