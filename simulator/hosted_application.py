@@ -15,6 +15,10 @@ from loadgen.partly_open import Partly
 from simulator.hosting_result import HostedFate, Ledger
 from simulator.hosting_scenario import AppScenario, PlatformScenario
 
+SYN_AGAIN_AFTER_S = (3.0, 6.0)
+"""A full backlog leaves a SYN unanswered; Linux 2.6 sends it again 3 s later, and 6 s after that
+(RFC 1122's initial timeout, doubled)."""
+
 
 class HostedSession:
     """A session under way.
@@ -31,6 +35,7 @@ class HostedSession:
         "awaits",
         "has_ticket",
         "index",
+        "knocks",
         "length",
         "open_until_s",
         "over",
@@ -43,6 +48,7 @@ class HostedSession:
         self.step = 0
         self.attempt = 1
         self.awaits = 0
+        self.knocks = 0
         self.asked_s = 0.0
         self.open_until_s = -math.inf
         self.has_ticket = False
@@ -68,7 +74,8 @@ class HostedApplication:
     """Carries out one `AppScenario`.
 
     `start_work(now_s, work)` gives a job to the processors; when it is done, `work_done`.
-    `call_back(time_s, session)` leads to `ask`. The first of `patience_ends` is due at its time:
+    `call_back(time_s, session, attempt)` leads to `called_back`. The first of
+    `patience_ends` is due at its time:
     `patience_ended`.
     """
 
@@ -80,7 +87,7 @@ class HostedApplication:
         admission: ConnectionAdmission,
         ledger: Ledger,
         start_work: Callable[[float, Work], None],
-        call_back: Callable[[float, HostedSession], None],
+        call_back: Callable[[float, HostedSession, int], None],
     ) -> None:
         self.admission = admission
         self.ledger = ledger
@@ -100,6 +107,7 @@ class HostedApplication:
         self._start_work = start_work
         self._call_back = call_back
         self._free_threads = platform.threads
+        self._connections_waiting = 0
         self._waiting = deque[Work]()
         self._attempts = 0
 
@@ -108,13 +116,17 @@ class HostedApplication:
     def arrived(self, now_s: float, index: int) -> None:
         """A new session begins."""
         self.ledger.new_sessions[int(now_s)] += 1
-        self.ask(now_s, HostedSession(index, self.customers.length(index)))
+        self.called_back(now_s, HostedSession(index, self.customers.length(index)), 0)
 
-    def ask(self, now_s: float, session: HostedSession) -> None:
-        """The customer asks for the page of the session's step, for the first time."""
-        session.attempt = 1
-        session.asked_s = now_s
-        self._send(now_s, session)
+    def called_back(self, now_s: float, session: HostedSession, attempt: int) -> None:
+        """The time is over after which `session` wanted to connect again for `attempt`, or, with
+        attempt 0, to ask for its next page."""
+        if not attempt:
+            session.attempt = 1
+            session.asked_s = now_s
+            self._send(now_s, session)
+        elif session.awaits == attempt:
+            self._connect(now_s, session)
 
     def patience_ended(self, now_s: float) -> None:
         """The first of `patience_ends`: its connection is discarded, if it still waits."""
@@ -130,25 +142,30 @@ class HostedApplication:
             self._send(now_s, session)
 
     def _send(self, now_s: float, session: HostedSession) -> None:
-        opens = now_s > session.open_until_s
-        if opens and not self._is_let_in(now_s, session):
-            self._ended(HostedFate.REFUSED)
-            return
         self._attempts += 1
         session.awaits = self._attempts
+        session.knocks = 0
         self.patience_ends.append((now_s + self._model.timeout_s, self._attempts, session))
-        work = Work(session, self._attempts, session.step, opens)
-        if self._free_threads:
-            self._free_threads -= 1
-            self._serve(now_s, work)
+        if now_s > session.open_until_s:
+            self._connect(now_s, session)
         else:
-            self._waiting.append(work)
+            self._to_thread(now_s, Work(session, session.awaits, session.step, opens=False))
 
-    def _is_let_in(self, now_s: float, session: HostedSession) -> bool:
+    def _connect(self, now_s: float, session: HostedSession) -> None:
+        if self._connections_waiting >= self._backlog:
+            if session.knocks < len(SYN_AGAIN_AFTER_S):
+                again_s = now_s + SYN_AGAIN_AFTER_S[session.knocks]
+                self._call_back(again_s, session, session.awaits)
+            session.knocks += 1
+            return
         resumed = session.has_ticket
         is_accepted = self.admission.connection(now_s, resumed=resumed)
         self.ledger.connection(now_s, resumed=resumed, is_accepted=is_accepted)
-        return is_accepted
+        if is_accepted:
+            self._to_thread(now_s, Work(session, session.awaits, session.step, opens=True))
+        else:
+            session.awaits = 0
+            self._ended(HostedFate.REFUSED)
 
     def _answered(self, now_s: float, session: HostedSession) -> None:
         session.awaits = 0
@@ -160,7 +177,7 @@ class HostedApplication:
             self._ended(HostedFate.COMPLETED)
         else:
             think_s = self.customers.think_time_s(session.index, session.step)
-            self._call_back(now_s + think_s, session)
+            self._call_back(now_s + think_s, session, 0)
 
     def _ended(self, fate: HostedFate) -> None:
         self.ledger.sessions[fate] += 1
@@ -180,9 +197,19 @@ class HostedApplication:
         else:
             self._answered(now_s, session)
         while self._waiting:
-            if self._serve(now_s, self._waiting.popleft()):
+            following = self._waiting.popleft()
+            self._connections_waiting -= following.opens
+            if self._serve(now_s, following):
                 return
         self._free_threads += 1
+
+    def _to_thread(self, now_s: float, work: Work) -> None:
+        if self._free_threads:
+            self._free_threads -= 1
+            self._serve(now_s, work)
+        else:
+            self._connections_waiting += work.opens
+            self._waiting.append(work)
 
     def _serve(self, now_s: float, work: Work) -> bool:
         """A thread takes it; False if there is nothing to do.

@@ -50,7 +50,7 @@ class _Platform:
         numbers = range(len(scenario.applications))
         self._names = [str(number) for number in numbers]
         self._processors = SharedProcessors[tuple[int, Work]](len(numbers), scenario.processors)
-        self._due: list[tuple[float, int, int, HostedSession | None]] = []
+        self._due: list[tuple[float, int, int, HostedSession | None, int]] = []
         self._orders = count()
         self._applications = [
             HostedApplication(
@@ -111,11 +111,11 @@ class _Platform:
                 intervals += 1
                 self._manage(now_s)
             else:
-                _, _, number, session = heappop(due)
+                _, _, number, session, attempt = heappop(due)
                 if session is None:
                     self._arrive(now_s, number)
                 else:
-                    applications[number].ask(now_s, session)
+                    applications[number].called_back(now_s, session, attempt)
         return PlatformResult(
             tuple(
                 application.ledger.result(stop_s, processors.busy_s(stop_s, number))
@@ -130,15 +130,15 @@ class _Platform:
     def _start(self, number: int, now_s: float, work: Work) -> None:
         self._processors.start(now_s, number, work.busy_s, (number, work))
 
-    def _call_back(self, number: int, time_s: float, session: HostedSession) -> None:
-        heappush(self._due, (time_s, next(self._orders), number, session))
+    def _call_back(self, number: int, time_s: float, session: HostedSession, attempt: int) -> None:
+        heappush(self._due, (time_s, next(self._orders), number, session, attempt))
 
     # ---- arrivals ------------------------------------------------------------------------------
 
     def _plan_arrival(self, number: int) -> None:
         coming = self._coming[number]
         if coming is not None:
-            heappush(self._due, (coming[1], next(self._orders), number, None))
+            heappush(self._due, (coming[1], next(self._orders), number, None, 0))
 
     def _arrive(self, now_s: float, number: int) -> None:
         coming = self._coming[number]

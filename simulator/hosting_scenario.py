@@ -112,7 +112,7 @@ class PlatformScenario:
     admission: Admission = "eac"
     costs: Costs = field(default_factory=Costs)
     threads: int = 100
-    backlog: int | None = None
+    backlog: int | None = 100
     persistence_s: float = 10.0
     interval_s: float = 2.0
     """k_ECM and k_APL."""
