@@ -1,4 +1,4 @@
-"""A customer's browser: one TCP connection, cookies, and a patience that ends in a real close.
+"""A customer's browser: one connection, cookies, and a patience that ends in a real close.
 
 Owns: sending one request and saying how the attempt ended. The connection is the browser's own:
 kept alive between pages, closed at once when the customer leaves. A request is never sent twice
@@ -7,50 +7,19 @@ Must not know: pages, sessions, time scales. Durations are real seconds.
 """
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import gevent
-from gevent import socket
 from geventhttpclient.response import HTTPParseError, HTTPResponse
 
 from loadgen.attempts import AttemptOutcome
+from loadgen.connection import Connected, Connection, NotConnectedError, why
+from loadgen.connection_log import ConnectionKind
+from loadgen.shop_address import HostError, ShopAddress
+
+__all__ = ["Browser", "Fetched", "HostError", "ShopAddress"]
 
 _READ_BYTES = 65536
 _VERDICTS = {"dropped": AttemptOutcome.DROPPED, "rejected": AttemptOutcome.REJECTED}
-
-
-class HostError(ValueError):
-    """An address of the shop that customers cannot use; one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShopAddress:
-    """Where the customers go: what to connect to, and what the `Host` field says."""
-
-    family: int
-    peer: tuple[str, int]
-    host_field: str
-
-    @classmethod
-    def from_url(cls, url: str) -> "ShopAddress":
-        """Resolves `http://host[:port]`, once for all customers.
-
-        Raises `HostError` for anything else, and for a name that has no address.
-        """
-        mend = "give http://host:port, e.g. http://127.0.0.1:8080"
-        try:
-            parts = urlsplit(url)
-            port = parts.port or 80
-        except ValueError as error:
-            raise HostError(f"--host {url}: {error}; {mend}") from None
-        if parts.scheme != "http" or not parts.hostname or parts.path.strip("/"):
-            raise HostError(f"--host {url}: not an address of the shop; {mend}")
-        try:
-            found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            raise HostError(f"--host {url}: {error.strerror or error}; {mend}") from None
-        family, _, _, _, peer = found[0]
-        return cls(family, peer, parts.netloc.rpartition("@")[2])
 
 
 @dataclass(slots=True)
@@ -62,6 +31,8 @@ class Fetched:
     request_id: str = ""
     body: bytes = b""
     reason: str = ""
+    was_idle: bool = False
+    """A connection that was kept ended before anything came: the server had closed it meanwhile."""
 
 
 class _Response(HTTPResponse):
@@ -78,12 +49,13 @@ class _Response(HTTPResponse):
 class Browser:
     """One customer's connection and cookies."""
 
-    __slots__ = ("_address", "_cookies", "_fixed", "_sock")
+    __slots__ = ("_connection", "_cookies", "_fixed", "_origin")
 
-    def __init__(self, address: ShopAddress) -> None:
-        self._address = address
+    def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
+        """`connected` hears of every connection that is opened, or is not."""
+        self._connection = Connection(address, connected)
         self._cookies: dict[str, str] = {}
-        self._sock: socket.socket | None = None
+        self._origin = f"{address.scheme}://{address.host_field}"
         self._fixed = (
             f"Host: {address.host_field}\r\n"
             "User-Agent: Mozilla/5.0 (compatible; DoorbusterCustomer/1.0)\r\n"
@@ -92,18 +64,16 @@ class Browser:
 
     def close(self) -> None:
         """Leaves: the connection is closed now, whatever is still under way."""
-        if self._sock is not None:
-            self._sock.close()
-            self._sock = None
+        self._connection.close()
 
     def fetch(
         self, method: str, path: str, form: str | None, attempt: int, patience_s: float
     ) -> Fetched:
         """Asks for `path` and waits at most `patience_s` real seconds, `inf` for ever.
 
-        `form` is the URL-encoded form of a POST. The patience covers connecting, sending and the
-        whole response; when it ends the connection is closed at once. Never raises for what the
-        other side does: every way to end is an outcome.
+        `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
+        included), sending and the whole response; when it ends the connection is closed at once.
+        Never raises for what the other side does: every way to end is an outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None
@@ -112,9 +82,10 @@ class Browser:
         try:
             return self._exchange(method, request)
         except gevent.Timeout as ended:
-            self.close()
             if ended is not timeout:
+                self.close()
                 raise
+            self._connection.give_up()
             return Fetched(AttemptOutcome.TIMED_OUT)
         except BaseException:
             self.close()
@@ -132,68 +103,50 @@ class Browser:
             return f"{head}\r\n".encode("latin-1")
         body = form.encode("ascii")
         head += (
-            f"Origin: http://{self._address.host_field}\r\n"
+            f"Origin: {self._origin}\r\n"
             "Content-Type: application/x-www-form-urlencoded\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         return head.encode("latin-1") + body
 
     def _exchange(self, method: str, request: bytes) -> Fetched:
-        fresh = not self._connection_is_alive()
-        if fresh:
+        connection = self._connection
+        kept = connection.is_kept()
+        if not kept:
             try:
-                self._connect()
-            except OSError as error:
-                self.close()
-                return Fetched(AttemptOutcome.REFUSED, reason=_why(error))
-        sock = self._sock
-        assert sock is not None
+                connection.open()
+            except NotConnectedError as error:
+                refused = error.kind is ConnectionKind.REFUSED
+                outcome = AttemptOutcome.REFUSED if refused else AttemptOutcome.FAILED
+                return Fetched(outcome, reason=str(error))
         response = _Response(method)
         answered = False
         try:
-            sock.sendall(request)
+            connection.send(request)
             while not response.is_final():
-                data = sock.recv(_READ_BYTES)
+                data = connection.receive(_READ_BYTES)
                 answered = answered or bool(data)
                 response.feed(data)
                 if not data and not response.is_final():
                     self.close()
-                    return self._lost(response, "the connection was closed before the page ended")
+                    lost = self._lost(response, "the connection was closed before the page ended")
+                    lost.was_idle = kept and not answered
+                    return lost
         except HTTPParseError as error:
             self.close()
             return self._lost(response, f"not HTTP or cut short: {error}")
         except OSError as error:
             self.close()
-            if fresh and not answered:
+            if not (kept or answered or connection.is_secure):
                 # Accepted by the kernel, reset before anything came: nobody wanted the connection.
-                return Fetched(AttemptOutcome.REFUSED, reason=_why(error))
-            return self._lost(response, _why(error))
+                return Fetched(AttemptOutcome.REFUSED, reason=why(error))
+            lost = self._lost(response, why(error))
+            lost.was_idle = kept and not answered
+            return lost
         if response.should_close():
             self.close()
         self._keep_cookies(response)
         return _judge(response)
-
-    def _connect(self) -> None:
-        sock = socket.socket(self._address.family, socket.SOCK_STREAM)
-        self._sock = sock
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.connect(self._address.peer)
-
-    def _connection_is_alive(self) -> bool:
-        """False when there is no connection, or the server closed the idle one."""
-        if self._sock is None:
-            return False
-        self._sock.settimeout(0)
-        try:
-            self._sock.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            self._sock.settimeout(None)
-            return True
-        except OSError:
-            pass
-        # The end of the stream, or bytes nobody asked for: neither can carry the next page.
-        self.close()
-        return False
 
     @staticmethod
     def _lost(response: _Response, reason: str) -> Fetched:
@@ -232,7 +185,3 @@ def _field(response: _Response, name: str) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else value[0]
-
-
-def _why(error: OSError) -> str:
-    return error.strerror or str(error)

@@ -1,44 +1,15 @@
 """What the options of clients in a closed loop mean together.
 
-Owns: turning them into a `ClientModel`, and which options are for sessions alone.
+Owns: turning them into a `ClientModel`.
 Must not know: what is done with the model.
 """
 
 from collections.abc import Mapping
 
 from loadgen.clients import ClientModel
-from loadgen.option_list import OPTIONS
 from loadgen.option_text import OptionError, number, weights, whole
 from loadgen.sessions import SessionModelError
 
-_CLIENTS_ONLY = (
-    "patience-max-s",
-    "client-think-time-mean-s",
-    "reload-probability",
-    "away-mean-s",
-    "client-mix",
-)
-_SESSIONS_ONLY = (
-    "rho",
-    "sessions",
-    "load-schedule",
-    "session-rate",
-    "capacity-rps",
-    "timeout-s",
-    "think-timeout-mean-s",
-    "retry-probability",
-    "max-retries",
-    "think-time-mean-s",
-    "walks",
-    "file-sessions",
-    "session-length-mean",
-    "session-length-kind",
-    "session-mixture",
-    "closed-loop-customers",
-    "closed-loop-duration",
-    "closed-loop-warm-up",
-)
-_DEFAULTS = {option.name: option.default for option in OPTIONS}
 _FLAGS = {
     "per_set": "--clients-per-set",
     "patience_max_s": "--patience-max-s",
@@ -49,22 +20,11 @@ _FLAGS = {
 }
 
 
-def client_model(text: Mapping[str, str]) -> ClientModel | None:
-    """The clients that `text`, keyed by `Option.dest`, asks for; None when there are sessions.
+def client_model(text: Mapping[str, str]) -> ClientModel:
+    """The clients that `text`, keyed by `Option.dest`, asks for.
 
-    Raises `OptionError`, naming the option, for values that cannot be meant, and for options of
-    clients without clients or of sessions with them.
+    Raises `OptionError`, naming the option, for values that cannot be meant.
     """
-    if not text["clients_per_set"]:
-        for name in _CLIENTS_ONLY:
-            if _is_given(text, name):
-                raise OptionError(f"--{name}", "says nothing without --clients-per-set")
-        return None
-    for name in _SESSIONS_ONLY:
-        if _is_given(text, name):
-            raise OptionError(
-                f"--{name}", "clients come in a closed loop; leave it or --clients-per-set out"
-            )
     if not text["arrivals_until_s"]:
         raise OptionError("--arrivals-until-s", "is missing; say how long the clients are there")
     try:
@@ -88,14 +48,3 @@ def require_duration(model: ClientModel, duration_s: float) -> None:
         model.require_duration(duration_s)
     except SessionModelError as error:
         raise OptionError("--arrivals-until-s", str(error).partition(": ")[2]) from None
-
-
-def _is_given(text: Mapping[str, str], name: str) -> bool:
-    """Whether the option says anything else than its default does."""
-    given, default = text[name.replace("-", "_")], _DEFAULTS[name]
-    if given == default:
-        return False
-    try:
-        return float(given) != float(default)
-    except ValueError:
-        return True

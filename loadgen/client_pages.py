@@ -70,11 +70,16 @@ class ClientPages:
         return PageRequest("GET", path)
 
 
+def judge_cover(body: bytes) -> None:
+    """Raises `WrongPageError` when `body` is not the picture of a cover."""
+    if not body.lstrip().startswith(_COVER):
+        raise WrongPageError("no cover, which is an SVG image")
+
+
 def judge(page: str, body: bytes) -> None:
     """Raises `WrongPageError` when `body` is not a page of type `page`."""
     if page == "file":
-        if not body.lstrip().startswith(_COVER):
-            raise WrongPageError("no cover, which is an SVG image")
+        judge_cover(body)
     elif page in ("Br-1", "Br-4"):
         if not CATEGORY_LINK.search(body):
             raise WrongPageError("no category to browse")

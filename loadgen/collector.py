@@ -7,13 +7,17 @@ Must not know: Locust's runners and messages.
 
 import platform
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.connection_log import ConnectionKind, ConnectionLog, connections_file
 from loadgen.options import Part, RunOptions
+from loadgen.rows import RowLog
 from loadgen.schedule import Lag
 from loadgen.tally import Tally, add_up
 
@@ -38,6 +42,7 @@ class Collector:
     host: str
     parts: dict[int, WorkerPart]
     log: AttemptLog = field(default_factory=AttemptLog)
+    connections: ConnectionLog = field(default_factory=ConnectionLog)
     started_at: float = field(default_factory=time.time)
     interrupted: bool = False
 
@@ -54,13 +59,27 @@ class Collector:
         self.started_at = time.time()
 
     def add(
-        self, index: int, columns: Sequence[Sequence[Any]], counts: Mapping[str, Any], done: bool
+        self,
+        index: int,
+        rows: Mapping[str, Sequence[Sequence[Any]]],
+        counts: Mapping[str, Any],
+        done: bool,
     ) -> None:
-        """Takes new rows and the newest counts of one part."""
+        """Takes new rows, as `LoadRun.new_rows` gives them, and the newest counts of one part."""
         part = self.parts[index]
-        self.log.extend_columns(columns)
+        self.log.extend_columns(rows["attempts"])
+        self.connections.extend_columns(rows["connections"])
         part.counts = dict(counts)
         part.done = done
+
+    def files(self) -> list[tuple[Path, RowLog]]:
+        """What is to be written where; the attempts come last, so that where they are, all is."""
+        path = self.options.attempts_file
+        if path is None:
+            return []
+        if self.options.partly_open is None:
+            return [(path, self.log)]
+        return [(connections_file(path), self.connections), (path, self.log)]
 
     def settled(self) -> bool:
         """True when nothing more is to be expected of any part."""
@@ -109,6 +128,9 @@ class Collector:
         }
         if options.closed_loop:
             found["closed_loop"] = self._capacity()
+        if options.partly_open:
+            kinds = Counter(self.connections.column("kind"))
+            found["connections"] = {kind.value: kinds[kind.value] for kind in ConnectionKind}
         return found
 
     def _capacity(self) -> dict[str, Any]:
@@ -129,7 +151,9 @@ def _nothing_yet(options: RunOptions, index: int, of: int) -> dict[str, Any]:
 
 
 def _offered(options: RunOptions) -> dict[str, Any]:
-    """Who came: sessions or clients."""
+    """Who came: sessions of either model, or clients."""
+    if options.partly_open:
+        return {"sessions": options.sessions} | options.partly_open.facts()
     if options.clients:
         clients = options.clients
         return {"clients": clients.parameters(), "control_clients": clients.per_set}

@@ -192,7 +192,8 @@ def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
 
 
 def _checked(given: Mapping[str, object], host: str) -> tuple[RunOptions, ShopAddress]:
-    return run_options(given), ShopAddress.from_url(host)
+    options = run_options(given)
+    return options, ShopAddress.from_url(host, options.authority)
 
 
 def _refuse_bad_starts(app: Any, environment: Environment) -> None:

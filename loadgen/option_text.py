@@ -8,7 +8,12 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
+from loadgen.load_schedule import RateStep
 from loadgen.sessions import LengthClass, Schedule, Segment, SessionModelError
+
+_YES = ("true", "yes", "on", "1")
+_NO = ("false", "no", "off", "0", "")
+"""As Locust's command line, environment and web UI write flags."""
 
 
 class OptionError(ValueError):
@@ -52,6 +57,21 @@ def whole(text: Mapping[str, str], name: str, at_least: int) -> int:
     return value
 
 
+def is_set(text: Mapping[str, str], name: str) -> bool:
+    """Whether the flag `name` is up; raises `OptionError` for what is neither yes nor no."""
+    given = text[name.replace("-", "_")].lower()
+    if given not in _YES + _NO:
+        raise OptionError(f"--{name}", f"{given!r} is neither true nor false")
+    return given in _YES
+
+
+def readable(flag: str, given: str) -> Path | None:
+    """The path in `given`, None when empty; raises `OptionError` where there is no file."""
+    if given and not Path(given).is_file():
+        raise OptionError(flag, f"there is no file {given}")
+    return Path(given) if given else None
+
+
 def writable(given: str) -> Path | None:
     """The path in `given`, None when empty; raises `OptionError` where no file can be."""
     if not given:
@@ -91,6 +111,23 @@ def schedule(given: str) -> Schedule | None:
         return Schedule(tuple(segments))
     except SessionModelError as error:
         raise OptionError(flag, str(error)) from None
+
+
+def rate_steps(given: str) -> tuple[RateStep, ...]:
+    """Rates such as `0:3.5,600:0.75` (from paper second, new sessions per paper second)."""
+    flag = "--sessions-schedule"
+    if not given:
+        raise OptionError(flag, "is missing; give second:rate, e.g. 0:3.5,600:0.75")
+    steps = []
+    for part in given.split(","):
+        try:
+            from_s, sessions_ps = (float(value) for value in part.split(":"))
+        except ValueError:
+            raise OptionError(
+                flag, f"{part.strip()!r} is no step; give second:rate, e.g. 0:3.5,600:0.75"
+            ) from None
+        steps.append(RateStep(from_s, sessions_ps))
+    return tuple(steps)
 
 
 def weights(given: str) -> dict[str, float]:

@@ -6,7 +6,7 @@ Must not know: what is done with the options.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,19 @@ from typing import Any
 from loadgen.client_options import client_model, require_duration
 from loadgen.clients import ClientModel
 from loadgen.option_list import OPTIONS
-from loadgen.option_text import OptionError, account, mixture, number, schedule, whole, writable
+from loadgen.option_models import chosen_model
+from loadgen.option_text import (
+    OptionError,
+    account,
+    mixture,
+    number,
+    readable,
+    schedule,
+    whole,
+    writable,
+)
+from loadgen.partly_open import Partly
+from loadgen.partly_open_options import PartlyOpen, partly_open
 from loadgen.sessions import Customers, Schedule, SessionLengths, SessionModel, SessionModelError
 
 _CLOSED_LOOP_MODEL: dict[str, Any] = {"timeout_s": math.inf, "think_time_mean_s": 0.0}
@@ -68,6 +80,10 @@ class RunOptions:
     closed_loop: ClosedLoop | None
     clients: ClientModel | None
     """Clients who are there until `arrivals_until_s`; what is said of sessions is then unused."""
+    partly_open: PartlyOpen | None
+    """eDragon's sessions; of what is said of other sessions their number and end alone are used."""
+    authority: Path | None
+    """Whom to trust over https; None: whom the system trusts."""
     late_tolerance_s: float
     attempts_file: Path | None
     account: str
@@ -91,7 +107,9 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
     Raises `OptionError`, naming the option, for every value that cannot be meant.
     """
     text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
-    clients = client_model(text)
+    kind = chosen_model(text)
+    clients = client_model(text) if kind == "clients" else None
+    partly = partly_open(text) if kind == "partly-open" else None
     closed_loop = _closed_loop(text)
     model = _model(text)
     if closed_loop:
@@ -105,6 +123,11 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
         assert until_s is not None
         require_duration(clients, until_s)
         sessions = 0
+    elif partly:
+        until_s = partly.schedule.duration_s
+        expected = partly.schedule.expected_sessions(1.0)
+        arrivals = Partly(partly.model, seed).arrivals(partly.schedule)
+        sessions = _counted(arrivals, expected, "sessions-schedule")
     else:
         sessions = _sessions(text, Customers(model, seed, session_rate, load_schedule), until_s)
     if text["progress"] not in ("none", "json"):
@@ -121,6 +144,8 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
         time_scale=number(text, "time-scale", above=0),
         closed_loop=closed_loop,
         clients=clients,
+        partly_open=partly,
+        authority=readable("--authority", text["authority"]),
         late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
         attempts_file=writable(text["attempts_file"]),
         account=account(text["account"]),
@@ -221,13 +246,19 @@ def _sessions(text: dict[str, str], customers: Customers, until_s: float | None)
     else:
         assert until_s is not None
         expected = customers.session_rate * until_s
+    arrivals = customers.arrivals(math.inf if until_s is None else until_s)
+    return _counted(arrivals, expected, ends[0])
+
+
+def _counted(arrivals: Iterable[float], expected: float, name: str) -> int:
+    """How many arrive; `expected` on average, as option `name` says."""
     if expected > _MOST_SESSIONS:
         raise OptionError(
-            f"--{ends[0]}", f"about {expected:.3g} sessions; at most {_MOST_SESSIONS} are planned"
+            f"--{name}", f"about {expected:.3g} sessions; at most {_MOST_SESSIONS} are planned"
         )
-    found = sum(1 for _ in customers.arrivals(math.inf if until_s is None else until_s))
+    found = sum(1 for _ in arrivals)
     if not found:
-        raise OptionError(f"--{ends[0]}", "no session arrives in so short a time; give more")
+        raise OptionError(f"--{name}", "no session arrives in so short a time; give more")
     return found
 
 

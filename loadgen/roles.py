@@ -64,10 +64,8 @@ class Alone:
         self._run: LoadRun | None = None
         self._collector: Collector | None = None
         self._reporter: gevent.Greenlet | None = None
-        self._sent_rows = 0
 
     def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
-        self._sent_rows = 0
         self._collector = Collector.expecting(options, host, ["local"])
         self._run = make_run(Part())
         self._reporter = gevent.spawn(self._report_for_ever)
@@ -96,9 +94,7 @@ class Alone:
     def _collect(self, done: bool) -> None:
         assert self._run is not None
         assert self._collector is not None
-        columns = self._run.log.columns_since(self._sent_rows)
-        self._sent_rows = len(self._run.log)
-        self._collector.add(0, columns, self._run.tally.as_counts(), done)
+        self._collector.add(0, self._run.new_rows(), self._run.tally.as_counts(), done)
 
     def _report_for_ever(self) -> None:
         while True:
@@ -117,7 +113,6 @@ class Worker:
         self._part: Part | None = None
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet | None = None
-        self._sent_rows = 0
         self._runner.register_message(PART_MESSAGE, self._given_part)
         self._runner.register_message(STOP_MESSAGE, self._told_to_stop)
 
@@ -125,7 +120,6 @@ class Worker:
         if self._part is None:
             logger.warning("joined a run that is under way: no sessions are left for this worker")
             return
-        self._sent_rows = 0
         self._run = make_run(self._part)
         self._part = None
         self._reporter = gevent.spawn(self._report_for_ever)
@@ -163,13 +157,11 @@ class Worker:
 
     def _report(self, stopped: bool = False) -> None:
         assert self._run is not None
-        columns = self._run.log.columns_since(self._sent_rows)
-        self._sent_rows = len(self._run.log)
         self._runner.send_message(
             REPORT_MESSAGE,
             {
                 "index": self._run.part.index,
-                "columns": columns,
+                "rows": self._run.new_rows(),
                 "counts": self._run.tally.as_counts(),
                 "done": stopped or self._run.finished.is_set(),
             },
@@ -229,7 +221,7 @@ class Master:
     def _reported(self, environment: Environment, msg: Any, **_: object) -> None:
         if self._collector is not None:
             data = msg.data
-            self._collector.add(data["index"], data["columns"], data["counts"], data["done"])
+            self._collector.add(data["index"], data["rows"], data["counts"], data["done"])
 
     def _notice_lost_workers(self) -> None:
         assert self._collector is not None
@@ -259,11 +251,11 @@ def conclude(environment: Environment, collector: Collector) -> None:
     metadata = collector.metadata()
     path = collector.options.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
-    if path is not None:
+    for file, log in collector.files():
         try:
-            collector.log.write(path, metadata)
+            log.write(file, metadata)
         except OSError as error:
-            logger.error("--attempts-file: %s was not written: %s", path, error.strerror or error)
+            logger.error("--attempts-file: %s was not written: %s", file, error.strerror or error)
             environment.process_exit_code = 1
     schedule = metadata["schedule"]
     if schedule["late_attempts"]:

@@ -1,14 +1,14 @@
 """One process's share of a run: its sessions started on time, its attempts kept.
 
-Owns: the arrival process of a part of the sessions (open loop), of the customers that measure
-capacity, or of the clients (closed loops), and the log and counts of their attempts.
+Owns: the arrival process of a part of the sessions (open or partly open loop), of the customers
+that measure capacity, or of the clients (closed loops), and the log and counts of their attempts.
 Must not know: Locust's runners and messages, files, other processes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gevent.event import Event
 
@@ -17,8 +17,12 @@ from loadgen.browser import Fetched, ShopAddress
 from loadgen.client_pages import ClientPages
 from loadgen.client_process import ClientProcess
 from loadgen.clients import ClientModel, Clients
+from loadgen.connection_log import ConnectionLog
 from loadgen.customer import CustomerSession
 from loadgen.options import ClosedLoop, Part, RunOptions
+from loadgen.partly_open import Partly
+from loadgen.partly_open_options import PartlyOpen
+from loadgen.persistent_session import PersistentSession
 from loadgen.schedule import Lag, RunClock
 from loadgen.sessions import Customers
 from loadgen.shop_pages import PageRequest, Shopper
@@ -48,12 +52,15 @@ class LoadRun:
         self.part = part
         self.tally = Tally(options.part_of_plan(part), Lag(options.late_tolerance_s))
         self.log = AttemptLog()
+        self.connections = ConnectionLog()
+        """Of a partly-open run; else empty."""
         self.clock: RunClock | None = None
         self.finished = Event()
         self._address = address
         self._report = report
         self._spawn = spawn
         self._next_session = part.index
+        self._told_rows = {"attempts": 0, "connections": 0}
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         """Runs the part in the calling greenlet; `stop_customers` ends what is still going on."""
@@ -65,11 +72,20 @@ class LoadRun:
             return
         if self.options.clients:
             self._start_clients(self.options.clients)
+        elif self.options.partly_open:
+            self._start_persistent_sessions(self.options.partly_open)
         else:
             self._start_sessions()
         if self.tally.planned == 0:
             self.finished.set()
         self.finished.wait()
+
+    def new_rows(self) -> dict[str, list[list[Any]]]:
+        """What has been logged since the last call, as columns, as `Collector.add` takes them."""
+        logs = {"attempts": self.log, "connections": self.connections}
+        found = {name: log.columns_since(self._told_rows[name]) for name, log in logs.items()}
+        self._told_rows = {name: len(log) for name, log in logs.items()}
+        return found
 
     def _start_clients(self, model: ClientModel) -> None:
         clients = Clients(model, self.options.seed)
@@ -79,13 +95,23 @@ class LoadRun:
             self._spawn(partial(self._play_client, clients, pages, client))
 
     def _start_sessions(self) -> None:
-        assert self.clock is not None
         customers = self.options.customers()
-        arrivals = enumerate(islice(customers.arrivals(), self.options.sessions))
-        for session, arrival_s in islice(arrivals, self.part.index, None, self.part.of):
+        arrivals = islice(customers.arrivals(), self.options.sessions)
+        self._start_at(arrivals, partial(self._play_session, customers))
+
+    def _start_persistent_sessions(self, chosen: PartlyOpen) -> None:
+        sessions = Partly(chosen.model, self.options.seed)
+        play = partial(self._play_persistent_session, sessions, chosen.stop_s)
+        self._start_at(sessions.arrivals(chosen.schedule), play)
+
+    def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
+        """Starts this part's sessions as they are due; `play` is told which, and when that was."""
+        assert self.clock is not None
+        of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
+        for session, arrival_s in of_part:
             self.clock.sleep_until(arrival_s)
             self.tally.started += 1
-            self._spawn(partial(self._play_session, customers, session, arrival_s))
+            self._spawn(partial(play, session, arrival_s))
 
     def _play_closed(self, closed: ClosedLoop) -> None:
         assert self.clock is not None
@@ -106,13 +132,29 @@ class LoadRun:
 
     def _play_session(self, customers: Customers, session: int, arrival_s: float) -> bool:
         assert self.clock is not None
-        shopper = Shopper(
-            self.options.seed, session, self.options.account, self.options.account_password
-        )
         customer = CustomerSession(
-            session, customers, shopper, self._address, self.clock, self._saw
+            session, customers, self._shopper(session), self._address, self.clock, self._saw
         )
         return self._until_ended(partial(customer.run, arrival_s))
+
+    def _play_persistent_session(
+        self, sessions: Partly, stop_s: float | None, session: int, arrival_s: float
+    ) -> bool:
+        assert self.clock is not None
+        played = PersistentSession(
+            session,
+            sessions,
+            self._shopper(session),
+            self._address,
+            self.clock,
+            self._saw,
+            self.connections.append,
+        )
+        return self._until_ended(partial(played.run, arrival_s, stop_s))
+
+    def _shopper(self, session: int) -> Shopper:
+        options = self.options
+        return Shopper(options.seed, session, options.account, options.account_password)
 
     def _play_client(self, clients: Clients, pages: ClientPages, client: int) -> None:
         assert self.clock is not None

@@ -46,6 +46,7 @@ _NEXT_FORM = {
 _ORDER_PLACED = b'id="order-number"'
 CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
 BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
+_COVER = re.compile(rb'<img [^>]*?src="(/covers/\d+\.svg)"')
 _END_OF_ENTRY = b"</li>"
 _OUT_OF_STOCK = b'class="gone"'
 
@@ -119,6 +120,11 @@ class Shopper:
             self._form = _form(body, _NEXT_FORM[page])
         elif page == "Tr-4" and _ORDER_PLACED not in body:
             raise WrongPageError("the order is not confirmed")
+
+
+def covers(body: bytes) -> list[str]:
+    """The addresses of the covers that a page shows, each once, in the order of the page."""
+    return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:

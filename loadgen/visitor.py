@@ -1,7 +1,7 @@
 """Somebody with a browser, whose attempts are written down.
 
 Owns: making one attempt: sending it, waiting as long as the patience lasts, judging the page that
-came, and telling the witness.
+came, and telling the witnesses.
 Must not know: what is asked for in which order, what follows on an attempt, where the rows go.
 """
 
@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Browser, Fetched, ShopAddress
+from loadgen.connection_log import ConnectionKind, OpenedConnection
 from loadgen.schedule import RunClock
 from loadgen.shop_pages import PageRequest, WrongPageError
 
@@ -20,6 +21,16 @@ class Witness(Protocol):
     def __call__(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
     ) -> None: ...
+
+
+class ConnectionWitness(Protocol):
+    """Is told of every connection, as its opening ends."""
+
+    def __call__(self, connection: OpenedConnection) -> None: ...
+
+
+Judge = Callable[[bytes], None]
+"""Looks at a page that came; raises `WrongPageError` when it is not the one asked for."""
 
 
 class Errand(NamedTuple):
@@ -36,18 +47,26 @@ class Visitor:
     """One browser and the rows of its attempts; `session` is the number they are written under."""
 
     def __init__(
-        self, session: int, address: ShopAddress, clock: RunClock, witness: Witness
+        self,
+        session: int,
+        address: ShopAddress,
+        clock: RunClock,
+        witness: Witness,
+        connections: ConnectionWitness | None = None,
     ) -> None:
         self._session = session
-        self._browser = Browser(address)
+        self._browser = Browser(address, self._connected if connections else None)
         self._clock = clock
         self._witness = witness
+        self._connections = connections
+        self.met_idle_connection = False
+        """Whether the newest attempt was lost to a connection that the server had closed."""
 
     def leave(self) -> None:
         """Closes the connection, whatever is still under way."""
         self._browser.close()
 
-    def ask(self, errand: Errand, request: PageRequest, judge: Callable[[bytes], None]) -> Attempt:
+    def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
         """Makes the attempt now, however late that is; `judge` looks at a page that came.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
@@ -61,6 +80,7 @@ class Visitor:
             self._clock.real_s(errand.patience_s),
         )
         finished_s = self._clock.now_s()
+        self.met_idle_connection = fetched.was_idle
         if fetched.outcome is AttemptOutcome.COMPLETED:
             try:
                 judge(fetched.body)
@@ -82,6 +102,12 @@ class Visitor:
         )
         self._witness(attempt, request, fetched)
         return attempt
+
+    def _connected(self, kind: ConnectionKind, took_s: float) -> None:
+        assert self._connections is not None
+        handshake_s = took_s * self._clock.time_scale
+        opened_s = self._clock.now_s() - handshake_s
+        self._connections(OpenedConnection(self._session, opened_s, kind.value, handshake_s))
 
 
 def ended_s(attempt: Attempt) -> float:

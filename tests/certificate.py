@@ -36,6 +36,7 @@ def make(folder: Path) -> Certificate:
     made = Certificate(folder / "key.pem", folder / "certificate.pem")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=shop",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
          "-keyout", made.key, "-out", made.chain],
         check=True, capture_output=True,
     )  # fmt: skip

@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import socketserver
+import ssl
 import struct
 import threading
 import time
@@ -57,17 +58,27 @@ class SmallShop:
     port: int
     manner: Manner = lambda seen: "page"
     delay_s: float = 0.0
+    tls: ssl.SSLContext | None = None
+    """Speaks TLS with it; another one may be put here between two connections."""
+    idle_s: float | None = None
+    """Closes a connection on which nothing is asked for so long."""
     seen: list[Seen] = field(default_factory=list)
     orders: dict[str, dict[str, str]] = field(default_factory=dict)
     connections: int = 0
 
 
 @contextmanager
-def small_shop(manner: Manner | None = None, delay_s: float = 0.0) -> Iterator[SmallShop]:
+def small_shop(
+    manner: Manner | None = None,
+    delay_s: float = 0.0,
+    tls: ssl.SSLContext | None = None,
+    idle_s: float | None = None,
+) -> Iterator[SmallShop]:
     """A shop on a free port of the loopback; gone, with its threads, at the end."""
     server = _Server(("127.0.0.1", 0), _Connection)
     port = server.server_address[1]
-    server.shop = SmallShop(f"http://127.0.0.1:{port}", port, delay_s=delay_s)
+    url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
+    server.shop = SmallShop(url, port, delay_s=delay_s, tls=tls, idle_s=idle_s)
     if manner is not None:
         server.shop.manner = manner
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -91,6 +102,21 @@ class _Server(socketserver.ThreadingTCPServer):
         self.lock = threading.Lock()
         self.open: set[socket.socket] = set()
 
+    def finish_request(self, request: socket.socket, client_address: object) -> None:
+        """In the connection's own thread: the handshake, if there is one, and what follows."""
+        if self.shop.tls is None:
+            super().finish_request(request, client_address)
+            return
+        try:
+            secure = self.shop.tls.wrap_socket(request, server_side=True)
+        except OSError:
+            return  # turned away, or the customer left
+        with secure:
+            super().finish_request(secure, client_address)
+            secure.settimeout(0)
+            with suppress(OSError, ValueError):
+                secure.unwrap()  # says good-bye, and waits for no answer
+
     def leave_all(self) -> None:
         with self.lock:
             for sock in self.open:
@@ -103,6 +129,7 @@ class _Connection(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
+        self.timeout = self.server.shop.idle_s
         super().setup()
         with self.server.lock:
             self.server.open.add(self.connection)
@@ -202,7 +229,7 @@ class _Connection(socketserver.StreamRequestHandler):
             main = links
         elif page in ("Br-2", "Br-3"):
             main = "".join(
-                f'<li><a href="/books/{book}/">A book</a>{mark}</li>'
+                f'<li><a href="/books/{book}/"><img src="/covers/{book}.svg">A book</a>{mark}</li>'
                 for book, mark in ((17, ""), (97, '<span class="gone">none</span>'), (4309, ""))
             )
         elif page == "Br-4":

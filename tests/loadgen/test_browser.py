@@ -96,8 +96,8 @@ def test_an_idle_connection_that_the_server_closed_is_replaced_before_the_next_r
         outcomes = []
         for _ in range(3):
             outcomes.append(browser.fetch("GET", "/", None, 1, 5).outcome)
-            assert browser._sock is not None
-            assert select.select([browser._sock.fileno()], [], [], 20)[
+            assert browser._connection._sock is not None
+            assert select.select([browser._connection._sock.fileno()], [], [], 20)[
                 0
             ]  # the server's FIN is here
         browser.close()
@@ -175,7 +175,7 @@ def test_a_form_is_posted_with_its_length_and_type() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["https://127.0.0.1", "127.0.0.1:8080", "http://", "http://h:port", "http://127.0.0.1/shop"],
+    ["ftp://127.0.0.1", "127.0.0.1:8080", "http://", "http://h:port", "http://127.0.0.1/shop"],
 )
 def test_an_address_customers_cannot_use_is_refused(url: str) -> None:
     with pytest.raises(HostError) as refusal:

@@ -1,0 +1,123 @@
+"""One session of the partly-open model: interactions over one connection, until it leaves.
+
+Owns: what happens between a session's arrival and its end (eDragon, section 4): a page, its images,
+a pause, the next page; a timeout after which the connection is given up and, over another one, the
+same is asked for again.
+Must not know: Locust, other sessions, TLS, where the rows go.
+"""
+
+from functools import partial
+
+import gevent
+
+from loadgen.attempts import AttemptOutcome, not_generated
+from loadgen.client_pages import judge_cover
+from loadgen.partly_open import IMAGE, Partly
+from loadgen.schedule import RunClock
+from loadgen.shop_address import ShopAddress
+from loadgen.shop_pages import PageRequest, Shopper, covers
+from loadgen.visitor import ConnectionWitness, Errand, Judge, Visitor, Witness, ended_s
+
+
+class PersistentSession:
+    """The session of one index; `run` plays it to its end in the calling greenlet."""
+
+    def __init__(
+        self,
+        session: int,
+        sessions: Partly,
+        shopper: Shopper,
+        address: ShopAddress,
+        clock: RunClock,
+        witness: Witness,
+        connections: ConnectionWitness,
+    ) -> None:
+        self._session = session
+        self._sessions = sessions
+        self._shopper = shopper
+        self._visitor = Visitor(session, address, clock, witness, connections)
+        self._clock = clock
+        self._witness = witness
+        self._covers: list[str] = []
+        self._asked = 0
+        """Interactions whose page has been asked for and answered, or given up."""
+
+    def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
+        """Plays the session that was to arrive at `arrival_s`, paper s; True if all of it came.
+
+        What is under way at `stop_s` is cut off: the connection is closed, and a page without an
+        answer counts as not generated, as do those after it.
+        """
+        pages = self._sessions.pages(self._session)
+        cut = gevent.Timeout()
+        if stop_s is not None:
+            cut = gevent.Timeout.start_new(self._clock.real_s(stop_s - self._clock.now_s()))
+        try:
+            return self._interactions(pages, arrival_s)
+        except gevent.Timeout as ended:
+            if ended is not cut:
+                raise
+            return False
+        finally:
+            cut.close()
+            self._visitor.leave()
+            for later in range(self._asked, len(pages)):
+                self._witness(not_generated(self._session, later, pages[later]), None, None)
+
+    def _interactions(self, pages: tuple[str, ...], arrival_s: float) -> bool:
+        due_s: float | None = arrival_s
+        for step, page in enumerate(pages):
+            assert due_s is not None
+            think_s = self._sessions.think_time_s(self._session, step)
+            if think_s:
+                due_s += think_s
+                self._clock.sleep_until(due_s)
+            following = pages[step + 1] if step + 1 < len(pages) else None
+            read = partial(self._read, page, following)
+            due_s = self._get(step, page, self._shopper.request(page), read, due_s)
+            for request in self._images(step) if due_s is not None else ():
+                due_s = self._get(step, IMAGE, request, judge_cover, due_s)
+                if due_s is None:
+                    break
+            if due_s is None:
+                return False
+        return True
+
+    def _get(
+        self, step: int, page: str, request: PageRequest, judge: Judge, due_s: float
+    ) -> float | None:
+        """Asks until it is there, and when that was; None when the session gives up.
+
+        Over a connection that the server had closed while the session was thinking nothing was
+        asked: that is no timeout, and asking again takes nothing from `reconnects`.
+        """
+        model = self._sessions.model
+        timeouts = nth = 0
+        while True:
+            nth += 1
+            errand = Errand(step, page, nth, due_s, model.timeout_s)
+            attempt = self._visitor.ask(errand, request, judge)
+            self._asked = step + 1
+            due_s = ended_s(attempt)
+            if attempt.outcome == AttemptOutcome.COMPLETED:
+                return due_s
+            if attempt.outcome == AttemptOutcome.TIMED_OUT:
+                timeouts += 1
+                if timeouts > model.reconnects:
+                    return None
+            elif not self._visitor.met_idle_connection:
+                return None
+
+    def _read(self, page: str, following: str | None, body: bytes) -> None:
+        self._shopper.read(page, body, following)
+        self._covers = covers(body)
+
+    def _images(self, step: int) -> list[PageRequest]:
+        """Covers that the page shows, in its order; from the first again when it has too few.
+
+        httperf keeps no cache either. A page without covers has no images.
+        """
+        wanted = self._sessions.images(self._session, step) if self._covers else 0
+        return [
+            PageRequest("GET", self._covers[image % len(self._covers)]) for image in range(wanted)
+        ]
