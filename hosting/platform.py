@@ -29,6 +29,7 @@ from hosting.options import K_ECM_S, PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
 from runtime import certificates, cpus, pinned, ports
+from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.settings import REPOSITORY, Settings
 from runtime.supervision import LONGEST_SOCKET_PATH
 
@@ -86,8 +87,7 @@ class Platform:
         database.check_redis(self.lab)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._say(f"Certificate ({self.options.key})")
-        folder = self.lab.state_dir / "certificates" / self.options.key
-        certificates.make(folder, key=self.options.key)
+        made = self._certificates()
         manager = None
         if self.options.provisioning == "ecm":
             manager = self._socket()
@@ -99,8 +99,8 @@ class Platform:
                 self.lab,
                 self.options,
                 one,
-                certificate=folder / "server.pem",
-                key=folder / "server-key.pem",
+                certificate=made.server,
+                key=made.key,
                 cpu_manager=manager,
             )
             for one in planned
@@ -112,13 +112,19 @@ class Platform:
         self._running.callback(self._end_applications)
         for one, environment in zip(planned, environments, strict=True):
             process = self._start_application(one, environment)
-            running = RunningApplication(
-                one, process, folder / "authority.pem", self._log(one.name)
-            )
+            running = RunningApplication(one, process, made.authority, self._log(one.name))
             self.applications += (running,)
         self._wait_until_all_serve()
         for running in self.applications:
             running.prepare(self.options)
+
+    def _certificates(self) -> CertificateFiles:
+        """Kept from one platform to the next: a large key takes half a minute to make."""
+        key = self.options.key
+        try:
+            return certificates.keep(self.lab.state_dir / "certificates" / key, key)[0]
+        except CertificateError as error:
+            raise HostingError(str(error)) from None
 
     def _planned(self) -> list[Application]:
         options, on = self.options, self.options.processors

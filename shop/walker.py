@@ -5,6 +5,7 @@ Must not know: what the requests are for (calibration, tests).
 """
 
 import http.client
+import ssl
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -77,13 +78,21 @@ def form(html: str, action: str) -> Form:
 
 
 class Walker:
-    """A customer with cookies of their own and one kept-alive connection."""
+    """A customer with cookies of their own and one kept-alive connection.
 
-    def __init__(self, url: str) -> None:
+    `tls`: whom an https URL's server has to be vouched for by; the system's authorities if None.
+    """
+
+    def __init__(self, url: str, tls: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(url)
-        self._connection = http.client.HTTPConnection(
-            parts.hostname or "127.0.0.1", parts.port or 80, timeout=_TIMEOUT_S
+        host = parts.hostname or "127.0.0.1"
+        self._connection = (
+            http.client.HTTPSConnection(host, parts.port or 443, timeout=_TIMEOUT_S, context=tls)
+            if parts.scheme == "https"
+            else http.client.HTTPConnection(host, parts.port or 80, timeout=_TIMEOUT_S)
         )
+        self._url = url.rstrip("/")
+        self._page = ""
         self._cookies: dict[str, str] = {}
 
     def __enter__(self) -> Self:
@@ -95,6 +104,8 @@ class Walker:
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
         """GET, or POST if there are fields: status, body, seconds. Raises OSError."""
         headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
+        if self._page:
+            headers["Referer"] = self._page  # without it no form is taken over https
         if fields is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         started_s = time.perf_counter()
@@ -107,6 +118,7 @@ class Walker:
         response = self._connection.getresponse()
         html = response.read().decode()
         response_s = time.perf_counter() - started_s
+        self._page = self._url + path
         for header in response.headers.get_all("Set-Cookie") or ():
             for name, morsel in SimpleCookie(header).items():
                 self._cookies[name] = morsel.value

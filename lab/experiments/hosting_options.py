@@ -1,0 +1,162 @@
+"""The options of commands that start a hosting platform, and the platform they ask for.
+
+Owns: their names, defaults and help; where the costs of a connection come from.
+Must not know: what is done with the platform.
+"""
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import click
+
+from hosting.options import (
+    KEY,
+    Admission,
+    PlatformOptions,
+    Profile,
+    Provisioning,
+    Sharing,
+)
+from lab.experiments import connection_costs
+from lab.experiments.errors import SpecError
+from runtime import cpus
+from runtime.settings import Settings
+
+KEY_OPTION = click.option(
+    "--key",
+    default=KEY,
+    show_default=True,
+    help="Key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; the larger, the more a "
+    "new connection costs.",
+)
+PROFILE_OPTION = click.option(
+    "--page-profile",
+    "profile",
+    type=click.Choice(get_args(Profile)),
+    default="paper",
+    show_default=True,
+    help="Page work of the shops.",
+)
+TIME_SCALE_OPTION = click.option(
+    "--time-scale",
+    type=click.FloatRange(0.1, 1000),
+    default=10.0,
+    show_default=True,
+    help="Paper seconds per real second.",
+)
+THREADS_OPTION = click.option(
+    "--shop-threads",
+    type=click.IntRange(1, 100),
+    help="Threads of each shop process; by default as many as PostgreSQL has connections for, up "
+    "to 30.",
+)
+
+
+def _cpus(_: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    try:
+        return cpus.parse(text, cpus.usable())
+    except ValueError as fault:
+        raise click.BadParameter(str(fault)) from None
+
+
+def _priorities(
+    _: click.Context, option: click.Parameter, text: str | None
+) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: allowed are numbers, e.g. 2,1") from None
+
+
+CPUS_OPTION = click.option(
+    "--cpus", callback=_cpus, help="Its processors, e.g. 0-1 or 0,2-3; by default all."
+)
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--applications",
+        type=click.IntRange(1, 16),
+        default=2,
+        show_default=True,
+        help="How many complete shops.",
+    ),
+    CPUS_OPTION,
+    click.option(
+        "--priorities",
+        callback=_priorities,
+        help="Weight of each application, e.g. 2,1 (Gold and Silver); by default equal.",
+    ),
+    click.option(
+        "--provisioning",
+        type=click.Choice(get_args(Provisioning)),
+        default="ecm",
+        show_default=True,
+        help="ecm: the CPU manager assigns processors; static: an even share for good; linux: all "
+        "on all, and the admission is blind to it.",
+    ),
+    click.option(
+        "--sharing",
+        type=click.Choice(get_args(Sharing)),
+        default="both",
+        show_default=True,
+        help="Who may share a processor in halves: any two, only a low priority with a high one, "
+        "nobody.",
+    ),
+    click.option(
+        "--admission",
+        type=click.Choice(get_args(Admission)),
+        default="eac",
+        show_default=True,
+        help="eac: new connections beyond what the processors can serve are refused.",
+    ),
+    click.option(
+        "--cto",
+        "cto_s",
+        type=click.FloatRange(0, min_open=True),
+        help="CPU paper seconds of a resumed connection; by default as "
+        "`doorbuster profile-connections` has measured it.",
+    ),
+    click.option(
+        "--ctn",
+        "ctn_s",
+        type=click.FloatRange(0, min_open=True),
+        help="The same of a new connection.",
+    ),
+    KEY_OPTION,
+    TIME_SCALE_OPTION,
+    PROFILE_OPTION,
+    THREADS_OPTION,
+)
+
+
+def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that `platform_options` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
+    """The platform asked for, with measured costs where none are given.
+
+    Raises HostingError, and ExperimentError when costs are needed and have not been measured.
+    """
+    chosen = dict(given)
+    if chosen["priorities"] is None:
+        chosen["priorities"] = (1.0,) * chosen["applications"]
+    costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
+    if any(costs_given) and not all(costs_given):
+        raise SpecError("--cto and --ctn: give both or neither")
+    if chosen["admission"] == "eac" and not any(costs_given):
+        costs = connection_costs.kept(
+            lab,
+            key=chosen["key"],
+            profile=chosen["profile"],
+            time_scale=chosen["time_scale"],
+        )
+        chosen |= {"cto_s": costs.cto_s, "ctn_s": costs.ctn_s}
+    return PlatformOptions(**chosen)

@@ -1,0 +1,157 @@
+"""A hosting platform as it really is: two shops behind TLS on one PostgreSQL and one Redis."""
+
+import os
+import signal
+import ssl
+import subprocess
+import sys
+import time
+
+import psutil
+import psycopg
+import pytest
+
+from hosting.errors import HostingError
+from hosting.options import PlatformOptions
+from hosting.platform import Platform
+from runtime.settings import REPOSITORY
+from shop.walker import Walker
+
+PATIENCE_S = 240.0
+OPTIONS = {"cto_s": 0.1, "ctn_s": 0.3, "key": "ec-p256", "shop_threads": 4, "profile": "real"}
+SHELF, WORDS, BOOK = "crime", "winter", 20
+
+
+def customer_of(application):
+    """A walker that comes by HTTPS and trusts the platform's authority."""
+    trusted = ssl.create_default_context(cafile=str(application.authority))
+    return Walker(application.https_url, trusted)
+
+
+def buy(customer, username="customer-0001"):
+    visits = list(customer.walk(SHELF, WORDS, BOOK, username))
+    assert [visit.status for visit in visits] == [200] * 8
+
+
+def until(condition, what):
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s, what
+        time.sleep(0.05)
+    return found
+
+
+def tree(process):
+    """The process and all that descend from it."""
+    parent = psutil.Process(process.pid)
+    return [parent, *parent.children(recursive=True)]
+
+
+def alive(processes):
+    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.fixture(scope="module")
+def lab(appliance_database):
+    return appliance_database
+
+
+@pytest.fixture(scope="module")
+def hosted(lab):
+    """Two applications with an even share of the processors each."""
+    with Platform(lab, PlatformOptions(provisioning="static", **OPTIONS)) as platform:
+        yield platform
+
+
+def test_each_application_is_a_shop_of_its_own(lab, hosted):
+    one, other = hosted.applications
+    for buys, application in ((2, one), (1, other)):
+        for _ in range(buys):
+            with customer_of(application) as customer:
+                buy(customer)
+    assert [one.orders(), other.orders()] == [2, 1]
+    with psycopg.connect(
+        host=lab.postgres_host, port=lab.postgres_port, user=lab.postgres_user,
+        password=lab.postgres_password, dbname=lab.postgres_db,
+    ) as connection:  # fmt: skip
+        orders = {
+            schema: connection.execute(f"SELECT count(*) FROM {schema}.shop_order").fetchone()[0]
+            for schema in ("application_1", "application_2")
+        }
+    assert orders == {"application_1": 2, "application_2": 1}
+    connections = one.snapshot()["connections"]
+    assert connections["new"] >= 2
+    assert connections["admission"]["name"] == "eac"
+    assert one.cpu_s() > 0
+
+
+def test_a_session_of_one_application_is_nobody_in_the_other(hosted):
+    one, other = hosted.applications
+    with customer_of(one) as customer, customer_of(other) as stranger:
+        buy(customer, "customer-0002")
+        assert {"application_1_sessionid", "application_1_csrftoken"} <= set(customer._cookies)
+        status, html, _ = customer.request("/account/")
+        assert (status, "customer-0002" in html) == (200, True)
+        # A browser shows its cookies to every port of a host.
+        stranger._cookies |= customer._cookies
+        stranger._cookies |= {
+            name.replace("application_1", "application_2"): value
+            for name, value in customer._cookies.items()
+        }
+        status, html, _ = stranger.request("/account/")
+        assert (status, "customer-0002" in html) == (302, False)
+
+
+def test_static_provisioning_is_an_even_share_that_every_thread_keeps_to(hosted):
+    processors = hosted.options.processors
+    half = 2 * len(processors) // 2
+    for number, application in enumerate(hosted.applications):
+        share = {processors[i // 2] for i in range(number * half, (number + 1) * half)}
+        for process in tree(application.process):
+            for thread in process.threads():
+                assert os.sched_getaffinity(thread.id) == share, process.cmdline()
+        parameters = application.snapshot()["connections"]["admission"]["parameters"]
+        assert parameters["processors"] == half / 2
+
+
+def test_an_application_ends_with_its_reason_when_one_of_its_processes_does(lab):
+    options = PlatformOptions(applications=1, priorities=(1.0,), provisioning="linux", **OPTIONS)
+    with Platform(lab, options) as platform:
+        [application] = platform.applications
+        platform.check()
+        processes = tree(application.process)
+        gateway = next(one for one in processes if "gateway" in one.cmdline())
+        gateway.kill()
+        application.process.wait(PATIENCE_S)
+        with pytest.raises(HostingError, match=r"(?s)application-1 has ended: .*gateway ended"):
+            platform.check()
+        until(lambda: not alive(processes), "all of the application ended")
+
+
+STARTER = """
+import sys, time
+from hosting.options import PlatformOptions
+from hosting.platform import Platform
+from runtime.settings import load
+with Platform(load(), PlatformOptions(applications=1, priorities=(1.0,), cto_s=0.1, ctn_s=0.3,
+              key="ec-p256", shop_threads=4, profile="real")) as platform:
+    print("up", flush=True)
+    time.sleep(3600)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_when_whoever_has_the_platform_dies(lab, how, tmp_path):
+    log = tmp_path / "starter.log"
+    with log.open("wb") as errors:
+        starter = subprocess.Popen(
+            [sys.executable, "-c", STARTER], cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=errors
+        )
+    with starter:
+        assert starter.stdout.readline() == b"up\n", log.read_text()
+        processes = tree(starter)
+        commands = [" ".join(one.cmdline()) for one in processes]
+        for part in ("hosting ecm", "hosting application", "-m gateway", "gunicorn"):
+            assert any(part in command for command in commands), commands
+        starter.send_signal(how)
+    until(lambda: not alive(processes), "all that it had started ended")
