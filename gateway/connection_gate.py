@@ -7,7 +7,7 @@ manages processors.
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from gateway.clock import PaperClock
@@ -53,6 +53,7 @@ class ConnectionGate:
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
+        self.after_timer: Callable[[], None] = lambda: None  # `requested` may be another now
         self.under_way = 0  # handshakes; counted where they are made
         self._counts = dict.fromkeys(COUNTS, 0)
 
@@ -153,6 +154,7 @@ class ConnectionGate:
             if due_s is not None and due_s <= now_s:
                 self._admission.timer_due(now_s)
         self.reschedule()
+        self.after_timer()
 
     def _now_s(self) -> float:
         """Paper time, never earlier than what the policy was told last."""

@@ -24,6 +24,7 @@ class GatewayFigures:
     def snapshot(self, choice: PolicyChoice) -> Mapping[str, object]:
         """Everything at once, JSON-ready (docs/architecture.md); `choice`: the policy in force."""
         driver = self._gateway.pages.dispatcher
+        manager = self._gateway.cpu_manager
         return {
             "time_s": self._gateway.clock(),
             **driver.snapshot(),
@@ -42,6 +43,7 @@ class GatewayFigures:
                 **self._gateway.gate.counts(),
                 "admission": self._gateway.gate.described(),
             },
+            "cpu_manager": manager.snapshot() if manager is not None else None,
             "refusals": {str(status): n for status, n in self._gateway.door.refusals.items()},
             "is_draining": self._gateway.is_draining,
         }

@@ -18,8 +18,8 @@ MOST_PROCESSORS = 1_000_000
 MOST_CPU = 8191
 """The highest number of a CPU that Linux can have."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
+APPLICATION_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+_NAME_RULE = "1 to 64 letters, digits, dots, dashes and underscores, a letter or digit first"
 
 
 class ProtocolError(ValueError):
@@ -165,8 +165,8 @@ def _register(content: object) -> Register:
         raise ProtocolError("is not an object", "register", "an object")
     _no_others(content, ("application", "priority", "process", "processors"))
     name = content.get("application")
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ProtocolError(f"is {_shown(name)}", "application", NAME_RULE)
+    if not isinstance(name, str) or not re.fullmatch(APPLICATION_NAME, name):
+        raise ProtocolError(f"is {_shown(name)}", "application", _NAME_RULE)
     priority = _number(content.get("priority"), "priority")
     if not 0 < priority <= MOST_PROCESSORS:
         raise ProtocolError(f"is {priority!r}", "priority", f"above 0, up to {MOST_PROCESSORS}")

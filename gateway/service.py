@@ -28,11 +28,17 @@ from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
 from gateway.policies.interface import Abandonment
 from gateway.policy_choice import PolicyChoice
+from gateway.processor_client import ProcessorClient
+from gateway.processor_protocol import Register
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.tls_context import CertificateError, server_context
 from gateway.tls_handshake import Handshake, Handshakes
 from gateway.upstream import Pool, ShopAddress
+
+_K_APL_S = 2.0
+"""Paper seconds after which the CPU manager is told anew, should the admission policy have no
+interval of its own (edragon.txt, section 3.2)."""
 
 
 class Gateway:
@@ -146,6 +152,7 @@ class Gateway:
             settings.connection_admission,
             settings.connection_admission_parameters,
         )
+        self.cpu_manager = self._cpu_manager()
         self._handshakes = self._tls() if settings.tls_port is not None else None
         self.probe = LoadProbe(
             self.clock,
@@ -183,6 +190,26 @@ class Gateway:
             deadline_s=settings.tls_handshake_s,
         )
 
+    def _cpu_manager(self) -> ProcessorClient | None:
+        settings = self.settings
+        if settings.cpu_manager is None:
+            return None
+
+        def assigned(processors: float) -> None:
+            self.gate.assigned(processors)
+            self.processors.assigned = processors
+
+        process = settings.cpu_manager_process or os.getppid()
+        client = ProcessorClient(
+            settings.cpu_manager,
+            Register(settings.application, settings.priority, process),
+            interval_s=lambda: self.clock.real_s(_K_APL_S),
+            requested=lambda: self.gate.requested,
+            assigned=assigned,
+        )
+        self.gate.after_timer = client.wake
+        return client
+
     async def start(self) -> None:
         """Begins to accept callers and customers; raises SettingsError when a port is taken."""
         self._admin_server = await self._listen(
@@ -192,6 +219,8 @@ class Gateway:
         if (handshakes := self._handshakes) is not None:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
         self.gate.start()
+        if self.cpu_manager is not None:
+            self.cpu_manager.start()
         self.deadlines.start()
         self.probe.start()
 
@@ -247,6 +276,8 @@ class Gateway:
             pool.close()
         if self._handshakes is not None:
             self._handshakes.close()
+        if self.cpu_manager is not None:
+            self.cpu_manager.stop()
         self.gate.stop()
         self.deadlines.stop()
         self.hangups.close()

@@ -25,6 +25,7 @@ from gateway.customer import HalfClose
 from gateway.limits import KIB, MIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
+from gateway.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
 from gateway.tls_context import TlsVersion
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
@@ -228,6 +229,20 @@ class Settings(BaseModel):
     )
     drain_s: Seconds = Field(
         20.0, description="on SIGTERM, requests waiting and in service may take this long"
+    )
+    cpu_manager: Path | None = Field(
+        None, description="socket of the CPU manager (ECM) that assigns processors; none: nobody"
+    )
+    cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
+        None,
+        description="process whose tree (the gateway with its shops) the CPU manager binds to "
+        "processors; the gateway's parent if not set",
+    )
+    application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
+        "shop-1", description="what the CPU manager is told: the application's name"
+    )
+    priority: Annotated[float, Field(gt=0, le=MOST_PROCESSORS)] = Field(
+        1.0, description="what the CPU manager is told: the application's weight (Pᵢ)"
     )
 
     @model_validator(mode="after")
