@@ -1,0 +1,146 @@
+"""`doorbuster reproduce ad-server` with a real ad server of its own, few clients, few banners."""
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lab.experiments.errors import ExperimentError
+from lab.experiments.reproduction import ad_server_host
+from lab.experiments.results import read_json
+from loadgen.ad_clients import AdOrder
+from loadgen.attempts import read_attempts, read_metadata
+from runtime.settings import REPOSITORY
+from tests.lab.waiting import wait_until
+
+# The command on a grid of six cells; the published clients take minutes.
+SMALL = """
+from lab.experiments.command_line import main
+from lab.experiments.reproduction import ad_server_cases as cases
+
+cases.SCALES[True] = cases.Scale((10, 100), (2, 3), (6,), 1, {runs_s})
+main(["reproduce", "ad-server", "--quick", "--banners", "2000"])
+"""
+PATIENCE_S = 240
+
+
+@pytest.fixture
+def folder():
+    """For results, temporary files and the lock of live runs, of this test alone."""
+    # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
+    with tempfile.TemporaryDirectory(prefix="doorbuster-test-ads-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def begun(folder, runs_s=0.5):
+    return subprocess.Popen(
+        [sys.executable, "-c", SMALL.format(runs_s=runs_s)],
+        cwd=REPOSITORY,
+        env={**os.environ, "TMPDIR": str(folder), "DOORBUSTER_RESULTS_DIR": f"{folder}/results"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def said_by(process):
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    return said
+
+
+def all_ended(processes):
+    return not any(each.is_running() for each in processes)
+
+
+def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(folder):
+    # A run or two, then Ctrl-C: as a terminal sends it, to the command's group alone.
+    process = begun(folder, runs_s=30.0)
+    wait_until(lambda: any(folder.glob("results/*/attempts/*.parquet")))
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) >= 4  # PostgreSQL, Gunicorn and its worker, the clients
+    os.killpg(process.pid, signal.SIGINT)
+    said = said_by(process)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    wait_until(lambda: all_ended(family))
+    assert [path.name for path in folder.glob("doorbuster-ads-*")] == []
+    [results] = (folder / "results").iterdir()
+    done = {file: file.stat().st_mtime_ns for file in results.glob("attempts/*.parquet")}
+    plan = read_json(results / "plan.json")
+
+    # The plan is made once; shorten it, so that the rest takes seconds.
+    plan["requests"] = dict.fromkeys(plan["requests"], 3)
+    (results / "plan.json").write_text(json.dumps(plan))
+    process = begun(folder, runs_s=30.0)
+    said = said_by(process)
+    assert process.returncode == 0, said
+    assert f"Resuming: {len(done)} of 6 runs are done." in said
+    assert "claims hold" in said
+    assert [path.name for path in (folder / "results").iterdir()] == [results.name]
+    assert done.items() <= {file: file.stat().st_mtime_ns for file in done}.items()
+
+    files = sorted(results.glob("attempts/*.parquet"))
+    assert len(files) == 6
+    first = results / "attempts" / "clients010-concepts03-threads6-seed1.parquet"
+    assert first in files
+    rows = read_attempts(first).to_pylist()
+    assert {row["session"] for row in rows} == set(range(10))
+    assert {row["page"] for row in rows} == {"low", "high"}
+    assert {row["outcome"] for row in rows} == {"completed"}
+    facts = read_metadata(first)
+    assert facts["case"]["server"] == {
+        "kind": "ad-server",
+        "banners": 2000,
+        "concepts": 3,
+        "threads": 6,
+    }
+    runs = [json.loads(line) for line in (results / "runs.jsonl").read_text().splitlines()]
+    assert {line["run"] for line in runs} == {file.stem for file in files}
+    page = (results / "report.html").read_text()
+    for text in ("The clients had", "Other processes had", "published 300", "Table IV", "ideal"):
+        assert text in page
+    assert (results / "figures" / "figures-6-and-7.png").stat().st_size > 0
+    assert {row["Holds"] for row in read_json(results / "claims.json")} <= {
+        "yes", "no", "not decided",
+    }  # fmt: skip
+
+
+def test_it_waits_for_no_other_live_run_and_leaves_nothing_behind(folder):
+    with (folder / "doorbuster-live-run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = begun(folder)
+        said = said_by(process)
+    assert process.returncode == 1
+    assert said.startswith("Error: Another live run holds this machine")
+    assert len(said.splitlines()) == 1
+    assert not (folder / "results").exists()
+
+
+def test_clients_without_a_server_are_an_error_in_a_line_and_leave_no_attempts(tmp_path):
+    order = AdOrder(2, 3, 1, 1, ("a", "b"), 1, str(tmp_path / "attempts.parquet"), {})
+    # Port 1 of the loopback: nobody listens there.
+    with (
+        ad_server_host.clients_process("http://127.0.0.1:1", tmp_path / "log") as clients,
+        pytest.raises(ExperimentError, match=r"of \d+ requests to the ad server were not answered"),
+    ):
+        clients.play(order)
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+
+
+def test_clients_that_cannot_begin_say_why(tmp_path):
+    order = AdOrder(2, 3, 1, 1, ("a", "b"), 1, str(tmp_path / "attempts.parquet"), {})
+    with (
+        ad_server_host.clients_process("ftp://x", tmp_path / "log") as clients,
+        pytest.raises(ExperimentError, match=r"process ended: .*ftp://x"),
+    ):
+        clients.play(order)
