@@ -1,0 +1,125 @@
+"""A result as one file: taken away, and brought to another machine.
+
+Owns: the form of a bundle (a ZIP of the result folder under one name), and what is refused in one.
+Must not know: pages, what is in a result.
+"""
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from lab.experiments.errors import SpecError
+from lab.experiments.results import ResultFolder
+
+MOST_FILES = 20_000
+MOST_BYTES = 4 * 2**30
+"""Unpacked."""
+_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log"}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
+
+
+def write(folder: Path, to: IO[bytes]) -> None:
+    """The bundle of a result folder; files that are being written are left out."""
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as bundle:
+        for path in _files(folder):
+            bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
+
+
+def read(file: IO[bytes], results_dir: Path) -> Path:
+    """Unpack a bundle as a result of its own; whole or not at all.
+
+    Raises SpecError for what is no bundle: another format, other kinds of files, paths that lead
+    elsewhere, more than MOST_FILES or MOST_BYTES, a result that is here already.
+    """
+    try:
+        with zipfile.ZipFile(file) as bundle:
+            name = _checked(bundle)
+            target = results_dir / name
+            if target.exists():
+                raise SpecError(f"bundle: {name} is here already; delete it first")
+            results_dir.mkdir(parents=True, exist_ok=True)
+            place = Path(tempfile.mkdtemp(prefix=".import-", dir=results_dir))
+            try:
+                _unpack(bundle, place)
+                _check_result(place / name)
+                os.replace(place / name, target)
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as fault:
+        raise SpecError(
+            f"bundle: cannot be read ({fault}); allowed: a ZIP as the console"
+        ) from None
+    return target
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
+            yield path
+
+
+def _checked(bundle: zipfile.ZipFile) -> str:
+    """The one folder in it."""
+    entries = bundle.infolist()
+    if len(entries) > MOST_FILES:
+        raise SpecError(f"bundle: {len(entries):,} files; allowed: at most {MOST_FILES:,}")
+    size_bytes = sum(entry.file_size for entry in entries)
+    if size_bytes > MOST_BYTES:
+        raise SpecError(
+            f"bundle: {size_bytes / 2**30:.1f} GiB unpacked; allowed: {MOST_BYTES / 2**30:g}"
+        )
+    names = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        is_link = stat.S_ISLNK(entry.external_attr >> 16)
+        if (
+            path.is_absolute()
+            or "\\" in entry.filename
+            or is_link
+            or not all(_NAME.fullmatch(part) for part in path.parts)
+        ):
+            raise SpecError(f"bundle: {entry.filename!r:.80} is no name in a result folder")
+        if not entry.is_dir() and (len(path.parts) < 2 or path.suffix not in _SUFFIXES):
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
+                f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
+            )
+        names.add(path.parts[0])
+    if len(names) != 1:
+        raise SpecError("bundle: holds not one result folder; allowed: what the console gave")
+    return names.pop()
+
+
+def _unpack(bundle: zipfile.ZipFile, place: Path) -> None:
+    left_bytes = MOST_BYTES
+    for entry in bundle.infolist():
+        target = place / entry.filename
+        if entry.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with bundle.open(entry) as source, target.open("wb") as copy:
+            while block := source.read(1 << 20):  # what the directory says of a size may be a lie
+                left_bytes -= len(block)
+                if left_bytes < 0:
+                    raise SpecError("bundle: larger than it says")
+                copy.write(block)
+
+
+def _check_result(folder: Path) -> None:
+    if (folder / "reproduction.json").is_file():
+        return
+    if not (folder / "plan.json").is_file():
+        raise SpecError("bundle: holds no result (neither plan.json nor reproduction.json)")
+    result = ResultFolder.open(folder)
+    result.spec()
+    for planned, run in result.whole_runs():
+        if planned.folder != PurePosixPath(planned.folder).name:
+            raise SpecError(f"bundle: {planned.folder!r} is no name of a run")
+        run.attempts()

@@ -1,0 +1,29 @@
+"""What every page shows around its own: where one is, what runs.
+
+Owns: the context of the base template. Must not know: any page.
+"""
+
+from django.http import HttpRequest
+
+from lab.console.models import Launch, State
+from lab.console.settings import LAB
+
+PAGES = (
+    ("/", "Gallery"),
+    ("/watch/", "Watch"),
+    ("/launches/", "Queue"),
+    ("/results/", "Results"),
+    ("/race/", "Race"),
+)
+
+
+def frame(request: HttpRequest) -> dict[str, object]:
+    """Navigation and the live run under way."""
+    here = next((path for path, _ in reversed(PAGES) if request.path.startswith(path)), "/")
+    return {
+        "navigation": PAGES,
+        "here": here,
+        "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),
+        "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
+        "shop_port": LAB.gateway_port,
+    }

@@ -1,0 +1,195 @@
+"""The experiments that come along: what one will see, what was published, how long it takes.
+
+Owns: the list of exhibits of the gallery. Must not know: pages, how an experiment is made.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.console.settings import LAB
+from lab.experiments import capacity, comparison
+from lab.experiments.capacity import Capacity
+from lab.experiments.errors import ExperimentError
+from lab.experiments.simulated_run import server_of
+from lab.experiments.spec import SPECS, Spec, load_spec
+
+USUAL_CAPACITY_RPS = 5.6
+"""LIFO-Pri's, until this machine's has been measured."""
+SIMULATED_REQUESTS_PS = 4000
+"""Per core; `make bench-simulator` says what a machine does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One experiment of the gallery."""
+
+    name: str
+    paper: str
+    title: str
+    sentence: str
+    """What one will see."""
+    picture: str
+    """A static file: the published result, drawn from the figures of the paper."""
+    arguments: tuple[str, ...] = ()
+    """Of `doorbuster`, for reproductions; empty for a spec of this name."""
+    engine: str = "simulated"
+    expected_s: float = 0.0
+
+    @property
+    def spec(self) -> Spec | None:
+        """What is run; None for a reproduction."""
+        return None if self.arguments else load_spec(self.name)
+
+    @property
+    def real_s(self) -> float:
+        """About how long it takes on this machine."""
+        spec = self.spec
+        return expected_real_s(spec) if spec else self.expected_s
+
+
+LIFO_PRI = "LIFO-Pri (Singhmar et al., 2004)"
+SBAC = "SBAC (Cherkasova & Phaal, 2002)"
+SENTRY = "Connection Sentry (Kraemer et al., 2000)"
+AD_SERVER = "Ad server (Diniz et al., 2000)"
+EDRAGON = "eDragon (Guitart et al., 2008)"
+
+EXHIBITS: tuple[Exhibit, ...] = (
+    Exhibit(
+        "lifo-pri",
+        LIFO_PRI,
+        "Three policies in the same rush, live",
+        "One queue sells next to nothing at ρ = 1.4; eight queues with LIFO and priorities "
+        "keep selling.",
+        "lifo-pri",
+        engine="live",
+    ),
+    Exhibit(
+        "lifo-pri-simulated",
+        LIFO_PRI,
+        "The same at the paper's size, simulated",
+        "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
+        "to the confirm.",
+        "lifo-pri",
+    ),
+    Exhibit(
+        "lifo-pri-full",
+        LIFO_PRI,
+        "Acceptance: three loads with repetitions, live",
+        "From below capacity to twice of it, with confidence intervals.",
+        "lifo-pri",
+        engine="live",
+    ),
+    Exhibit(
+        "sbac",
+        SBAC,
+        "Admission of whole sessions, simulated",
+        "Without admission at three times the capacity hardly any long session gets to its end; "
+        "with it nearly all that were admitted do.",
+        "sbac",
+    ),
+    Exhibit(
+        "sbac-live",
+        SBAC,
+        "Admission of whole sessions, live",
+        "Who is turned away at the door, and what those inside gain from it.",
+        "sbac",
+        engine="live",
+    ),
+    Exhibit(
+        "connection-sentry",
+        SENTRY,
+        "Work for customers who have left, live",
+        "At twice the capacity more than half of the shop's work is for nobody; with the sentry "
+        "almost none.",
+        "connection-sentry",
+        engine="live",
+    ),
+    Exhibit(
+        "reproduce-lifo-pri",
+        LIFO_PRI,
+        "Reproduce every figure and table (quick grid)",
+        "Published beside simulated, with a verdict on every claim of the paper.",
+        "lifo-pri",
+        ("reproduce", "lifo-pri", "--quick"),
+        expected_s=120,
+    ),
+    Exhibit(
+        "reproduce-sbac",
+        SBAC,
+        "Reproduce every figure and Table 2 (quick grid)",
+        "Published beside simulated, with a verdict on every claim of the paper.",
+        "sbac",
+        ("reproduce", "sbac", "--quick"),
+        expected_s=180,
+    ),
+    Exhibit(
+        "reproduce-connection-sentry",
+        SENTRY,
+        "Reproduce Tables 1 to 4, live (quick grid)",
+        "Clients who never leave are served sooner when the work of those who did is stopped.",
+        "connection-sentry",
+        ("reproduce", "connection-sentry", "--quick"),
+        engine="live",
+        expected_s=600,
+    ),
+    Exhibit(
+        "reproduce-ad-server",
+        AD_SERVER,
+        "Priority by threads, live (quick grid)",
+        "Requests with more search threads are answered sooner, as long as there are processors.",
+        "ad-server",
+        ("reproduce", "ad-server", "--quick"),
+        engine="live",
+        expected_s=180,
+    ),
+    Exhibit(
+        "reproduce-edragon",
+        EDRAGON,
+        "Processors between two shops, simulated (quick grid)",
+        "Admission by TLS connections and a CPU manager keep two overloaded shops at full "
+        "throughput.",
+        "edragon",
+        ("reproduce", "edragon", "--quick"),
+        expected_s=180,
+    ),
+)
+
+
+def exhibit(name: str) -> Exhibit | None:
+    """The one of this name."""
+    return next((one for one in EXHIBITS if one.name == name), None)
+
+
+def expected_real_s(spec: Spec) -> float:
+    """About how long a spec takes on this machine, its capacity measured first; real seconds."""
+    if spec.engine == "live":
+        known = _kept(spec)
+        rps = None if spec.clients else (known.median_rps if known else USUAL_CAPACITY_RPS)
+        measuring_s = 0.0 if spec.clients else capacity.expected_real_s(spec.time_scale)
+        return measuring_s + comparison.expected_real_s(spec, comparison.plan(spec), rps)
+    rps = None if spec.clients else capacity.computed(spec, server_of(spec)).median_rps
+    sessions = sum(comparison.expected_sessions(spec, run, rps) for run in comparison.plan(spec))
+    requests = sessions * (1.0 if spec.clients else spec.customers.as_model().mean_requests())
+    return 2.0 + requests / SIMULATED_REQUESTS_PS
+
+
+def _kept(spec: Spec) -> Capacity | None:
+    try:
+        return capacity.kept(
+            LAB,
+            page_profile=spec.page_profile,
+            time_scale=spec.time_scale,
+            lengths=spec.customers.lengths,
+        )
+    except ExperimentError:
+        return None
+
+
+def own_specs(folder: Path) -> list[Path]:
+    """Spec files that users have put beside those that come along."""
+    return sorted(folder.glob("*.toml")) if folder.is_dir() else []
+
+
+def shipped() -> list[str]:
+    """Names of the specs that come along; a test holds the gallery against them."""
+    return sorted(path.stem for path in SPECS.glob("*.toml"))

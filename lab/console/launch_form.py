@@ -1,0 +1,161 @@
+"""The form of a launch: a spec as fields, with the range of each.
+
+Owns: which keys of a spec have a field, turning fields into a spec, saying which field is wrong.
+Must not know: pages, the queue. What a spec may say is `lab.experiments.spec`'s affair: the same
+checks hold for a form, a file and the command line.
+"""
+
+import re
+from typing import Any
+
+from django import forms
+
+from gateway.policies.registry import ADMISSIONS, POLICIES
+from lab.experiments.errors import SpecError
+from lab.experiments.experiment_options import with_options
+from lab.experiments.spec import Spec, changed, read_spec
+from lab.experiments.titles import title_of
+
+ABANDONMENTS = {
+    "ignore": "ignored: orphan requests are executed in full",
+    "drop-queued": "what still waits is taken out of its queue",
+    "cancel": "cancelled: also what is being served, down to the database",
+}
+PROFILES = {
+    "paper": "paper: execution times of Table 2",
+    "cpu": "cpu: all of it CPU",
+    "real": "real: whatever the pages cost",
+}
+MOST_SPEC_BYTES = 64 * 1024
+
+_FIELD_OF = {
+    "policy": "policies",
+    "--policies": "policies",
+    "--admission": "admission",
+    "--abandonment": "abandonment",
+    "load.rho": "rho",
+    "load.sessions": "sessions",
+    "load.duration_s": "duration_s",
+    "--duration-s": "duration_s",
+}
+"""Where a fault of the spec stands in the form; other keys are called the same."""
+
+
+class LaunchForm(forms.Form):
+    """Fields over a base spec; what has no field stays as it is there."""
+
+    title = forms.CharField(max_length=200)
+    engine = forms.ChoiceField(
+        choices=[
+            ("live", "live: real customers at the real shop"),
+            ("simulated", "simulated: the same policies in virtual time"),
+        ],
+        widget=forms.RadioSelect,
+    )
+    policies = forms.MultipleChoiceField(
+        choices=[(name, title_of(name)) for name in POLICIES], widget=forms.CheckboxSelectMultiple
+    )
+    admission = forms.MultipleChoiceField(
+        choices=[(name, name) for name in ADMISSIONS],
+        widget=forms.CheckboxSelectMultiple,
+        label="Session admission before each",
+    )
+    abandonment = forms.MultipleChoiceField(
+        choices=list(ABANDONMENTS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        label="When a customer leaves",
+    )
+    rho = forms.CharField(
+        label="Offered loads ρ", help_text="1 is the capacity; several with commas, e.g. 0.85, 1.4"
+    )
+    sessions = forms.IntegerField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        help_text="started in each run; or give a duration instead",
+    )
+    duration_s = forms.FloatField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        label="Duration, paper seconds",
+        help_text="for which sessions arrive, instead of their number",
+    )
+    repetitions = forms.IntegerField(
+        min_value=1, max_value=1000, help_text="runs of each; from two on there are intervals"
+    )
+    page_profile = forms.ChoiceField(choices=list(PROFILES.items()), label="Work of a page")
+    seed = forms.IntegerField(min_value=0, help_text="the same seed brings the same customers")
+    time_scale = forms.FloatField(
+        min_value=1, max_value=100, help_text="paper seconds that pass in a real one (live)"
+    )
+
+    def spec(self, base: Spec) -> Spec | None:
+        """The spec that the fields describe; None if one of them is wrong, which is then said."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        try:
+            loads = [float(part) for part in given["rho"].replace(";", ",").split(",")]
+        except ValueError:
+            self.add_error("rho", "Numbers with commas between them, e.g. 0.85, 1.4, 2.")
+            return None
+        try:
+            titled = changed(base, title=given["title"], engine=given["engine"])
+            return with_options(
+                titled,
+                {
+                    "policies": given["policies"],
+                    "admission": given["admission"],
+                    "abandonment": given["abandonment"],
+                    "rho": loads,
+                    "sessions": given["sessions"],
+                    "duration_s": given["duration_s"],
+                    "repetitions": given["repetitions"],
+                    "seed": given["seed"],
+                    "time_scale": given["time_scale"] if given["engine"] == "live" else None,
+                    "page_profile": given["page_profile"],
+                },
+            )
+        except SpecError as fault:
+            self._say(str(fault))
+            return None
+
+    def _say(self, lines: str) -> None:
+        for line in lines.splitlines():
+            text = line.removeprefix("options: ")
+            named = re.match(r"(-{0,2}[a-z_.\-0-9]+): ", text)
+            key = named[1] if named else ""
+            field = _FIELD_OF.get(re.sub(r"\.\d+.*", "", key), key)
+            self.add_error(field if field in self.fields else None, text)
+
+
+def initial(spec: Spec) -> dict[str, Any]:
+    """The fields of a spec."""
+    return {
+        "title": spec.title,
+        "engine": spec.engine,
+        "policies": list(dict.fromkeys(policy.name for policy in spec.policy)),
+        "admission": list(dict.fromkeys(policy.admission for policy in spec.policy)),
+        "abandonment": list(dict.fromkeys(spec.abandonment_of(policy) for policy in spec.policy)),
+        "rho": ", ".join(f"{rho:g}" for rho in spec.load.rhos if rho is not None),
+        "sessions": spec.load.sessions,
+        "duration_s": spec.load.duration_s,
+        "repetitions": spec.repetitions,
+        "page_profile": spec.page_profile,
+        "seed": spec.seed,
+        "time_scale": spec.time_scale,
+    }
+
+
+def uploaded(name: str, content: bytes) -> Spec:
+    """The spec in a file that somebody has sent; raises SpecError, a line for each fault."""
+    if len(content) > MOST_SPEC_BYTES:
+        raise SpecError(
+            f"{name}: {len(content):,} bytes; a spec has at most {MOST_SPEC_BYTES:,}. "
+            "Bundles are imported on the page of the results."
+        )
+    try:
+        return read_spec(content.decode("utf-8"), name)
+    except UnicodeDecodeError:
+        raise SpecError(f"{name}: is no text; allowed: a spec in TOML, UTF-8") from None

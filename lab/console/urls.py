@@ -1,0 +1,33 @@
+"""The console's addresses."""
+
+from django.urls import path
+
+from lab.console.views import gallery, launches, race, results, streams, watch
+
+urlpatterns = [
+    path("", gallery.gallery, name="gallery"),
+    path("health", gallery.health, name="health"),
+    path("launch/<str:name>/", gallery.launch, name="launch"),
+    path("launch/<str:name>/predict", gallery.predict, name="predict"),
+    path("launch/<str:name>/spec.toml", gallery.spec_file, name="spec-file"),
+    path("upload/", gallery.upload, name="upload"),
+    path("launches/", launches.queue, name="queue"),
+    path("launches/table", launches.table, name="queue-table"),
+    path("launches/<str:pk>/", launches.one, name="launch-page"),
+    path("launches/<str:pk>/state", launches.state, name="launch-state"),
+    path("launches/<str:pk>/cancel", launches.cancel, name="launch-cancel"),
+    path("launches/<str:pk>/first", launches.first, name="launch-first"),
+    path("watch/", watch.watch, name="watch"),
+    path("watch/policy", watch.switch, name="watch-switch"),
+    path("watch/stream", streams.stream, name="watch-stream"),
+    path("race/", race.race, name="race"),
+    path("race/frames/<str:name>/<str:run>.json", race.frames, name="race-frames"),
+    path("results/", results.shelf, name="results"),
+    path("results/import", results.bring, name="results-import"),
+    path("results/<str:name>/", results.one, name="result"),
+    path("results/<str:name>/bundle.zip", results.bundle, name="result-bundle"),
+    path("results/<str:name>/note", results.note, name="result-note"),
+    path("results/<str:name>/delete", results.delete, name="result-delete"),
+    path("results/<str:name>/table/<int:number>.csv", results.table_csv, name="result-table"),
+    path("results/<str:name>/files/<path:file>", results.file, name="result-file"),
+]
