@@ -20,7 +20,7 @@ existing = $(wildcard $(python_files))
 
 ##@ The appliance
 
-.PHONY: up down status logs doctor reset
+.PHONY: up down status logs doctor certs reset
 up: environment ## start everything, wait until it is healthy, print the URLs
 	@$(run) up
 down: ## stop everything; nothing is left running
@@ -31,6 +31,8 @@ logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
 	@$(run) logs $(ARGS) || [ $$? = 130 ]
 doctor: environment ## check this machine; says the mend of what is missing
 	@$(run) doctor
+certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
+	@$(run) certs $(if $(KEY),--key $(KEY)) $(ARGS)
 reset: environment ## empty the state (database, logs); asks first, FORCE=1 does not; results stay
 	@$(run) reset
 

@@ -12,9 +12,9 @@ from types import FrameType
 
 import click
 
+from runtime import certificate_files, pinned
 from runtime import doctor as doctor_module
 from runtime import down as down_module
-from runtime import pinned
 from runtime import status as status_module
 from runtime import up as up_module
 from runtime.postgres import PostgresError
@@ -25,6 +25,7 @@ from runtime.state import State, StateError
 from runtime.supervision import Supervisor, SupervisorError
 
 EXPLAINED = (
+    certificate_files.CertificateError,
     LookupError,
     PostgresError,
     RedisError,
@@ -68,6 +69,52 @@ def status() -> None:
 def doctor() -> None:
     """Check this machine and say the mend of what is missing."""
     sys.exit(doctor_module.doctor(Progress()))
+
+
+@main.command()
+@click.option(
+    "--key", help="Kind of the server's key: ec-p256 (cheap, the default) or rsa-N with N bits."
+)
+@click.option("--replace", is_flag=True, help="Make new ones even if good ones are there.")
+def certs(key: str | None, replace: bool) -> None:
+    """Make an authority and a certificate for the gateway's TLS port, or show those there are."""
+    _explained(lambda settings, progress: _certs(settings, key, replace))
+
+
+def _certs(settings: Settings, key: str | None, replace: bool) -> None:
+    from runtime import certificates  # takes a while
+
+    state = State(settings.state_dir)
+    state.make()
+    names = certificates.own_names(settings.host)
+    there = certificate_files.of(state.folder)
+    with state.locked():
+        if replace:
+            why = "asked for"
+            certificates.make(there.folder, key or certificates.CHEAP_KEY, names)
+        else:
+            _, why = certificates.keep(there.folder, key or certificates.CHEAP_KEY, names)
+    if not why and key not in (None, certificates.key_name(there)):
+        raise certificate_files.CertificateError(
+            f"KEY={key}: there is a good certificate with {certificates.key_name(there)} already; "
+            "mend: ARGS=--replace"
+        )
+    click.echo(f"{'Made' if why else 'Kept'}{f' ({why})' if why else ''}:")
+    rows = {
+        "authority": there.authority,
+        "certificate": there.server,
+        "key": there.key,
+        "kind of key": certificates.key_name(there),
+        "names": ", ".join(certificates.names_of(there)),
+        "valid until": certificates.valid_until(there),
+    }
+    for name, value in rows.items():
+        click.echo(f"  {name:<12} {value}")
+    click.echo("The gateway takes a new one at `make up`. To see the shop by TLS:")
+    click.echo(
+        f"  curl --cacert {there.authority} https://localhost:{settings.gateway_tls_port}/\n"
+        "  or import the authority into a browser (Settings, Certificates, Authorities)"
+    )
 
 
 @main.command()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import psutil
 from rich.markup import escape
 
-from runtime import account, cpus, postgres, redis_server, services, up
+from runtime import account, certificate_files, cpus, postgres, redis_server, services, up
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State
@@ -88,6 +88,7 @@ def examine() -> Iterator[Finding]:
     yield _load()
     yield _postgres(settings, state)
     yield _redis(settings)
+    yield _certificate(settings)
     yield from _running(settings, state)
     yield from _optional()
 
@@ -195,6 +196,26 @@ def _redis(settings: Settings) -> Finding:
         return Finding(Verdict.BAD, "Redis", found, mend)
     found = f"{installation.version}, {installation.origin}, {installation.program}"
     return Finding(Verdict.GOOD, "Redis", found)
+
+
+def _certificate(settings: Settings) -> Finding:
+    from runtime import certificates  # takes a while
+
+    own = certificate_files.of(settings.state_dir)
+    path = settings.gateway_tls_certificate
+    if path != own.server:
+        if _existing(path) == path and settings.gateway_tls_key.exists():
+            return Finding(Verdict.GOOD, "Certificate", f"{path}, of your own")
+        mend = "DOORBUSTER_GATEWAY_TLS_CERTIFICATE and _KEY name files that are there, or none"
+        return Finding(Verdict.BAD, "Certificate", f"{path} or its key is not there", mend)
+    if not own.server.exists():
+        return Finding(Verdict.GOOD, "Certificate", "none yet; `make up` makes one")
+    if why := certificates.unusable(own, certificates.own_names(settings.host)):
+        mend = "make down, make up makes a new one"
+        return Finding(Verdict.BEWARE, "Certificate", why, mend)
+    good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
+    found = f"{good_for}, authority {own.authority}"
+    return Finding(Verdict.GOOD, "Certificate", found)
 
 
 def _running(settings: Settings, state: State) -> Iterator[Finding]:

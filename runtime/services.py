@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import account, pinned, postgres, redis_server
+from runtime import account, certificate_files, pinned, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
@@ -41,7 +41,7 @@ class Service:
     refusal: Callable[[], str | None]
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
-    code: tuple[str, ...] = ()  # paths in the repository; a change restarts the service
+    code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
 
@@ -215,7 +215,7 @@ def _ads(settings: Settings) -> Service:
             "shop/page_types.py",
             "shop/settings.py",
             "shop/slots.py",
-        ),  # fmt: skip
+        ),
     )
 
 
@@ -238,8 +238,19 @@ def _gateway(settings: Settings) -> Service:
         ready_within_s=20,
         refusal=lambda: get_refusal("127.0.0.1", settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
-        code=("gateway",),
+        # Another certificate means another start, too.
+        code=("gateway", str(settings.gateway_tls_certificate), str(settings.gateway_tls_key)),
+        prepare=lambda: _keep_certificate(settings),
     )
+
+
+def _keep_certificate(settings: Settings) -> None:
+    """One of the appliance's own, unless the settings name another."""
+    from runtime import certificates  # takes a while, and only a start needs it
+
+    own = certificate_files.of(settings.state_dir)
+    if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
+        certificates.keep(own.folder, names=certificates.own_names(settings.host))
 
 
 _LAB_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from runtime import cpus, credentials
+from runtime import certificate_files, cpus, credentials
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -32,6 +32,9 @@ class Settings:
     results_dir: Path
     host: str
     gateway_port: int
+    gateway_tls_port: int
+    gateway_tls_certificate: Path
+    gateway_tls_key: Path
     gateway_admin_port: int
     shop_port: int
     shop_controller_port: int
@@ -115,6 +118,7 @@ def load_leniently(
         secrets = credentials.read(state_dir)
     except ValueError as error:
         errors.append(str(error))
+    certificate = certificate_files.of(state_dir)
     usable = cpus.usable()
     shop_cpus = read("DOORBUSTER_SHOP_CPUS", lambda text: cpus.parse(text, usable), cpus.for_shop())
     other_cpus = read(
@@ -126,6 +130,11 @@ def load_leniently(
         results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
         host=read("DOORBUSTER_HOST", str, "127.0.0.1"),
         gateway_port=read("DOORBUSTER_GATEWAY_PORT", _port, 8080),
+        gateway_tls_port=read("DOORBUSTER_GATEWAY_TLS_PORT", _port, 8443),
+        gateway_tls_certificate=read(
+            "DOORBUSTER_GATEWAY_TLS_CERTIFICATE", path, certificate.server
+        ),
+        gateway_tls_key=read("DOORBUSTER_GATEWAY_TLS_KEY", path, certificate.key),
         gateway_admin_port=read("DOORBUSTER_GATEWAY_ADMIN_PORT", _port, 8081),
         shop_port=read("DOORBUSTER_SHOP_PORT", _port, 8082),
         shop_controller_port=read("DOORBUSTER_SHOP_CONTROLLER_PORT", _port, 8083),
@@ -170,6 +179,9 @@ _FIELDS = {
         "RESULTS_DIR",
         "HOST",
         "GATEWAY_PORT",
+        "GATEWAY_TLS_PORT",
+        "GATEWAY_TLS_CERTIFICATE",
+        "GATEWAY_TLS_KEY",
         "GATEWAY_ADMIN_PORT",
         "SHOP_PORT",
         "SHOP_CONTROLLER_PORT",

@@ -21,7 +21,7 @@ from runtime.supervision import Supervisor, left_over
 SUPERVISED = "supervised"
 LOG_LINES = 20
 FIRST_SPARE_PORT = 8088  # the defaults end at 8087
-PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_LAB_PORT")
+PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT", "DOORBUSTER_LAB_PORT")
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
 SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
@@ -50,6 +50,7 @@ def urls(settings: Settings) -> dict[str, str]:
     named = f"[{host}]" if ":" in host else host
     return {
         "Shop": f"http://{named}:{settings.gateway_port}/",
+        "Shop by TLS": f"https://{named}:{settings.gateway_tls_port}/ (make certs)",
         **SIGN_IN,
         "Lab console": f"http://{named}:{settings.lab_port}/",
         "Gateway's admin API": f"http://127.0.0.1:{settings.gateway_admin_port}/snapshot",
@@ -127,6 +128,7 @@ class Start:
             step.detail = "restarted" if runs else ""
             supervisor.stop_service(service.name)
             service.prepare()
+            version = service.code_version()  # it may have prepared what counts
             supervisor.start_service(service.name)
             self._wait(supervisor, service, service.refusal)
             self._wait(supervisor, service, service.page_refusal)
@@ -196,7 +198,8 @@ def taken_ports(settings: Settings) -> list[str]:
         try:
             who = ports.holder(port, host)
         except ports.AddressError as error:
-            lines.append(f"DOORBUSTER_HOST: {error}; mend: 127.0.0.1, or 0.0.0.0 for all addresses")
+            line = f"DOORBUSTER_HOST: {error}; mend: 127.0.0.1, or 0.0.0.0 for all addresses"
+            lines += [line] if line not in lines else []  # once for all ports that listen there
             continue
         if who:
             spare = ports.first_free(FIRST_SPARE_PORT, avoid, host)

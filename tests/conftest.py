@@ -38,7 +38,7 @@ hypothesis.settings.load_profile("doorbuster")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point every part at the session's own services; they start when a test needs them."""
-    postgres_port, redis_port, *others = ports.free(6)
+    postgres_port, redis_port, *others = ports.free(7)
     # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
     state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     state_dir.chmod(0o755)
@@ -57,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(others[1]),
         "DOORBUSTER_SHOP_PORT": str(others[2]),
         "DOORBUSTER_SHOP_CONTROLLER_PORT": str(others[3]),
+        "DOORBUSTER_GATEWAY_TLS_PORT": str(others[4]),
     }
     if importlib.util.find_spec("shop.settings"):
         import django

@@ -63,14 +63,16 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
         socket.create_server(("127.0.0.1", 0)) as two,
     ):
         # The third setting holds the first spare port: it is not proposed to the others.
-        given = ["20001", "20002", str(up.FIRST_SPARE_PORT), "20004", "20005"]
-        given += [str(listener.getsockname()[1]) for listener in (one, two)]
-        settings = load(dict(zip(load().ports(), given, strict=True)))
-        lines = [line for line in up.taken_ports(settings) if any(p in line for p in given[4:])]
+        names = load().ports()
+        given = [str(20_001 + number) for number in range(len(names))]
+        given[2] = str(up.FIRST_SPARE_PORT)
+        given[-2:] = [str(listener.getsockname()[1]) for listener in (one, two)]
+        settings = load(dict(zip(names, given, strict=True)))
+        lines = [line for line in up.taken_ports(settings) if any(p in line for p in given[-2:])]
         proposed = [int(line.rpartition("=")[2].split()[0]) for line in lines]
         assert len(set(proposed)) == 2
         assert min(proposed) > up.FIRST_SPARE_PORT
-        again = [line for line in up.taken_ports(settings) if any(p in line for p in given[4:])]
+        again = [line for line in up.taken_ports(settings) if any(p in line for p in given[-2:])]
         assert again == lines
 
 

@@ -19,7 +19,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     settings = load({}, repository)
-    assert list(settings.ports().values()) == list(range(8080, 8088))
+    assert sorted(settings.ports().values()) == [*range(8080, 8088), 8443]
     assert settings.host == "127.0.0.1"
     assert settings.shop_workers == 30
     assert settings.catalogue_books == 4309

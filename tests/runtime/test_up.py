@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import urllib.request
 import psutil
 import pytest
 
-from runtime import cpus, services, up
+from runtime import certificate_files, cpus, services, up
 from runtime.settings import REPOSITORY
 from runtime.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
@@ -39,6 +40,16 @@ def test_up_makes_a_page_come_through_the_gateway(appliance: Appliance) -> None:
     for port in (settings.ads_port, settings.gateway_port):
         assert services.get_refusal("127.0.0.1", port, "/ads/health") is None
     assert "✗" not in printed
+
+
+def test_the_same_page_comes_by_tls(appliance: Appliance) -> None:
+    settings = appliance.settings
+    trusting = ssl.create_default_context(cafile=certificate_files.of(settings.state_dir).authority)
+    for name in ("127.0.0.1", "localhost"):
+        address = f"https://{name}:{settings.gateway_tls_port}/"
+        with urllib.request.urlopen(address, timeout=240, context=trusting) as answer:
+            assert b"<h1" in answer.read()
+    assert settings.gateway_tls_key.stat().st_mode & 0o777 == 0o600
 
 
 def test_pages_have_banners_whose_pictures_come_through_the_gateway(appliance: Appliance) -> None:

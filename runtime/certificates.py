@@ -1,0 +1,222 @@
+"""Certificates of this appliance: an authority of its own, and a server certificate by it.
+
+Owns: making them, whether those that are there can still be used.
+Must not know: who serves or trusts them.
+
+The authority's key is thrown away once it has signed: who trusts the authority trusts this one
+certificate. A new server certificate therefore means a new authority.
+"""
+
+import datetime
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from runtime.certificate_files import CertificateError, CertificateFiles
+
+VALID_DAYS: Final = 397  # the longest that browsers take
+RENEWED_BEFORE_DAYS: Final = 7
+CHEAP_KEY: Final = "ec-p256"
+KEYS: Final = "ec-p256, or rsa-N with N from 2048 to 16384 in steps of 8 (rsa-2048, rsa-7680, …)"
+EVERY_ADDRESS: Final = frozenset(("0.0.0.0", "::"))
+
+PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
+
+
+def own_names(host: str = "127.0.0.1") -> tuple[str, ...]:
+    """By which names and addresses this machine is reached, `host` (where it listens) included."""
+    names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
+    if host not in EVERY_ADDRESS:
+        names.append(host)
+    return tuple(dict.fromkeys(_plain(name) for name in names if _alternative(name) is not None))
+
+
+def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
+    """Why they cannot be used for these names, today and in the next days; None if they can."""
+    try:
+        authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
+        server = x509.load_pem_x509_certificate(files.server.read_bytes())
+        key = load_pem_private_key(files.key.read_bytes(), None)
+        server.verify_directly_issued_by(authority)
+    except FileNotFoundError as error:
+        return f"there is no {error.filename}"
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    except (ValueError, TypeError, InvalidSignature):
+        return f"what lies in {files.folder} is damaged"
+    if key.public_key() != server.public_key():
+        return f"{files.key} is not the key of {files.server}"
+    now = datetime.datetime.now(datetime.UTC)
+    until = min(authority.not_valid_after_utc, server.not_valid_after_utc)
+    if not server.not_valid_before_utc <= now <= until - _days(RENEWED_BEFORE_DAYS):
+        return f"valid from {server.not_valid_before_utc:%Y-%m-%d} to {until:%Y-%m-%d} only"
+    missing = sorted(set(names) - set(names_of(files)))
+    return f"not made for {', '.join(missing)}" if missing else None
+
+
+def names_of(files: CertificateFiles) -> tuple[str, ...]:
+    """Host names and addresses the server's certificate is good for."""
+    certificate = x509.load_pem_x509_certificate(files.server.read_bytes())
+    listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = listed.get_values_for_type(x509.IPAddress)
+    return (*listed.get_values_for_type(x509.DNSName), *map(str, addresses))
+
+
+def valid_until(files: CertificateFiles) -> datetime.date:
+    """The last day of the server's certificate."""
+    certificate = x509.load_pem_x509_certificate(files.server.read_bytes())
+    return certificate.not_valid_after_utc.date()
+
+
+def key_name(files: CertificateFiles) -> str:
+    """Kind and size of the server's key, as `make` takes it."""
+    key = x509.load_pem_x509_certificate(files.server.read_bytes()).public_key()
+    return f"rsa-{key.key_size}" if isinstance(key, rsa.RSAPublicKey) else CHEAP_KEY
+
+
+def keep(
+    folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
+) -> tuple[CertificateFiles, str]:
+    """Makes certificates unless good ones for these names are there; also why it did, or ""."""
+    there = CertificateFiles(folder)
+    names = tuple(names) or own_names()
+    why = unusable(there, names)
+    return (there, "") if why is None else (make(folder, key, names), why)
+
+
+def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> CertificateFiles:
+    """A new authority and a server certificate with a key of this kind, in place of what is there.
+
+    `key` is ec-p256 or rsa-N (N bits); `names` are host names and addresses, this machine's own if
+    none are given. Raises CertificateError and leaves the folder as it was.
+    """
+    made = CertificateFiles(folder)
+    alternatives = []
+    for name in tuple(names) or own_names():
+        alternative = _alternative(name)
+        if alternative is None:
+            raise CertificateError(f"{name!r} is neither a host name nor an address")
+        alternatives.append(alternative)
+    server_key = _new_key(key)
+    authority_key = ec.generate_private_key(ec.SECP256R1())
+    authority_name = _name("Doorbuster local authority")
+    identifier = x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key())
+    authority = (
+        _unsigned(authority_name, authority_name, authority_key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(identifier, critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    server = (
+        _unsigned(_name("Doorbuster"), authority_name, server_key)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
+            critical=False,
+        )
+        .sign(authority_key, hashes.SHA256())
+    )
+    private = server_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, content, mode in (
+            (made.key, private, 0o600),
+            (made.server, server.public_bytes(Encoding.PEM), 0o644),
+            (made.authority, authority.public_bytes(Encoding.PEM), 0o644),
+        ):
+            _write(path, content, mode)
+    except OSError as error:
+        raise CertificateError(f"{folder} cannot be written: {error.strerror}") from None
+    return made
+
+
+def _new_key(kind: str) -> PrivateKey:
+    if kind == CHEAP_KEY:
+        return ec.generate_private_key(ec.SECP256R1())
+    wanted = re.fullmatch(r"rsa-([0-9]{4,5})", kind)
+    bits = int(wanted[1]) if wanted else 0
+    if not 2048 <= bits <= 16384 or bits % 8:
+        raise CertificateError(f"KEY={kind}: no such key; allowed: {KEYS}")
+    return rsa.generate_private_key(public_exponent=65537, key_size=bits)
+
+
+def _unsigned(subject: x509.Name, issuer: x509.Name, key: PrivateKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _days(1))  # clocks differ
+        .not_valid_after(now + _days(VALID_DAYS - 1))
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _plain(name: str) -> str:
+    """As a certificate lists it: the short form of an address, small letters."""
+    try:
+        return str(ipaddress.ip_address(name.partition("%")[0]))  # without its zone
+    except ValueError:
+        return name.lower()
+
+
+def _alternative(name: str) -> x509.GeneralName | None:
+    plain = _plain(name)
+    try:
+        return x509.IPAddress(ipaddress.ip_address(plain))
+    except ValueError:
+        label = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?"
+        is_name = len(plain) <= 253 and re.fullmatch(rf"{label}(\.{label})*", plain)
+        return x509.DNSName(plain) if is_name else None
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    """Aside and renamed, with its mode from the beginning."""
+    aside = path.with_suffix(".new")
+    aside.unlink(missing_ok=True)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(content)
+    aside.rename(path)
+
+
+def _days(count: int) -> datetime.timedelta:
+    return datetime.timedelta(days=count)

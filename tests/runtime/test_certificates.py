@@ -1,0 +1,163 @@
+"""Certificates: made once, kept while they are good, refused in one line."""
+
+import contextlib
+import datetime
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import pytest
+
+from runtime import certificates
+from runtime.certificate_files import CertificateError, CertificateFiles
+from tests.runtime.conftest import Appliance
+
+NAMES = ("localhost", "127.0.0.1", "::1", "shop.example")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> CertificateFiles:
+    return certificates.make(tmp_path_factory.mktemp("made"), "rsa-2048", NAMES)
+
+
+def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
+    """Raises what the client says to the server's certificate."""
+    ours, theirs = socket.socketpair()
+
+    def serve() -> None:
+        with theirs, contextlib.suppress(OSError):  # the client's to tell
+            server.wrap_socket(theirs, server_side=True).close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    with ours:
+        try:
+            client.wrap_socket(ours, server_hostname=name).close()
+        finally:
+            ours.close()
+            thread.join()
+
+
+def test_a_client_that_trusts_the_authority_trusts_the_server_by_each_name(
+    made: CertificateFiles,
+) -> None:
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(made.server, made.key)
+    client = ssl.create_default_context(cafile=made.authority)
+    for name in NAMES:
+        shake_hands(server, client, name)
+    with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
+        shake_hands(server, client, "elsewhere.example")
+    with pytest.raises(ssl.SSLCertVerificationError, match="unable to get local issuer"):
+        shake_hands(server, ssl.create_default_context(), "localhost")
+
+
+def test_the_key_is_its_owners_alone_and_nothing_else_is_left(made: CertificateFiles) -> None:
+    assert made.key.stat().st_mode & 0o777 == 0o600
+    names = ["authority.pem", "server-key.pem", "server.pem"]
+    assert sorted(path.name for path in made.folder.iterdir()) == names
+    assert certificates.key_name(made) == "rsa-2048"
+    assert set(certificates.names_of(made)) == set(NAMES)
+
+
+def test_good_ones_are_kept(made: CertificateFiles) -> None:
+    before = made.server.read_bytes()
+    assert certificates.keep(made.folder, "ec-p256", NAMES) == (made, "")
+    assert made.server.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda files: files.key.unlink(), "there is no "),
+        (lambda files: files.server.write_bytes(b"rubbish"), "damaged"),
+        (lambda files: files.key.write_bytes(other_key()), "is not the key of"),
+        (lambda files: files.authority.write_bytes(other_authority(files)), "damaged"),
+    ],
+    ids=["gone", "damaged", "other key", "other authority"],
+)
+def test_others_are_made_anew(tmp_path: Path, spoil, why: str) -> None:
+    files = certificates.make(tmp_path, names=NAMES)
+    spoil(files)
+    assert why in str(certificates.unusable(files, NAMES))
+    made, said = certificates.keep(tmp_path, names=NAMES)
+    assert why in said
+    assert certificates.unusable(made, NAMES) is None
+
+
+def other_key() -> bytes:
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def other_authority(files: CertificateFiles) -> bytes:
+    return certificates.make(files.folder / "other", names=NAMES).authority.read_bytes()
+
+
+def test_a_new_name_needs_a_new_one(made: CertificateFiles) -> None:
+    assert certificates.unusable(made, [*NAMES, "10.0.0.7"]) == "not made for 10.0.0.7"
+
+
+def test_what_ends_within_days_is_as_good_as_over(
+    made: CertificateFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
+        days=certificates.VALID_DAYS - certificates.RENEWED_BEFORE_DAYS
+    )
+
+    class Later(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> "Later":
+            return cls.fromtimestamp(late.timestamp(), tz)
+
+    monkeypatch.setattr(certificates.datetime, "datetime", Later)
+    assert str(certificates.unusable(made, NAMES)).startswith("valid from ")
+
+
+@pytest.mark.parametrize("kind", ["rsa-1024", "rsa-2049", "rsa-99999", "rsa", "ed25519", ""])
+def test_no_such_key(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(CertificateError, match=f"KEY={kind}: no such key; allowed: ec-p256, or"):
+        certificates.make(tmp_path / "new", kind, NAMES)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-x", "ex ample", "a..b", "*"])
+def test_no_such_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CertificateError, match="neither a host name nor an address"):
+        certificates.make(tmp_path / "new", names=[name])
+    assert not (tmp_path / "new").exists()
+
+
+def test_names_of_this_machine() -> None:
+    names = certificates.own_names("fe80::1%eth0")
+    assert {"localhost", "127.0.0.1", "::1", "fe80::1"} <= set(names)
+    assert "0.0.0.0" not in certificates.own_names("0.0.0.0")
+    assert len(set(names)) == len(names)
+
+
+def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
+    code, printed = appliance.run("certs", "--key", "rsa-2048")
+    assert code == 0, printed
+    assert "Made (there is no " in printed
+    assert "rsa-2048" in printed
+    assert "curl --cacert" in printed
+    code, printed = appliance.run("certs")
+    assert (code, printed[:5]) == (0, "Kept:")
+    code, printed = appliance.run("certs", "--key", "ec-p256")
+    assert code == 1
+    assert "there is a good certificate with rsa-2048 already; mend: ARGS=--replace" in printed
+    code, printed = appliance.run("certs", "--key", "ec-p256", "--replace")
+    assert code == 0, printed
+    assert "ec-p256" in printed
+    code, printed = appliance.run("certs", "--key", "rsa-3", "--replace")
+    assert code == 1
+    assert "KEY=rsa-3: no such key; allowed: ec-p256, or rsa-N" in printed
+    assert "Traceback" not in printed
