@@ -31,7 +31,7 @@ def _save(name: str, folder: Path) -> Path:
     return path
 
 
-def _lifo_pri(axes, known):  # noqa: ANN001, ANN202
+def _lifo_pri(axes, known):
     bound = 647 / 1.4
     names = ("SQ", "8Q-AF", "8Q-LIFO-Pri")
     confirms = (8, 15, 50)
@@ -42,7 +42,7 @@ def _lifo_pri(axes, known):  # noqa: ANN001, ANN202
     axes.annotate(f"the best possible: about {bound:.0f}", (0, 47), color="0.35")
 
 
-def _sbac(axes, known):  # noqa: ANN001, ANN202
+def _sbac(axes, known):
     days = known["sbac"]["table2_aborted_percent"]
     names = ("stable", "responsive", "hybrid", "predictive")
     for offset, (day, words) in enumerate((("usual_day", "usual day"), ("busy_day", "busy day"))):
@@ -54,7 +54,7 @@ def _sbac(axes, known):  # noqa: ANN001, ANN202
     axes.legend(frameon=False)
 
 
-def _connection_sentry(axes, known):  # noqa: ANN001, ANN202
+def _connection_sentry(axes, known):
     rows = known["connection_sentry"]["table1_latency_by_patience_s"]["search"]
     places = list(range(len(rows)))
     axes.bar(places, [pair[0] for pair in rows.values()], 0.38, color=COLOURS[0], label="standard")
@@ -65,7 +65,7 @@ def _connection_sentry(axes, known):  # noqa: ANN001, ANN202
     axes.legend(frameon=False)
 
 
-def _ad_server(axes, known):  # noqa: ANN001, ANN202
+def _ad_server(axes, known):
     table = known["ad_server"]["table4"]["concepts_10"]
     clients = [int(count) for count in table]
     axes.plot(clients, [pair[0] for pair in table.values()], "o-", color=COLOURS[0], label="low")
@@ -74,7 +74,7 @@ def _ad_server(axes, known):  # noqa: ANN001, ANN202
     axes.legend(frameon=False, title="priority")
 
 
-def _edragon(axes, known):  # noqa: ANN001, ANN202
+def _edragon(axes, known):
     zone = known["edragon"]["zone_e"]
     names = ("CPU manager", "static 2 + 2", "Linux default")
     heights = [
