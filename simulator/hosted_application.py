@@ -25,8 +25,8 @@ class HostedSession:
 
     `awaits` is the number of the attempt that it waits for, 0 for none: work for any other is an
     orphan. `open_until_s` is when the server closes its connection for being idle. `has_ticket`:
-    it has come to the end of a full handshake, and so can resume. `over` says which connection it
-    has: new (0) or resumed (1).
+    it has come to the end of a full handshake, and so can resume. `is_resumed` says which kind of
+    connection it has; `knocks`, how often its SYN was not answered.
     """
 
     __slots__ = (
@@ -35,10 +35,10 @@ class HostedSession:
         "awaits",
         "has_ticket",
         "index",
+        "is_resumed",
         "knocks",
         "length",
         "open_until_s",
-        "over",
         "step",
     )
 
@@ -52,20 +52,22 @@ class HostedSession:
         self.asked_s = 0.0
         self.open_until_s = -math.inf
         self.has_ticket = False
-        self.over = 0
+        self.is_resumed = False
 
 
 class Work(NamedTuple):
     """What a thread is to do, or does: an attempt of a session.
 
-    `opens` a connection, or comes over one that is open; `is_handshake` while it does no more than
-    the full handshake.
+    It `opens` a connection or comes over one that is open, which `is_resumed` or new;
+    `is_handshake` while it does no more than the full handshake. `busy_s` CPU seconds of it are
+    next, or being done.
     """
 
     session: HostedSession
     attempt: int
     step: int
     opens: bool
+    is_resumed: bool
     is_handshake: bool = False
     busy_s: float = 0.0
 
@@ -74,9 +76,8 @@ class HostedApplication:
     """Carries out one `AppScenario`.
 
     `start_work(now_s, work)` gives a job to the processors; when it is done, `work_done`.
-    `call_back(time_s, session, attempt)` leads to `called_back`. The first of
-    `patience_ends` is due at its time:
-    `patience_ended`.
+    `call_back(time_s, session, attempt)` leads to `called_back`, the first of `patience_ends` at
+    its time to `patience_ended`.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class HostedApplication:
         if now_s > session.open_until_s:
             self._connect(now_s, session)
         else:
-            self._to_thread(now_s, Work(session, session.awaits, session.step, opens=False))
+            self._to_thread(now_s, session, opens=False)
 
     def _connect(self, now_s: float, session: HostedSession) -> None:
         if self._connections_waiting >= self._backlog:
@@ -162,7 +163,8 @@ class HostedApplication:
         is_accepted = self.admission.connection(now_s, resumed=resumed)
         self.ledger.connection(now_s, resumed=resumed, is_accepted=is_accepted)
         if is_accepted:
-            self._to_thread(now_s, Work(session, session.awaits, session.step, opens=True))
+            session.is_resumed = resumed
+            self._to_thread(now_s, session, opens=True)
         else:
             session.awaits = 0
             self._ended(HostedFate.REFUSED)
@@ -203,7 +205,8 @@ class HostedApplication:
                 return
         self._free_threads += 1
 
-    def _to_thread(self, now_s: float, work: Work) -> None:
+    def _to_thread(self, now_s: float, session: HostedSession, *, opens: bool) -> None:
+        work = Work(session, session.awaits, session.step, opens, session.is_resumed)
         if self._free_threads:
             self._free_threads -= 1
             self._serve(now_s, work)
@@ -223,16 +226,15 @@ class HostedApplication:
             return True
         if session.awaits != work.attempt:
             return False
-        session.over = int(session.has_ticket)
-        self.ledger.connections_served[session.over] += 1
-        if session.has_ticket:
+        self.ledger.connections_served[work.is_resumed] += 1
+        if work.is_resumed:
             self._begin(now_s, work._replace(busy_s=self._resumed_s + self._page_s(work)))
         else:
             self._begin(now_s, work._replace(is_handshake=True, busy_s=self._full_s))
         return True
 
     def _begin(self, now_s: float, work: Work) -> None:
-        self.ledger.connections_busy_s[work.session.over] += work.busy_s
+        self.ledger.connections_busy_s[work.is_resumed] += work.busy_s
         self._start_work(now_s, work)
 
     def _page_s(self, work: Work) -> float:
