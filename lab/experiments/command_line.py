@@ -21,6 +21,8 @@ from lab.experiments.experiment_options import (
     overridable,
     with_options,
 )
+from lab.experiments.platform_command import platform
+from lab.experiments.profile_command import profile_connections
 from lab.experiments.reproduction.command import reproduce
 from lab.experiments.results import ResultFolder, newest
 from lab.experiments.spec import Spec, load_spec
@@ -166,6 +168,8 @@ def policies(markdown: bool) -> None:
     click.echo(write(policy_sheets.sheets()), nl=False)
 
 
+main.add_command(platform)
+main.add_command(profile_connections)
 main.add_command(reproduce)
 
 

@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from math import log
 from pathlib import Path
 
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
-
 from lab.experiments.machine import fingerprint
 from lab.experiments.results import read_json, write_json
 from runtime.settings import Settings
@@ -78,6 +75,10 @@ def _known(path: Path, machine: str) -> dict[int, float]:
 
 
 def _signature_s(bits: int) -> float:
+    # It takes a while to import; only who measures pays for it.
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
     key = rsa.generate_private_key(public_exponent=65537, key_size=bits)
     made, began_s = 0, time.thread_time()
     while made < _LEAST_SIGNATURES or time.thread_time() < began_s + _SIGN_REAL_S:

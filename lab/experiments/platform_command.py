@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich import box
@@ -16,14 +16,16 @@ from rich.table import Table
 from rich.text import Text
 
 from hosting.errors import HostingError
-from hosting.platform import Platform
-from hosting.running import RunningApplication
 from lab.experiments.errors import ExperimentError
 from lab.experiments.hosting_options import of_platform, platform_options
 from lab.experiments.live_comparison import running_appliance
 from lab.experiments.machine import live_run_lock
 from lab.experiments.terminal import console
 from runtime import settings
+
+if TYPE_CHECKING:
+    from hosting.platform import Platform
+    from hosting.running import RunningApplication
 
 FIRST_PORT = 8443
 LOG_EVERY_S = 10.0
@@ -39,7 +41,7 @@ class Figures:
     cpu_s: float
 
     @classmethod
-    def of(cls, application: RunningApplication) -> "Figures":
+    def of(cls, application: "RunningApplication") -> "Figures":
         """Now. Raises HostingError."""
         connections = application.snapshot()["connections"]
         return cls(time.monotonic(), connections, application.cpu_s())
@@ -68,6 +70,8 @@ def platform(every_s: float, **given: Any) -> None:
     processors to them, and each refuses the new connections that its own cannot serve
     (eDragon). PostgreSQL and Redis are those of the running appliance (`make up`).
     """
+    from hosting.platform import Platform
+
     lab = settings.load()
     running_appliance(lab)
     try:
@@ -88,7 +92,7 @@ def _say(words: str) -> None:
     console.print(Text(words, style="dim"))
 
 
-def _watch(hosted: Platform, every_s: float) -> None:
+def _watch(hosted: "Platform", every_s: float) -> None:
     """Draw the table again and again; ends by an exception only."""
     before = [Figures.of(one) for one in hosted.applications]
     with Live(console=console, auto_refresh=False) as live:
@@ -105,7 +109,7 @@ def _watch(hosted: Platform, every_s: float) -> None:
 
 
 def _table(
-    applications: tuple[RunningApplication, ...], before: list[Figures], now: list[Figures]
+    applications: tuple["RunningApplication", ...], before: list[Figures], now: list[Figures]
 ) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("application")
