@@ -6,8 +6,9 @@ measures.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from lab.experiments.reproduction.ad_server_cases import PUBLISHED_REQUESTS, Cell
+from lab.experiments.reproduction.ad_server_cases import PUBLISHED_REQUESTS, Cell, PlannedRun
 
 LEAST_REQUESTS = 3
 """Of a client; the first is not measured."""
@@ -52,8 +53,8 @@ def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) ->
     """Requests of each client, by number of clients; `runs` has a cell as often as it is run.
 
     Each number of clients gets as much of `runs_s` as any other, but for those that have the
-    published requests with less, or need more for the least. If even the least take longer than
-    `runs_s`, they are made all the same.
+    published requests with less (alone LEAST_A_RUN), or need more for the least. If even the least
+    take longer than `runs_s`, they are made all the same.
     """
     cells = list(runs)
     by_clients: dict[int, list[Cell]] = {}
@@ -66,7 +67,7 @@ def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) ->
 
     def shared(share_s: float) -> dict[int, int]:
         return {
-            clients: min(PUBLISHED_REQUESTS, max(_least(clients), int(share_s / each_s)))
+            clients: min(_most(clients), max(_least(clients), int(share_s / each_s)))
             for clients, each_s in round_s.items()
         }
 
@@ -87,6 +88,11 @@ def _least(clients: int) -> int:
     return max(LEAST_REQUESTS, -(-LEAST_A_RUN // clients))
 
 
+def _most(clients: int) -> int:
+    """The paper has no client alone."""
+    return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
+
+
 def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
     """How long these runs take together."""
     return sum(
@@ -96,3 +102,49 @@ def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostO
         * cost_of(cell.clients).request_s(cell.concepts)
         for cell in runs
     )
+
+
+_LOOPS = {True: "alone", False: "many"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the machine was found to need, and what follows for the clients."""
+
+    requests: Mapping[int, int]
+    """Of each client, by number of clients."""
+    costs: Mapping[bool, Cost]
+    """Whether a client is alone → the cost of a request."""
+
+    def cost_of(self, clients: int) -> Cost:
+        """Of one of so many clients' requests."""
+        return self.costs[clients == 1]
+
+    def expected_s(self, runs: Iterable[PlannedRun]) -> float:
+        """How long these take, about."""
+        return expected_s([run.cell for run in runs], self.requests, self.cost_of)
+
+    def as_json(self) -> dict[str, Any]:
+        """For plan.json."""
+        return {
+            "requests": {str(clients): number for clients, number in self.requests.items()},
+            "costs": {
+                name: [self.costs[alone].base_s, self.costs[alone].concept_s]
+                for alone, name in _LOOPS.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
+        """What `as_json` gave."""
+        return cls(
+            {int(clients): number for clients, number in plain["requests"].items()},
+            {alone: Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},
+        )
+
+
+def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
+    """The plan by which these take `runs_s`, about."""
+    unshared = Plan({}, costs)
+    cells = [run.cell for run in runs]
+    return Plan(requests_by_clients(cells, unshared.cost_of, runs_s), costs)

@@ -1,6 +1,6 @@
 """The ad server's runs: how many clients, how many concepts a request, how many threads.
 
-Owns: the cells that figures and tables are made of, whole and quick.
+Owns: the cells that figures and tables are made of, whole and quick, the order of the runs.
 Must not know: how they are run or drawn.
 
 Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, UFMG, 2000.
@@ -8,8 +8,10 @@ Section, figure and table numbers in these modules are that paper's.
 """
 
 import os
+import random
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 
 from lab.experiments.published import published
 from lab.experiments.reproduction.cases import Case
@@ -108,3 +110,25 @@ class Cases:
     def of_clients(self, clients: int) -> list[Cell]:
         """All cells with so many clients."""
         return [cell for cell in self.scale.cells() if cell.clients == clients]
+
+
+class PlannedRun(NamedTuple):
+    """A cell and the seed that its clients draw from."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The stem of its file."""
+        return f"{self.cell.name}-seed{self.seed}"
+
+
+def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
+    """Every cell once in each repetition, in random order: what else the machine does hits all."""
+    found = []
+    for each in range(seed, seed + repetitions):
+        cells = scale.cells()
+        random.Random(each).shuffle(cells)
+        found += [PlannedRun(cell, each) for cell in cells]
+    return found

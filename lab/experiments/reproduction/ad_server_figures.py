@@ -208,8 +208,8 @@ class Figures:
             heading,
             "By how much the mean response time of high-priority requests is below that of "
             "low-priority requests, percent, by the threads that search for them and the concepts "
-            f"of a request. Dashed at the end: the ideal of a request alone on {self.cases.cpus} "
-            "CPUs, 1 − 1 / min(threads, CPUs, concepts).",
+            "of a request. The last curve is the ideal of a request alone on "
+            f"{self.cases.cpus} CPUs, 1 − 1 / min(threads, CPUs, concepts).",
             _GAINS_DIFFER,
             [
                 Panel(

@@ -5,10 +5,8 @@ client asks.
 """
 
 import json
-import random
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -16,9 +14,17 @@ from typing import Any, NamedTuple
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
 from lab.experiments.neighbours import Neighbours
-from lab.experiments.reproduction import ad_server_budget as budget
 from lab.experiments.reproduction import ad_server_cases
-from lab.experiments.reproduction.ad_server_cases import BANNERS, FEW, Cases, Cell, Scale
+from lab.experiments.reproduction.ad_server_budget import Cost, Plan, plan_of
+from lab.experiments.reproduction.ad_server_cases import (
+    BANNERS,
+    FEW,
+    Cases,
+    Cell,
+    PlannedRun,
+    Scale,
+    planned_runs,
+)
 from lab.experiments.reproduction.ad_server_host import (
     AdClients,
     AdServer,
@@ -38,59 +44,10 @@ from runtime import settings
 _PLAN = "plan.json"
 _RUNS = "runs.jsonl"
 _CALIBRATION_REQUESTS = 60
+_QUIET_RATIO = 0.05
+"""Of the CPUs that other processes may have before it is said."""
 _SAID_TIMES = 8
 """A log gets so many lines of progress."""
-
-
-class PlannedRun(NamedTuple):
-    """A cell and the seed that its clients draw from."""
-
-    cell: Cell
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """The stem of its file."""
-        return f"{self.cell.name}-seed{self.seed}"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the machine was found to need, and what follows for the clients."""
-
-    requests: Mapping[int, int]
-    """Of each client, by number of clients."""
-    costs: Mapping[bool, budget.Cost]
-    """Whether a client is alone → the cost of a request."""
-
-    def cost_of(self, clients: int) -> budget.Cost:
-        """Of one of so many clients' requests."""
-        return self.costs[clients == 1]
-
-    def expected_s(self, runs: Iterable[PlannedRun]) -> float:
-        """How long these take, about."""
-        return budget.expected_s([run.cell for run in runs], self.requests, self.cost_of)
-
-    def as_json(self) -> dict[str, Any]:
-        """For plan.json."""
-        return {
-            "requests": {str(clients): number for clients, number in self.requests.items()},
-            "costs": {
-                name: [self.costs[alone].base_s, self.costs[alone].concept_s]
-                for alone, name in _LOOPS.items()
-            },
-        }
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
-        """What `as_json` gave."""
-        return cls(
-            {int(clients): number for clients, number in plain["requests"].items()},
-            {alone: budget.Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},
-        )
-
-
-_LOOPS = {True: "alone", False: "many"}
 
 
 def reproduce_ad_server(given: Mapping[str, Any]) -> Path:
@@ -126,8 +83,9 @@ def reproduce_ad_server(given: Mapping[str, Any]) -> Path:
                     store = Store.create(lab.results_dir, name, facts)
                 _make(store, cases, runs, server)
     plan = Plan.from_json(read_json(store.path / _PLAN))
+    shares = _shares(store, runs, cases.cpus)
     page = write_report(
-        study_of(cases, plan.requests),
+        study_of(cases, plan.requests, shares.busy_words()),
         read_results(store, cases, runs),
         store,
         made_by(
@@ -137,25 +95,18 @@ def reproduce_ad_server(given: Mapping[str, Any]) -> Path:
             versions=facts["versions"],
             more=[
                 ("Requests of each client", requests_words(plan.requests)),
-                *_shares(store, runs, cases.cpus),
+                ("The clients had", shares.words(shares.clients)),
+                ("Other processes had", shares.words(shares.others)),
                 ("Every run", "attempts/*.parquet has every request of each run (session: the "
                               "client, step: the request, page: its priority; real seconds), "
                               "runs.jsonl how the run went"),
             ],
         ),
     )  # fmt: skip
+    if busy := shares.busy_words():
+        console.print(busy)
     console.print(f"Report: {page}")
     return page
-
-
-def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
-    """Every cell once in each repetition, in random order: what else the machine does hits all."""
-    found = []
-    for each in range(seed, seed + repetitions):
-        cells = scale.cells()
-        random.Random(each).shuffle(cells)
-        found += [PlannedRun(cell, each) for cell in cells]
-    return found
 
 
 def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
@@ -264,21 +215,40 @@ def _measured_plan(
         request_s(FEW, ends[1])  # to warm up
         for alone, number in ((True, 1), (False, FEW)):
             few, many = ((concepts, request_s(number, concepts)) for concepts in ends)
-            costs[alone] = budget.Cost.of_two(few, many)
-    plan = Plan({}, costs)
-    cells = [run.cell for run in runs]
-    return Plan(budget.requests_by_clients(cells, plan.cost_of, scale.runs_s), costs)
+            costs[alone] = Cost.of_two(few, many)
+    return plan_of(runs, costs, scale.runs_s)
 
 
-def _shares(store: Store, runs: Iterable[PlannedRun], cpus: int) -> list[tuple[str, str]]:
-    """How much of the CPUs the clients had, and others, over the runs."""
+class Shares(NamedTuple):
+    """Of the CPUs, 0 to 1, a number for each run."""
+
+    cpus: int
+    clients: list[float]
+    others: list[float]
+
+    def words(self, ratios: list[float]) -> str:
+        """For people."""
+        return (
+            f"{fmean(ratios):.0%} of {self.cpus} CPUs on average, {max(ratios):.0%} at most in a "
+            "run"
+        )
+
+    def busy_words(self) -> str:
+        """What others did to the gains; empty on a quiet machine."""
+        if fmean(self.others) <= _QUIET_RATIO:
+            return ""
+        return (
+            f"The machine was busy: other processes had {self.words(self.others)}. What needs a "
+            "second CPU gains less then, and intervals are wide."
+        )
+
+
+def _shares(store: Store, runs: Iterable[PlannedRun], cpus: int) -> Shares:
     wanted = {run.name for run in runs}
     lines = (store.path / _RUNS).read_text(encoding="utf-8").splitlines()
     told = {line["run"]: line for line in map(json.loads, lines) if line["run"] in wanted}
-    clients = [line["cpu_s"] / (line["took_s"] * cpus) for line in told.values()]
-    others = [line["others_ratio"] for line in told.values()]
-    return [
-        (name, f"{fmean(ratios):.0%} of {cpus} CPUs on average, {max(ratios):.0%} at most in a run")
-        for name, ratios in (("The clients had", clients), ("Other processes had", others))
-        if ratios
-    ]
+    return Shares(
+        cpus,
+        [line["cpu_s"] / (line["took_s"] * cpus) for line in told.values()],
+        [line["others_ratio"] for line in told.values()],
+    )

@@ -39,8 +39,10 @@ def study(*, quick: bool) -> Study:
     return study_of(Cases(SCALES[quick]), {})
 
 
-def study_of(cases: Cases, requests: Mapping[int, int]) -> Study:
-    """The report on these runs; `requests` of each client by number of clients."""
+def study_of(cases: Cases, requests: Mapping[int, int], busy: str = "") -> Study:
+    """The report on these runs: `requests` of each client by number of clients, and what to know of
+    a `busy` machine.
+    """
     many = f"; requests of each client here: {requests_words(requests)}" if requests else ""
     return Study(
         paper="ad-server",
@@ -54,6 +56,7 @@ def study_of(cases: Cases, requests: Mapping[int, int]) -> Study:
             f"and on a PostgreSQL of its own, answers {SERVER_THREADS} requests at a time; server "
             f"and clients share {cases.cpus} CPUs. The published clients made "
             f"{PUBLISHED_REQUESTS} requests each{many}.",
+            *([busy] if busy else []),
         ),
         exhibits=Figures(cases).all(),
         claims=claims(cases),

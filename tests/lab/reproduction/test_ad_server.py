@@ -4,9 +4,8 @@ import pytest
 
 from lab.experiments.reproduction import ad_server_budget as budget
 from lab.experiments.reproduction import ad_server_values as values
-from lab.experiments.reproduction.ad_server_cases import SCALES, Cases, Cell, Scale
+from lab.experiments.reproduction.ad_server_cases import SCALES, Cases, Cell, Scale, planned_runs
 from lab.experiments.reproduction.ad_server_figures import Figures, published_gain_percent
-from lab.experiments.reproduction.ad_server_live import Plan, planned_runs
 from lab.experiments.reproduction.ad_server_study import claims, study_of
 from lab.experiments.reproduction.store import Results
 from tests.lab.attempt_tables import table
@@ -259,24 +258,24 @@ def costing(request_s):
 
 
 def test_every_number_of_clients_gets_its_share_of_the_time():
-    requests = budget.requests_by_clients(CELLS, costing(0.01), runs_s=40.0)
-    # One client has the published 300 after 3 s. The others get just below 18 s each: with 18 s
-    # the 100 clients would make one more, and that would be too long.
-    assert requests == {1: 300, 10: 179, 100: 17}
+    requests = budget.requests_by_clients(CELLS, costing(0.01), runs_s=39.5)
+    # A client alone makes 60. The others get just below 19 s each: with 19 s the 100 clients
+    # would make one more, and that would be too long.
+    assert requests == {1: 60, 10: 189, 100: 18}
     expected_s = budget.expected_s(CELLS, requests, costing(0.01))
-    assert expected_s == pytest.approx(0.3 + 0.01 * (300 + 10 * 180 + 100 * 18))
-    assert 38.0 < expected_s <= 40.0
+    assert expected_s == pytest.approx(0.3 + 0.01 * (60 + 10 * 190 + 100 * 19))
+    assert 38.5 < expected_s <= 39.5
 
 
 def test_a_fast_machine_makes_what_was_published_and_a_slow_one_the_least():
     fast = budget.requests_by_clients(CELLS, costing(1e-6), runs_s=60.0)
-    assert fast == {1: 300, 10: 300, 100: 300}
+    assert fast == {1: 60, 10: 300, 100: 300}
     slow = budget.requests_by_clients(CELLS, costing(1.0), runs_s=60.0)
     assert slow == {1: 60, 10: 6, 100: 3}
 
 
 def test_a_plan_survives_its_file():
-    plan = Plan({1: 300, 10: 20}, {True: budget.Cost(0.1, 0.2), False: budget.Cost(0.3, 0.4)})
-    assert Plan.from_json(plan.as_json()) == plan
+    plan = budget.Plan({1: 60, 10: 20}, {True: budget.Cost(0.1, 0.2), False: budget.Cost(0.3, 0.4)})
+    assert budget.Plan.from_json(plan.as_json()) == plan
     assert plan.cost_of(1) == budget.Cost(0.1, 0.2)
     assert plan.cost_of(10) == plan.cost_of(100) == budget.Cost(0.3, 0.4)
