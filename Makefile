@@ -11,6 +11,9 @@ MAKEFLAGS += --no-print-directory
 RUNTIME ?= native
 ARGS ?=
 export RUNTIME PYTHON FORCE
+ifdef FIRST_LOOK # make up FIRST_LOOK=0: the console starts no comparison by itself
+export DOORBUSTER_FIRST_LOOK := $(FIRST_LOOK)
+endif
 
 bin := .venv/bin
 run := $(bin)/python -m runtime

@@ -82,6 +82,8 @@ def table(settings: Settings, state: State) -> list[Service]:
         _shop(settings),
         _ads(settings),
         _gateway(settings),
+        _lab(settings),
+        _lab_worker(settings),
     ]
 
 

@@ -49,6 +49,7 @@ class Settings:
     ads_port: int
     ads_banners: int
     lab_port: int
+    first_look: bool
     secret_key: str
     gateway_cookie_key: str
     shop_cpus: tuple[int, ...]
@@ -149,6 +150,7 @@ def load_leniently(
         ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
         ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
         lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
+        first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
@@ -196,6 +198,7 @@ _FIELDS = {
         "ADS_PORT",
         "ADS_BANNERS",
         "LAB_PORT",
+        "FIRST_LOOK",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
         "SHOP_CPUS",
@@ -210,6 +213,8 @@ _FIELDS = {
 def _written(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return str(int(value))
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -226,6 +231,12 @@ _port = _whole("a port", 1, 65535)
 _workers = _whole("a number of workers", 1, 100)
 _books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
 _banners = _whole("a number of banners", 0, 2_000_000)  # as shop/ads/configuration.py has them
+
+
+def _switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError("neither on nor off; allowed is 1 or 0")
+    return text == "1"
 
 
 def _broker(text: str) -> str:

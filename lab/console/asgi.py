@@ -18,7 +18,7 @@ django_application = get_asgi_application()
 
 from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
 
-from lab.console import queueing, working  # noqa: E402
+from lab.console import gallery, queueing, working  # noqa: E402
 from lab.console.models import Launch, State  # noqa: E402
 from lab.console.settings import LAB  # noqa: E402
 from lab.console.watching import Watch  # noqa: E402
@@ -31,6 +31,17 @@ watch = Watch(LAB)
 
 
 @sync_to_async
+def _first_look() -> None:
+    """The first page a class sees shall move: a short comparison starts by itself, once."""
+    if LAB.first_look and not Launch.objects.exists():
+        exhibit = gallery.exhibit("first-look")
+        assert exhibit is not None
+        launch = gallery.launch_of(exhibit)
+        launch.gives_way = True
+        queueing.enqueue(launch)
+
+
+@sync_to_async
 def _keep() -> None:
     queueing.reap()
     if Launch.objects.filter(state=State.QUEUED).exists():
@@ -39,6 +50,7 @@ def _keep() -> None:
 
 async def _keeper() -> None:
     """Marks launches that have died, and wakes the workers when something waits."""
+    await _first_look()
     while True:
         try:
             await _keep()

@@ -4,8 +4,8 @@ Owns: the list of exhibits of the gallery. Must not know: pages, how an experime
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
+from lab.console.models import Launch
 from lab.console.settings import LAB
 from lab.experiments import capacity, comparison
 from lab.experiments.capacity import Capacity
@@ -54,6 +54,14 @@ AD_SERVER = "Ad server (Diniz et al., 2000)"
 EDRAGON = "eDragon (Guitart et al., 2008)"
 
 EXHIBITS: tuple[Exhibit, ...] = (
+    Exhibit(
+        "first-look",
+        LIFO_PRI,
+        "First look: one queue against eight, live",
+        "Twice as many customers as the shop can serve: watch the queue fill, and who still buys.",
+        "lifo-pri",
+        engine="live",
+    ),
     Exhibit(
         "lifo-pri",
         LIFO_PRI,
@@ -185,11 +193,29 @@ def _kept(spec: Spec) -> Capacity | None:
         return None
 
 
-def own_specs(folder: Path) -> list[Path]:
-    """Spec files that users have put beside those that come along."""
-    return sorted(folder.glob("*.toml")) if folder.is_dir() else []
-
-
 def shipped() -> list[str]:
     """Names of the specs that come along; a test holds the gallery against them."""
     return sorted(path.stem for path in SPECS.glob("*.toml"))
+
+
+def launch_of(exhibit: Exhibit) -> Launch:
+    """The launch of an exhibit as it is, not yet in the queue."""
+    spec = exhibit.spec
+    if spec is not None:
+        return launch_of_spec(spec)
+    return Launch(
+        title=f"{exhibit.paper}: {exhibit.title}",
+        engine=exhibit.engine,
+        arguments=list(exhibit.arguments),
+        expected_s=exhibit.real_s,
+    )
+
+
+def launch_of_spec(spec: Spec) -> Launch:
+    """The launch of a spec, not yet in the queue."""
+    return Launch(
+        title=spec.title,
+        engine=spec.engine,
+        spec=spec.to_toml(),
+        expected_s=expected_real_s(spec),
+    )

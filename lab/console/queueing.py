@@ -39,9 +39,12 @@ def claim() -> Launch | None:
         running = list(Launch.objects.filter(state=State.RUNNING))
         waiting = Launch.objects.filter(state=State.QUEUED)
         chosen = None
-        if not any(one.is_live for one in running):
+        live = next((one for one in running if one.is_live), None)
+        if live is None:
             # Whatever gives way begins only when nobody else waits for the machine.
             chosen = waiting.filter(engine="live").order_by("gives_way", "place").first()
+        elif live.gives_way and waiting.filter(engine="live", gives_way=False).exists():
+            Launch.objects.filter(pk=live.pk).update(cancel_asked=True)
         if chosen is None and sum(not one.is_live for one in running) < SIMULATED_AT_ONCE:
             chosen = waiting.filter(engine="simulated").first()
         if chosen is not None:

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 import platform
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
@@ -67,9 +69,17 @@ def fingerprint(lab: settings.Settings) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
+GIVES_WAY = "DOORBUSTER_GIVES_WAY"
+"""In the environment of a live run that ends as soon as another wants the machine."""
+_GIVES_WAY_WITHIN_S = 60.0
+
+
 @contextlib.contextmanager
 def live_run_lock() -> Iterator[None]:
-    """Hold the machine for one live run; raises ExperimentError while another holds it."""
+    """Hold the machine for one live run; raises ExperimentError while another holds it.
+
+    A run that gives way is asked to end, and waited for.
+    """
     path = Path(tempfile.gettempdir()) / "doorbuster-live-run.lock"
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
@@ -79,21 +89,37 @@ def live_run_lock() -> Iterator[None]:
             "remove it when no experiment is running."
         ) from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
-            raise ExperimentError(
-                f"Another live run holds this machine (process {holder}); "
-                "two at a time would spoil both. Wait for it or stop it."
-            ) from None
+        _take(handle)
         with contextlib.suppress(PermissionError):
             os.fchmod(handle, 0o666)
         os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        words = f"{os.getpid()} gives way" if os.environ.get(GIVES_WAY) else str(os.getpid())
+        os.pwrite(handle, words.encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def _take(handle: int) -> None:
+    asked: str | None = None
+    until_s = time.monotonic() + _GIVES_WAY_WITHIN_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
+        process, _, rest = holder.partition(" ")
+        if rest != "gives way" or os.environ.get(GIVES_WAY) or time.monotonic() > until_s:
+            raise ExperimentError(
+                f"Another live run holds this machine (process {process}); "
+                "two at a time would spoil both. Wait for it or stop it."
+            )
+        if holder != asked:
+            asked = holder
+            with contextlib.suppress(ValueError, OSError):  # it may have ended, or be another's
+                os.kill(int(process), signal.SIGINT)
+        time.sleep(0.1)
 
 
 def _cpu_model() -> str:

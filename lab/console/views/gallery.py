@@ -41,15 +41,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
     base = exhibit.spec
     if base is None:  # a reproduction has nothing to set
         if request.method == "POST":
-            return _ask(
-                request,
-                Launch(
-                    title=f"{exhibit.paper}: {exhibit.title}",
-                    engine=exhibit.engine,
-                    arguments=list(exhibit.arguments),
-                    expected_s=exhibit.real_s,
-                ),
-            )
+            return _ask(request, exhibits.launch_of(exhibit))
         return render(request, "console/launch.html", {"exhibit": exhibit})
     form = LaunchForm(request.POST or None, initial=initial(base))
     if request.method == "POST":
@@ -57,7 +49,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
         if spec is not None:
             if "download" in request.POST:
                 return _toml(spec)
-            return _ask(request, _launch_of(spec))
+            return _ask(request, exhibits.launch_of_spec(spec))
     return render(
         request,
         "console/launch.html",
@@ -100,16 +92,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     except SpecError as fault:
         messages.error(request, str(fault))
         return redirect("gallery")
-    return _ask(request, _launch_of(spec))
-
-
-def _launch_of(spec: Spec) -> Launch:
-    return Launch(
-        title=spec.title,
-        engine=spec.engine,
-        spec=spec.to_toml(),
-        expected_s=exhibits.expected_real_s(spec),
-    )
+    return _ask(request, exhibits.launch_of_spec(spec))
 
 
 def _ask(request: HttpRequest, wanted: Launch) -> HttpResponse:
