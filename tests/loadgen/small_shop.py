@@ -60,8 +60,6 @@ class SmallShop:
     delay_s: float = 0.0
     tls: ssl.SSLContext | None = None
     """Speaks TLS with it; another one may be put here between two connections."""
-    idle_s: float | None = None
-    """Closes a connection on which nothing is asked for so long."""
     seen: list[Seen] = field(default_factory=list)
     orders: dict[str, dict[str, str]] = field(default_factory=dict)
     connections: int = 0
@@ -72,13 +70,12 @@ def small_shop(
     manner: Manner | None = None,
     delay_s: float = 0.0,
     tls: ssl.SSLContext | None = None,
-    idle_s: float | None = None,
 ) -> Iterator[SmallShop]:
     """A shop on a free port of the loopback; gone, with its threads, at the end."""
     server = _Server(("127.0.0.1", 0), _Connection)
     port = server.server_address[1]
     url = f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
-    server.shop = SmallShop(url, port, delay_s=delay_s, tls=tls, idle_s=idle_s)
+    server.shop = SmallShop(url, port, delay_s=delay_s, tls=tls)
     if manner is not None:
         server.shop.manner = manner
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
@@ -129,7 +126,6 @@ class _Connection(socketserver.StreamRequestHandler):
     disable_nagle_algorithm = True
 
     def setup(self) -> None:
-        self.timeout = self.server.shop.idle_s
         super().setup()
         with self.server.lock:
             self.server.open.add(self.connection)
