@@ -1,0 +1,156 @@
+"""Customers by TLS for tests: real ones by the ssl module, and ClientHellos byte by byte.
+
+Owns: a bed with a TLS door, connecting with and without a saved session, forged hellos.
+Must not know: what any test wants of it.
+"""
+
+import asyncio
+import os
+import socket
+import ssl
+import struct
+from contextlib import asynccontextmanager
+
+from runtime import certificates
+from tests.gateway.real_sockets import PATIENCE_S, bed
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
+ACCESS_DENIED = 49
+
+_GOOD_SUITES = (0x1301, 0xC02B, 0xC02F)
+_X25519 = 0x001D
+_SIGNATURES = (0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0501)
+
+
+class RefuseNew:
+    """A connection admission that lets nobody in but who resumes, and writes down whom it saw."""
+
+    name = "none"  # as far as its sheet goes
+    requested = None
+
+    def __init__(self):
+        self.seen = []
+
+    def connection(self, time_s, *, resumed):
+        self.seen.append(resumed)
+        return resumed
+
+    def assigned(self, time_s, processors):
+        pass
+
+    def timer_due(self, time_s):
+        pass
+
+    def next_timer_s(self):
+        return None
+
+    def snapshot(self):
+        return {}
+
+
+@asynccontextmanager
+async def tls_bed(files, shop=None, **settings):
+    """A bed that also has a door for TLS; `files` as `certificates.make` gives them."""
+    given = {"tls_port": 0, "tls_certificate": files.server, "tls_key": files.key} | settings
+    async with bed(shop, **given) as b:
+        yield b
+
+
+def refuse_new(b):
+    """From now on only who resumes gets in."""
+    b.gateway.gate._admission = admission = RefuseNew()
+    return admission
+
+
+def trusting(files, version=None):
+    """A client's context that trusts this authority, and speaks this version only."""
+    context = ssl.create_default_context(cafile=files.authority)
+    if version is not None:
+        context.minimum_version = context.maximum_version = version
+    return context
+
+
+def connect(port, context, session=None, name="localhost"):
+    """A customer's socket after its handshake; call it in a thread."""
+    raw = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+    try:
+        return context.wrap_socket(raw, server_hostname=name, session=session)
+    except BaseException:
+        raw.close()
+        raise
+
+
+def ask(port, context, session=None):
+    """One request on a connection of its own: the answer, the session to resume, if it resumed."""
+    with connect(port, context, session) as sock:
+        sock.sendall(GET)
+        answer = b""
+        while b"\r\n\r\n" not in answer or b"you asked for" not in answer:
+            piece = sock.recv(65536)
+            assert piece, answer
+            answer += piece
+        return answer, sock.session, sock.session_reused
+
+
+def hello(
+    version=V1_3, *, session_id=b"", ticket=None, psk=None, key_share=True, name=b"localhost"
+):
+    """A ClientHello record. `ticket` (1.2) and `psk` (1.3) are what it claims to resume."""
+    extensions = [
+        (10, struct.pack("!HH", 2, _X25519)),
+        (11, b"\x01\x00"),
+        (13, _vector16(b"".join(struct.pack("!H", one) for one in _SIGNATURES))),
+    ]
+    if name is not None:
+        extensions.insert(0, (0, _vector16(b"\x00" + _vector16(name))))
+    if ticket is not None:
+        extensions.append((35, ticket))
+    if version is V1_3:
+        share = struct.pack("!H", _X25519) + _vector16(os.urandom(32)) if key_share else b""
+        extensions += [(43, b"\x02\x03\x04"), (45, b"\x01\x01"), (51, _vector16(share))]
+        if psk is not None:
+            identity = _vector16(_vector16(psk) + bytes(4))
+            extensions.append((41, identity + _vector16(b"\x20" + os.urandom(32))))
+    body = b"\x03\x03" + os.urandom(32) + bytes([len(session_id)]) + session_id
+    body += _vector16(b"".join(struct.pack("!H", one) for one in _GOOD_SUITES)) + b"\x01\x00"
+    body += _vector16(b"".join(struct.pack("!H", kind) + _vector16(it) for kind, it in extensions))
+    message = b"\x01" + struct.pack("!I", len(body))[1:] + body
+    return b"\x16\x03\x01" + _vector16(message)
+
+
+def _vector16(content):
+    return struct.pack("!H", len(content)) + content
+
+
+async def says(port, data, *, and_ends=False):
+    """Everything the gateway says to these bytes until it closes or resets."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(data)
+        if and_ends:
+            writer.write_eof()
+        async with asyncio.timeout(PATIENCE_S):
+            return await reader.read()
+    except ConnectionResetError:
+        return None
+    finally:
+        writer.transport.abort()
+
+
+def alert(said):
+    """The number of the fatal alert that this is."""
+    assert said[:1] == b"\x15", said
+    assert said[5] == 2
+    return said[6]
+
+
+async def record(reader):
+    """The next TLS record."""
+    async with asyncio.timeout(PATIENCE_S):
+        head = await reader.readexactly(5)
+        return head + await reader.readexactly(int.from_bytes(head[3:], "big"))
+
+
+def make_certificate(folder, kind="ec-p256"):
+    return certificates.make(folder, kind, ("localhost", "127.0.0.1"))
