@@ -93,6 +93,19 @@ class Case:
         return replace(self, **changes)
 
     @property
+    def kind(self) -> str:
+        """Cases of a kind take about the same time per request."""
+        return f"{self.server['kind']}/{self.watched}"
+
+    def shortened(self, factor: float) -> "Case":
+        """The same for a part of its time, to see how long it takes."""
+        return self.with_(
+            duration_s=self.duration_s and self.duration_s * factor,
+            sessions=self.sessions and max(1, round(self.sessions * factor)),
+            schedule=self.schedule and tuple((s * factor, rho) for s, rho in self.schedule),
+        )
+
+    @property
     def mean_length(self) -> float:
         """Mean requests per session, of the distribution that lengths are rounded from."""
         if self.lengths is None:

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 
 from lab.experiments.figures import STYLES, finish, save
 from lab.experiments.reproduction.exhibits import Exhibit, Panel, Series
@@ -20,6 +21,7 @@ from lab.experiments.reproduction.store import Results
 from lab.experiments.results import write_text
 
 _PANEL_INCHES = (6.2, 4.2)
+_STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_LEGEND_RATIO = 0.3
 """Of the height of the bars, above them."""
 _NAME_LINE = 13
@@ -27,22 +29,26 @@ _NAME_LINE = 13
 
 
 def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
-    """All panels of an exhibit side by side; returns the SVG, its PNG and CSV are beside it."""
+    """All panels of an exhibit in one figure; returns the SVG, its PNG and CSV are beside it."""
     panels = exhibit.panels
-    columns = min(2, len(panels))
+    columns = 1 if exhibit.stacked else min(2, len(panels))
+    width, height = _STACKED_PANEL_INCHES if exhibit.stacked else _PANEL_INCHES
     rows = -(-len(panels) // columns)
     # A fixed salt makes the ids inside an SVG, and so the file, the same every time.
     with rc_context({"svg.hashsalt": exhibit.key}):
         figure, grid = plt.subplots(
             rows,
             columns,
-            figsize=(_PANEL_INCHES[0] * columns, _PANEL_INCHES[1] * rows),
+            figsize=(width * columns, height * rows),
             layout="constrained",
+            sharex=exhibit.stacked,
             squeeze=False,
         )
         places = list(grid.flat)
         for panel, axes in zip(panels, places, strict=False):
             _draw(panel, [curve.series(results) for curve in panel.curves], axes)
+            if exhibit.stacked and panel is not panels[-1]:
+                axes.set_xlabel("")
         for axes in places[len(panels) :]:
             axes.set_visible(False)
         png = save(figure, folder / exhibit.key)
@@ -90,6 +96,11 @@ def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
             axes.plot(series.x, y, color=colour, linestyle=dash, linewidth=1.8, label=series.label,
                       drawstyle="steps-post" if panel.kind == "steps" else "default")  # fmt: skip
     _draw_published(panel, drawn, axes)
+    _draw_levels(panel, drawn, axes)
+    axes.set_xscale(panel.x_scale)
+    if panel.x_ticks:
+        axes.set_xticks(panel.x_ticks, [panel.x_format(x) for x in panel.x_ticks])
+        axes.minorticks_off()
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
     axes.set_title(f"{panel.key}: {panel.title}", fontsize=11)
     if panel.kind == "bars":
@@ -114,3 +125,32 @@ def _draw_published(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
             axes.plot([place], [theirs], "X", color="black", markeredgecolor="white", markersize=9,
                       zorder=5, label=None if labelled else "published")  # fmt: skip
             labelled = True
+
+
+def _draw_levels(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
+    """What was published over parts of the x axis, and the parts that have a name."""
+    colours = {series.label: STYLES[i % len(STYLES)][0] for i, series in enumerate(drawn)}
+    for i, level in enumerate(panel.levels):
+        width = level.until_x - level.from_x
+        place, height = (level.from_x, level.low), level.high - level.low
+        axes.add_patch(
+            Rectangle(place, width, height, facecolor=colours[level.label], alpha=0.18, zorder=1)
+        )
+        for y in {level.low, level.high}:
+            axes.plot([level.from_x, level.until_x], [y, y], color="black", linewidth=3.2,
+                      solid_capstyle="butt", zorder=5)  # fmt: skip
+            axes.plot([level.from_x, level.until_x], [y, y], color=colours[level.label],
+                      linewidth=1.6, solid_capstyle="butt", zorder=6)  # fmt: skip
+        if i == 0:
+            axes.plot([], [], color="0.35", linewidth=3.2, label="published")
+    for stretch in panel.stretches:
+        axes.axvspan(stretch.from_x, stretch.until_x, color="0.5", alpha=0.1, linewidth=0)
+        axes.annotate(
+            stretch.name,
+            ((stretch.from_x + stretch.until_x) / 2, 0.97),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="top",
+            color="0.3",
+            fontweight="bold",
+        )

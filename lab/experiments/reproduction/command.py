@@ -13,7 +13,7 @@ from lab.experiments.errors import SpecError
 from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
 
-PAPERS = ("lifo-pri", "sbac", "connection-sentry", "ad-server")
+PAPERS = ("lifo-pri", "sbac", "connection-sentry", "ad-server", "edragon")
 """As in `studies.PAPERS`, which draws in the simulator: only who reproduces pays for that."""
 
 
@@ -103,16 +103,23 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
 
 
 def _live(paper: str, given: dict[str, Any]) -> None:
+    from lab.experiments.reproduction.studies import PAPERS as STUDIES
+
+    otherwise = "--engine simulated" if STUDIES[paper].simulated else "without it"
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
                 f"--{option}: is for simulations, live runs are made here one at a time and keep "
-                "their logs; allowed: --engine simulated"
+                f"their logs; allowed: {otherwise}"
             )
     if paper == "ad-server":  # no comparison on the appliance, but a server and clients of its own
         from lab.experiments.reproduction.ad_server_live import reproduce_ad_server
 
         page = reproduce_ad_server(given)
+    elif paper == "edragon":  # nor here: hosting platforms, one after another
+        from lab.experiments.reproduction.edragon_live import reproduce_edragon
+
+        page = reproduce_edragon(given)
     else:
         from lab.experiments.reproduction.live import reproduce_live
 

@@ -107,12 +107,34 @@ PanelKind = Literal["lines", "plain", "steps", "bars"]
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the x axis that has a name."""
+
+    name: str
+    from_x: float
+    until_x: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was published of a curve over a part of the x axis: one value, or from low to high."""
+
+    label: str
+    """Of the curve."""
+    from_x: float
+    until_x: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class Panel:
     """One set of axes.
 
     `lines`: curves with a marker and an interval at each x; `plain`: curves of many points;
     `steps`: constant between x; `bars`: groups of bars, `x_names` under them. `published` holds
-    the paper's figures by curve label and x; `printed_x` limits which x the table shows.
+    the paper's figures by curve label and x, `levels` those over a part of the x axis; `printed_x`
+    limits which x the table shows. `stretches` are parts of the x axis with a name.
     """
 
     key: str
@@ -128,6 +150,11 @@ class Panel:
     digits: int = 1
     printed_x: Sequence[float] | None = None
     x_format: Callable[[float], str] = "{:g}".format
+    x_scale: Literal["linear", "log"] = "linear"
+    x_ticks: Sequence[float] = ()
+    """Empty: wherever they fit."""
+    stretches: Sequence[Stretch] = ()
+    levels: Sequence[Level] = ()
 
     def cases(self) -> Iterable[Case]:
         return chain.from_iterable(curve.cases() for curve in self.curves)
@@ -237,6 +264,8 @@ class Exhibit:
     differs: Sequence[str]
     panels: Sequence[Panel] = ()
     tables: Sequence[EntryTable | BuiltTable] = ()
+    stacked: bool = False
+    """Panels one above the other over the same x axis, instead of side by side."""
 
     def cases(self) -> Iterable[Case]:
         return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))

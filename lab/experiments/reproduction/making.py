@@ -84,10 +84,9 @@ def expected_real_s(planned: Planned) -> float:
     total_s = 0.0
     for simulation in planned.missing:
         case = simulation.case
-        kind = f"{case.server['kind']}/{case.watched}"
-        if kind not in speeds:
-            speeds[kind] = _requests_per_s(case)
-        total_s += case.expected_requests() / speeds[kind]
+        if case.kind not in speeds:
+            speeds[case.kind] = _requests_per_s(case)
+        total_s += case.expected_requests() / speeds[case.kind]
     return total_s / planned.options.processes
 
 
@@ -135,11 +134,7 @@ def _made(planned: Planned, lab: Settings, took_real_s: float) -> list[tuple[str
 
 def _requests_per_s(case: Case) -> float:
     factor = min(1.0, CALIBRATION_REQUESTS / case.expected_requests())
-    short = case.with_(
-        duration_s=case.duration_s and case.duration_s * factor,
-        sessions=case.sessions and max(1, round(case.sessions * factor)),
-        schedule=case.schedule and tuple((s * factor, rho) for s, rho in case.schedule),
-    )
+    short = case.shortened(factor)
     began_s = time.perf_counter()
     simulate_case({"case": short.as_json(), "seed": 1})
     return short.expected_requests() / (time.perf_counter() - began_s)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lab.experiments import waste
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
+from lab.experiments.reproduction import edragon_metrics
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.client_metrics import client_metrics
 from loadgen.attempts import AttemptLog
@@ -34,6 +35,8 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     With `task["attempts_file"]` every attempt is kept there. A pure function of its input
     otherwise, so that any worker on any machine gives the same answer.
     """
+    if "platform" in task["case"]:
+        return edragon_metrics.simulate_platform_case(task)
     case = Case.from_json(task["case"])
     path = task.get("attempts_file")
     log = AttemptLog() if path or case.watched != "sessions" else None

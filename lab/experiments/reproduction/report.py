@@ -105,6 +105,7 @@ def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, A
         shown["picture"] = f"data:image/svg+xml;base64,{encoded}"
         shown["alt"] = alternative_text(exhibit)
         published = any(panel.published for panel in exhibit.panels)
+        levels = any(panel.levels for panel in exhibit.panels)
         bars = any(
             panel.kind in ("lines", "bars")
             and any(curve.series(results).has_intervals for curve in panel.curves)
@@ -114,6 +115,7 @@ def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, A
             text
             for text, wanted in (
                 ("Crosses: published values.", published),
+                ("Lines with a black edge: published for that part of the run.", levels),
                 ("Error bars: 95 % intervals over the repetitions.", bars),
             )
             if wanted

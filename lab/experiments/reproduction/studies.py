@@ -13,6 +13,8 @@ from lab.experiments.reproduction import (
     ad_server_study,
     connection_sentry_cases,
     connection_sentry_study,
+    edragon_cases,
+    edragon_study,
     lifo_pri_cases,
     lifo_pri_study,
     sbac_cases,
@@ -69,5 +71,12 @@ PAPERS = {
         live_repetitions=_ADS[False].repetitions,
         live_quick_repetitions=_ADS[True].repetitions,
         simulated=False,
+    ),
+    "edragon": Paper(
+        edragon_study.study,
+        edragon_cases.SIMULATED[False].repetitions,
+        edragon_cases.SIMULATED[True].repetitions,
+        live_repetitions=edragon_cases.LIVE_REPETITIONS[False],
+        live_quick_repetitions=edragon_cases.LIVE_REPETITIONS[True],
     ),
 }
