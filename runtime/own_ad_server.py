@@ -1,7 +1,7 @@
 """An ad server with a PostgreSQL of its own, for as long as somebody measures it.
 
 Beside the appliance, whether that runs or not: free ports, a temporary folder, and nothing is left
-of either when the block ends, or when the process that began it dies.
+when the block ends. Both end with the process that began them, however that ends.
 Owns: starting and ending both. Must not know: what is measured, what the inventory is.
 """
 

@@ -126,9 +126,9 @@ class Figures:
             f"Relative standard deviation of the response times with {FEW} clients, in percent: "
             "the smaller, the better a response time can be foretold.",
             (
-                "Published are 70 to 90 % for either priority. A response time here is made of "
-                "waiting for the interpreter and the CPUs among as many requests as there are "
-                "clients, which varies less the more there are.",
+                "Published are 70 to 90 % for either priority, with little between the two. Why so "
+                "much is not said; here all requests of a run ask for as many concepts of the same "
+                "inventory, so that only the others who are served at the time make a difference.",
             ),
             tables=(
                 EntryTable(
