@@ -14,8 +14,8 @@ from runtime.settings import Settings
 
 BESIDE_THREADS = 3
 """Connections of a shop process besides its threads': its controller's, a query's cancel."""
-FOR_OTHERS = 12
-"""Left to the ad server, to who looks into the database, and to seeding."""
+FOR_OTHERS = 30
+"""Left to ad server and console, to seeding, to who looks into the database."""
 LEAST_THREADS = 2
 
 

@@ -33,7 +33,7 @@ CONFIGURATION = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "password_encryption": "scram-sha-256",
-    "max_connections": "120",
+    "max_connections": "400",
     "shared_buffers": "256MB",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",

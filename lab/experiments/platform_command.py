@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hosting.platform import Platform
     from hosting.running import RunningApplication
 
-FIRST_PORT = 8443
+FIRST_PORT = 8451
 LOG_EVERY_S = 10.0
 """Into a file or a pipe: a table every so often."""
 
