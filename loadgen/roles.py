@@ -17,6 +17,7 @@ from locust.env import Environment
 from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
 from loadgen.collector import Collector
+from loadgen.connection_log import connections_file
 from loadgen.options import Part, RunOptions
 from loadgen.run import LoadRun
 
@@ -270,6 +271,9 @@ def conclude(environment: Environment, collector: Collector) -> None:
         )
     if collector.options.progress_json:
         summary = {"event": "summary", "attempts_file": str(path) if path else None}
+        if collector.options.partly_open:
+            file = connections_file(path) if path else None
+            summary["connections_file"] = str(file) if file else None
         _print_json(summary | metadata)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loadgen.load_schedule import RateStep
 from loadgen.sessions import Customers, Schedule, Segment, SessionModel, SessionModelError
 
 SEGMENTS = st.lists(
@@ -106,3 +107,34 @@ def test_a_wrong_schedule_is_refused_by_name(
     with pytest.raises(SessionModelError) as refusal:
         Schedule(tuple(Segment(*segment) for segment in segments))
     assert str(refusal.value) == line
+
+
+def test_absolute_rates_are_loads_of_one_session_a_second() -> None:
+    steps = [RateStep(0, 3.5), RateStep(600, 0), RateStep(700, 0.75)]
+    schedule = Schedule.of_rates(steps, 1000)
+    assert schedule == Schedule((Segment(600, 3.5), Segment(100, 0), Segment(300, 0.75)))
+    assert schedule.duration_s == 1000
+    assert schedule.expected_sessions(1.0) == pytest.approx(600 * 3.5 + 300 * 0.75)
+
+
+@pytest.mark.parametrize(
+    ("steps", "until_s", "field"),
+    [
+        ([], 10, "steps.0.from_s"),
+        ([(1, 1)], 10, "steps.0.from_s"),
+        ([(0, 1), (5, 1), (5, 2)], 10, "steps.2.from_s"),
+        ([(0, 1), (math.nan, 1)], 10, "steps.1.from_s"),
+        ([(0, 1)], 0, "until_s"),
+        ([(0, 1)], math.inf, "until_s"),
+        ([(0, 1), (5, -1)], 10, "steps.1.sessions_ps"),
+        ([(0, math.inf)], 10, "steps.0.sessions_ps"),
+        ([(0, 0)], 10, "schedule"),
+    ],
+)
+def test_rates_that_cannot_be_meant_are_refused(
+    steps: list[tuple[float, float]], until_s: float, field: str
+) -> None:
+    with pytest.raises(SessionModelError) as refusal:
+        Schedule.of_rates([RateStep(*step) for step in steps], until_s)
+    assert refusal.value.field == field
+    assert "\n" not in str(refusal.value)

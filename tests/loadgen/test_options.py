@@ -10,6 +10,7 @@ from loadgen.clients import ClientModel
 from loadgen.option_list import OPTIONS
 from loadgen.option_text import OptionError
 from loadgen.options import ClosedLoop, Part, run_options
+from loadgen.partly_open import Partly, PartlyOpenModel
 from loadgen.sessions import (
     SBAC_TABLE_1,
     Customers,
@@ -19,6 +20,7 @@ from loadgen.sessions import (
     SessionModel,
 )
 
+PARTLY = {"partly_open": "true", "sessions_schedule": "0:3.5,600:0.75,1200:0"}
 CLIENTS = {"clients_per_set": "9", "arrivals_until_s": "1800"}
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
@@ -115,6 +117,52 @@ def test_clients_come_instead_of_sessions() -> None:
     assert run_options(CLIENTS | given).clients == ClientModel(
         3, 15, 2, 0.5, 0, {"search": 1, "file": 2.5}
     )
+
+
+def test_partly_open_sessions_come_at_rates_until_the_schedule_ends() -> None:
+    options = run_options(PARTLY)
+    chosen = options.partly_open
+    assert chosen is not None
+    assert chosen.model == PartlyOpenModel()
+    assert chosen.schedule == Schedule((Segment(600, 3.5), Segment(600, 0.75)))
+    assert chosen.stop_s is None
+    assert options.arrivals_until_s == 1200
+    assert options.sessions == len(list(Partly(chosen.model, 1).arrivals(chosen.schedule)))
+    assert [options.part_of_plan(Part(index, 2)) for index in range(2)] == [
+        (options.sessions + 1) // 2,
+        options.sessions // 2,
+    ]
+    assert chosen.facts()["sessions_schedule"] == [
+        {"from_s": 0, "sessions_ps": 3.5},
+        {"from_s": 600, "sessions_ps": 0.75},
+        {"from_s": 1200, "sessions_ps": 0},
+    ]
+
+
+def test_partly_open_sessions_are_what_the_options_say() -> None:
+    given = {
+        "partly_open": "True",
+        "sessions_schedule": "0:2",
+        "arrivals_until_s": "50",
+        "stop_s": "60",
+        "interactions_mean": "5",
+        "interactions_most": "10",
+        "interaction_think_time_mean_s": "0",
+        "interaction_timeout_s": "inf",
+        "reconnects": "0",
+        "images_mean": "0",
+        "transactions_ratio": "0.3",
+    }
+    chosen = run_options(given).partly_open
+    assert chosen is not None
+    assert chosen.model == PartlyOpenModel(5, 10, 0, math.inf, 0, 0, 0.3)
+    assert chosen.schedule == Schedule((Segment(50, 2),))
+    assert chosen.stop_s == 60
+
+
+@pytest.mark.parametrize("flag", ["false", "False", "no", "0", ""])
+def test_a_flag_that_is_down_is_none(flag: str) -> None:
+    assert run_options({"partly_open": flag}).partly_open is None
 
 
 def test_defaults_that_are_passed_on_are_no_contradiction() -> None:
@@ -231,6 +279,92 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             CLIENTS | {"client_mix": "home:1,home:2"},
             "--client-mix: 'home' is given twice; give each kind once",
         ),
+        ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is neither true nor false"),
+        (PARTLY | CLIENTS, "--partly-open: give either --partly-open or --clients-per-set, not"),
+        ({"partly_open": "true"}, "--sessions-schedule: is missing; give second:rate, e.g. 0:3.5"),
+        (PARTLY | {"sessions_schedule": "3.5"}, "--sessions-schedule: '3.5' is no step; give sec"),
+        (PARTLY | {"sessions_schedule": "0:1,5:0,"}, "--sessions-schedule: '' is no step; give"),
+        (PARTLY | {"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step begins"),
+        (PARTLY | {"sessions_schedule": "0:1,0:0"}, "--arrivals-until-s: 0 is not after 0 s"),
+        (
+            PARTLY | {"sessions_schedule": "0:1,9:2,8:1,20:0"},
+            "--sessions-schedule: 8 is not after 9 s",
+        ),
+        (PARTLY | {"sessions_schedule": "0:-1,9:0"}, "--sessions-schedule: -1.0: give 0 or more"),
+        (PARTLY | {"sessions_schedule": "0:nan,9:0"}, "--sessions-schedule: nan: give 0 or more"),
+        (PARTLY | {"sessions_schedule": "0:0,9:0"}, "--sessions-schedule: nobody ever arrives"),
+        (
+            PARTLY | {"sessions_schedule": "0:3.5"},
+            "--arrivals-until-s: is missing; say when arrivals end, or end --sessions-schedule at "
+            "0, e.g. 0:3.5,600:0",
+        ),
+        (PARTLY | {"arrivals_until_s": "1200"}, "--arrivals-until-s: 1200 is not after 1200 s"),
+        (
+            PARTLY | {"sessions_schedule": "0:1e-9,1:0"},
+            "--sessions-schedule: no session arrives in so short a time; give more",
+        ),
+        (
+            PARTLY | {"sessions_schedule": "0:1e9,1:0"},
+            "--sessions-schedule: about 1e+09 sessions; at most 10000000 are planned",
+        ),
+        (PARTLY | {"stop_s": "1199"}, "--stop-s: 1199 is before arrivals end; give 1200 or more"),
+        (PARTLY | {"stop_s": "soon"}, "--stop-s: 'soon' is no number"),
+        (PARTLY | {"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
+        (
+            PARTLY | {"interactions_mean": "101"},
+            "--interactions-mean: 101.0 is out of range; give 1 to 100, the most there may be",
+        ),
+        (
+            PARTLY | {"interactions_most": "5000"},
+            "--interactions-most: 5000 is out of range; give 1 to 4096",
+        ),
+        (
+            PARTLY | {"interaction_think_time_mean_s": "-1"},
+            "--interaction-think-time-mean-s: -1 is out of range; give a number of at least 0",
+        ),
+        (
+            PARTLY | {"interaction_timeout_s": "0"},
+            "--interaction-timeout-s: 0 is out of range; give a number above 0",
+        ),
+        (PARTLY | {"reconnects": "201"}, "--reconnects: 201 is out of range; give 0 to 200"),
+        (PARTLY | {"images_mean": "200"}, "--images-mean: 200.0 is out of range; give 0 to 100"),
+        (
+            PARTLY | {"transactions_ratio": "0.6"},
+            "--transactions-ratio: 0.6 is out of range; give 0 to 4/7 (0.571)",
+        ),
+        ({"authority": "/nowhere.pem"}, "--authority: there is no file /nowhere.pem"),
+        *(
+            (
+                PARTLY | {name: value},
+                f"--{name.replace('_', '-')}: sessions of --partly-open are others; leave it or "
+                "--partly-open out",
+            )
+            for name, value in (
+                ("rho", "0.85"),
+                ("sessions", "100"),
+                ("load_schedule", "50:1"),
+                ("session_rate", "2"),
+                ("timeout_s", "9"),
+                ("think_time_mean_s", "7"),
+                ("walks", "chance"),
+                ("closed_loop_customers", "30"),
+            )
+        ),
+        *(
+            ({name: value}, f"--{name.replace('_', '-')}: says nothing without --partly-open")
+            for name, value in (
+                ("sessions_schedule", "0:1,9:0"),
+                ("stop_s", "9"),
+                ("interactions_mean", "9"),
+                ("interactions_most", "9"),
+                ("interaction_think_time_mean_s", "9"),
+                ("interaction_timeout_s", "9"),
+                ("reconnects", "9"),
+                ("images_mean", "9"),
+                ("transactions_ratio", "0.5"),
+            )
+        ),
+        (PARTLY | {"away_mean_s": "9"}, "--away-mean-s: says nothing without --clients-per-set"),
         ({"clients_per_set": "9"}, "--arrivals-until-s: is missing; say how long the clients are"),
         (
             CLIENTS | {"arrivals_until_s": "70001"},
