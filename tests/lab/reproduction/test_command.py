@@ -18,6 +18,10 @@ from lab.experiments.command_line import main
         (["sbac", "--engine", "live", "--logs"], ["--logs", "simulated"]),
         # Live unless somebody says otherwise.
         (["connection-sentry", "--processes", "2"], ["--processes", "--engine simulated"]),
+        (["ad-server", "--engine", "simulated"], ["--engine", "ad-server", "allowed: live"]),
+        (["ad-server", "--processes", "2"], ["--processes", "allowed: without it"]),
+        (["ad-server", "--banners", "999"], ["--banners", "1000<=x<=2000000"]),
+        (["sbac", "--banners", "2000"], ["--banners", "ad-server"]),
     ],
 )
 def test_bad_options_are_refused_in_a_line_that_names_what_is_allowed(
