@@ -127,7 +127,7 @@ class ContractAdmin(admin.ModelAdmin):
     list_filter = ("banner__size",)
     search_fields = ("banner__headline", "banner__advertiser__name")
     autocomplete_fields = ("banner",)
-    readonly_fields = ("accepted",)
+    readonly_fields = ("accepted", "renews")
     actions = ("end",)
     show_full_result_count = False
 
@@ -136,6 +136,11 @@ class ContractAdmin(admin.ModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # what was delivered stays on the books; see the action
+
+    def save_model(self, request: HttpRequest, obj: Contract, form: Any, change: bool) -> None:
+        if "ends" in form.changed_data:
+            obj.renews = False  # then it is meant
+        super().save_model(request, obj, form, change)
 
     @admin.action(description="End now")
     def end(self, request: HttpRequest, chosen: QuerySet[Contract]) -> None:
