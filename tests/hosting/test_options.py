@@ -1,0 +1,71 @@
+"""What a platform may be asked to be."""
+
+import dataclasses
+
+import pytest
+
+from hosting import database
+from hosting.errors import HostingError
+from hosting.options import PlatformOptions, even_shares
+
+COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"applications": 0}, "applications: 0; allowed are 1 to 16"),
+        ({"applications": 3}, "priorities: 2 for 3 applications"),
+        ({"priorities": (1.0, 0.0)}, "priorities: allowed are numbers above 0"),
+        ({"priorities": (1.0, float("nan"))}, "priorities: allowed are numbers above 0"),
+        ({"time_scale": 0.0}, "time_scale: 0; allowed"),
+        ({"provisioning": "fair"}, "provisioning: 'fair'; allowed are ecm, static, linux"),
+        ({"sharing": "all"}, "sharing: 'all'; allowed are both, to-high, none"),
+        ({"cpus": (8000,)}, "cpus: this machine has no CPU 8000; allowed are"),
+        ({"cto_s": None}, "cto_s: admission eac needs what a connection costs"),
+        ({"ctn_s": 0.0}, "ctn_s: admission eac needs what a connection costs"),
+        ({"shop_threads": 0}, "shop_threads: 0; allowed are 1 to 100"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_its_name(given, complaint):
+    with pytest.raises(HostingError, match=complaint):
+        PlatformOptions(**(COSTS | given))
+
+
+def test_without_admission_no_costs_are_needed():
+    assert PlatformOptions(admission="none").cto_s is None
+
+
+@pytest.mark.parametrize(
+    ("applications", "processors", "shares"),
+    [
+        (2, (0, 1), [(1, (0,)), (1, (1,))]),
+        (2, (0, 1, 2), [(1.5, (0, 1)), (1.5, (1, 2))]),
+        (2, (4,), [(0.5, (4,)), (0.5, (4,))]),
+        (3, (0, 1, 2, 3), [(1, (0,)), (1, (1,)), (1, (2,))]),
+        (3, (0, 1), [(0.5, (0,)), (0.5, (0,)), (0.5, (1,))]),
+        (1, (0, 1, 2), [(3, (0, 1, 2))]),
+    ],
+)
+def test_even_shares(applications, processors, shares):
+    assert even_shares(applications, processors) == shares
+
+
+def test_shop_threads_are_sized_by_the_connections_there_are(appliance_database):
+    lab = appliance_database
+    assert database.threads_of_a_shop(lab, 4, None) == database.MOST_THREADS
+    many = database.threads_of_a_shop(lab, 20, None)
+    assert database.LEAST_THREADS <= many < database.MOST_THREADS
+    assert database.threads_of_a_shop(lab, 20, many) == many
+    with pytest.raises(HostingError, match=rf"20 shop processes of {many + 1} threads need"):
+        database.threads_of_a_shop(lab, 20, many + 1)
+    with pytest.raises(HostingError, match="mend: fewer applications or CPUs"):
+        database.threads_of_a_shop(lab, 1000, None)
+
+
+def test_an_appliance_that_is_down_is_said_to_be(appliance_database):
+    nobody = dataclasses.replace(appliance_database, postgres_port=1, redis_port=1)
+    with pytest.raises(HostingError, match=r"PostgreSQL does not answer on port 1 .*make up"):
+        database.threads_of_a_shop(nobody, 1, None)
+    with pytest.raises(HostingError, match=r"Redis does not answer on port 1 .*make up"):
+        database.check_redis(nobody)
