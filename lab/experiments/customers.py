@@ -41,7 +41,7 @@ def run_load(
 ) -> None:
     """Run `python -m loadgen run` against `url` to its end, on the CPUs `on`.
 
-    `options` are its long options without dashes (None and False are left out). `on_progress`
+    `options` are its long options without dashes (None and False are left out, True is a flag). `on_progress`
     gets every progress line. Raises ExperimentError when it fails; on any exception here the
     generator is ended, so that no load is left behind.
     """
@@ -49,7 +49,7 @@ def run_load(
     program += ["--progress", "json"]
     for name, value in options.items():
         if value is not None and value is not False:
-            program += [f"--{name}", str(value)]
+            program += [f"--{name}"] if value is True else [f"--{name}", str(value)]
     # Should the runner be killed, no load is left behind.
     command = pinned.command(
         on,
