@@ -41,9 +41,9 @@ def run_load(
 ) -> None:
     """Run `python -m loadgen run` against `url` to its end, on the CPUs `on`.
 
-    `options` are its long options without dashes (None and False are left out, True is a flag). `on_progress`
-    gets every progress line. Raises ExperimentError when it fails; on any exception here the
-    generator is ended, so that no load is left behind.
+    `options` are its long options without dashes (None and False are left out, True is a flag).
+    `on_progress` gets every progress line. Raises ExperimentError when it fails; on any exception
+    here the generator is ended, so that no load is left behind.
     """
     program = [sys.executable, "-m", "loadgen", "run", "--host", url]
     program += ["--progress", "json"]
