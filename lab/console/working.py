@@ -24,7 +24,7 @@ from celery.exceptions import SecurityWarning
 from lab.console import queueing
 from lab.console.models import Launch, State
 from lab.console.settings import FOLDER, LAB
-from lab.experiments.machine import GIVES_WAY
+from lab.experiments.machine import GIVES_WAY, WAITS
 from lab.experiments.progress_file import VARIABLE
 from runtime import pinned
 
@@ -128,7 +128,7 @@ def _command(launch: Launch, folder: Path) -> list[str]:
 def _run(launch: Launch, folder: Path) -> int:
     progress = folder / "progress.json"
     progress.unlink(missing_ok=True)
-    environment = {**LAB.environment(), VARIABLE: str(progress), "COLUMNS": "140"}
+    environment = {**LAB.environment(), VARIABLE: str(progress), "COLUMNS": "140", WAITS: "1"}
     if launch.gives_way:
         environment[GIVES_WAY] = "1"
     with (folder / "output.log").open("wb") as log:

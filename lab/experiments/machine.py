@@ -23,6 +23,7 @@ from typing import Any
 import psutil
 
 from lab.experiments.errors import ExperimentError
+from lab.experiments.progress_file import progress_file
 from runtime import settings
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +72,8 @@ def fingerprint(lab: settings.Settings) -> str:
 
 GIVES_WAY = "DOORBUSTER_GIVES_WAY"
 """In the environment of a live run that ends as soon as another wants the machine."""
+WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
+"""In the environment of a live run that waits until no other holds the machine."""
 _GIVES_WAY_WITHIN_S = 60.0
 
 
@@ -78,7 +81,7 @@ _GIVES_WAY_WITHIN_S = 60.0
 def live_run_lock() -> Iterator[None]:
     """Hold the machine for one live run; raises ExperimentError while another holds it.
 
-    A run that gives way is asked to end, and waited for.
+    A run that gives way is asked to end, and waited for; so is any other where WAITS is set.
     """
     path = Path(tempfile.gettempdir()) / "doorbuster-live-run.lock"
     try:
@@ -110,12 +113,15 @@ def _take(handle: int) -> None:
         except BlockingIOError:
             holder = os.pread(handle, 100, 0).decode(errors="replace").strip() or "unknown"
         process, _, rest = holder.partition(" ")
-        if rest != "gives way" or os.environ.get(GIVES_WAY) or time.monotonic() > until_s:
+        asks = rest == "gives way" and not os.environ.get(GIVES_WAY)
+        waits = os.environ.get(WAITS) or (asks and time.monotonic() < until_s)
+        if not waits:
             raise ExperimentError(
                 f"Another live run holds this machine (process {process}); "
                 "two at a time would spoil both. Wait for it or stop it."
             )
-        if holder != asked:
+        progress_file.tell(words=f"waits for another live run on this machine (process {process})")
+        if asks and holder != asked:
             asked = holder
             with contextlib.suppress(ValueError, OSError):  # it may have ended, or be another's
                 os.kill(int(process), signal.SIGINT)
