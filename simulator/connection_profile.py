@@ -10,6 +10,7 @@ from loadgen.partly_open import PartlyOpenModel
 from loadgen.sessions import Schedule, Segment
 from simulator.hosting import simulate_platform
 from simulator.hosting_scenario import AppScenario, Costs, PlatformScenario
+from simulator.scenario import ScenarioError
 
 LOAD_RATIO = 0.3
 """Of what one processor serves: nobody waits long enough to leave."""
@@ -32,7 +33,10 @@ def profile_connections(
     seed: int = 0,
     sessions: int = SESSIONS,
 ) -> ConnectionProfile:
-    """Measured over about `sessions` sessions on an application without admission control."""
+    """Measured over about `sessions` sessions on an application without admission control.
+
+    Raises `ScenarioError` where no connection is ever resumed, so that CTO is nothing.
+    """
     costs = costs or Costs()
     rate_ps = LOAD_RATIO / costs.session_s
     arrive_s = sessions / rate_ps
@@ -49,6 +53,10 @@ def profile_connections(
             duration_s=arrive_s + 2 * longest_s,
         )
     ).applications[0]
+    if not found.resumed_connections_served:
+        raise ScenarioError(
+            "model", "no connection is resumed; give longer sessions or think times"
+        )
     return ConnectionProfile(
         found.new_connections_busy_s / found.new_connections_served,
         found.resumed_connections_busy_s / found.resumed_connections_served,

@@ -153,7 +153,7 @@ class HostedApplication:
             self._to_thread(now_s, session, opens=False)
 
     def _connect(self, now_s: float, session: HostedSession) -> None:
-        if self._connections_waiting >= self._backlog:
+        if not self._free_threads and self._connections_waiting >= self._backlog:
             if session.knocks < len(SYN_AGAIN_AFTER_S):
                 again_s = now_s + SYN_AGAIN_AFTER_S[session.knocks]
                 self._call_back(again_s, session, session.awaits)
