@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime import ports
-from runtime.settings import REPOSITORY
-
-PORTS = ("GATEWAY", "GATEWAY_ADMIN", "SHOP", "SHOP_CONTROLLER", "POSTGRES", "REDIS", "ADS")
+from runtime.settings import REPOSITORY, load
 
 
 @pytest.fixture(scope="session")
@@ -23,10 +21,11 @@ def appliance():
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("DOORBUSTER_")
         }
+        names = list(load().ports())
         environment |= {
-            f"DOORBUSTER_{name}_PORT": str(port)
-            for name, port in zip(PORTS, ports.free(len(PORTS)), strict=True)
+            name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
         }
+        environment["DOORBUSTER_FIRST_LOOK"] = "0"
         environment["DOORBUSTER_STATE_DIR"] = f"{folder}/state"
         environment["DOORBUSTER_RESULTS_DIR"] = f"{folder}/results"
         # The lock of live runs lies in the temporary folder: an experiment that somebody has

@@ -55,6 +55,7 @@ def appliance() -> Iterator[Appliance]:
         {
             "DOORBUSTER_STATE_DIR": str(folder / "state"),
             "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+            "DOORBUSTER_FIRST_LOOK": "0",
             **{name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)},
         }
     )
