@@ -106,6 +106,27 @@ def test_clients_find_everything_they_ask_for_in_the_real_shop(
     assert {row["session"] for row in rows} == set(range(6))
 
 
+def test_partly_open_sessions_buy_again_and_find_a_cover_on_every_page(
+    real_shop: Settings, tmp_path: Path
+) -> None:
+    url = f"http://127.0.0.1:{real_shop.shop_port}"
+    # Ten sessions or so with two purchases each, about 25 replies a real second; nobody leaves.
+    sessions = ("--partly-open", "--sessions-schedule", "0:0.1,100:0", "--seed", "2")
+    lengths = ("--interactions-mean", "15", "--interactions-most", "15")
+    buying = ("--transactions-ratio", "0.5714", "--interaction-think-time-mean-s", "5")
+    more = ("--interaction-timeout-s", "inf", "--time-scale", "15", "--progress", "json")
+    before = _orders(real_shop)
+    ended = locust_process.run(tmp_path, "--host", url, *sessions, *lengths, *buying, *more)
+    assert ended.status == 0, ended.errors
+    rows = read_attempts(tmp_path / "attempts.parquet").to_pylist()
+    assert [row for row in rows if row["outcome"] != "completed"] == []
+    assert {(row["session"], row["step"]) for row in rows if row["page"] == "image"} == {
+        (row["session"], row["step"]) for row in rows
+    }
+    counts = ended.summary["counts"]
+    assert counts["confirms"] == _orders(real_shop) - before > counts["planned"] > 0
+
+
 @pytest.mark.parametrize("lost", ["Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4"])
 def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
     real_shop: Settings, lost: str
