@@ -224,6 +224,7 @@ class Figures:
                         if (gain := _rounded(published_gain_percent(number, concepts))) is not None
                     },
                     y_from=None,
+                    x_ticks=self.cases.scale.threads,
                 )
                 for number in clients
             ],
@@ -258,6 +259,7 @@ class Figures:
                         for priority in PRIORITIES
                     ],
                     digits=3,
+                    x_ticks=scale.threads,
                     published={
                         (priority, float(PUBLISHED_THREADS)): pair[i]
                         for i, priority in enumerate(PRIORITIES)
@@ -289,6 +291,7 @@ class Figures:
                     "gain, %",
                     [*self._gain_curves(1), self._ideal(max(scale.concepts))],
                     y_from=None,
+                    x_ticks=self.cases.scale.threads,
                 )
             ],
             (
