@@ -59,15 +59,16 @@ class Work(NamedTuple):
     """What a thread is to do, or does: an attempt of a session.
 
     It `opens` a connection or comes over one that is open, which `is_resumed` or new;
-    `is_handshake` while it does no more than the full handshake. `busy_s` CPU seconds of it are
-    next, or being done.
+    `is_handshake` while it does no more than the full handshake. Page and images are so many
+    `replies` and take `page_s` CPU seconds; `busy_s` is what a thread does next, or is doing.
     """
 
     session: HostedSession
     attempt: int
-    step: int
     opens: bool
     is_resumed: bool
+    replies: int
+    page_s: float
     is_handshake: bool = False
     busy_s: float = 0.0
 
@@ -169,11 +170,11 @@ class HostedApplication:
             session.awaits = 0
             self._ended(HostedFate.REFUSED)
 
-    def _answered(self, now_s: float, session: HostedSession) -> None:
+    def _answered(self, now_s: float, work: Work) -> None:
+        session = work.session
         session.awaits = 0
         session.open_until_s = now_s + self._persistence_s
-        replies = 1 + self.customers.images(session.index, session.step)
-        self.ledger.answered(now_s, replies, now_s - session.asked_s)
+        self.ledger.answered(now_s, work.replies, now_s - session.asked_s)
         session.step += 1
         if session.step == session.length:
             self._ended(HostedFate.COMPLETED)
@@ -194,10 +195,10 @@ class HostedApplication:
             self.ledger.wasted_busy_s += work.busy_s
         elif work.is_handshake:
             session.has_ticket = True
-            self._begin(now_s, work._replace(is_handshake=False, busy_s=self._page_s(work)))
+            self._begin(now_s, work._replace(is_handshake=False, busy_s=work.page_s))
             return  # the thread goes on with the page
         else:
-            self._answered(now_s, session)
+            self._answered(now_s, work)
         while self._waiting:
             following = self._waiting.popleft()
             self._connections_waiting -= following.opens
@@ -206,7 +207,9 @@ class HostedApplication:
         self._free_threads += 1
 
     def _to_thread(self, now_s: float, session: HostedSession, *, opens: bool) -> None:
-        work = Work(session, session.awaits, session.step, opens, session.is_resumed)
+        images = self.customers.images(session.index, session.step)
+        page_s = self._page_s(session) + images * self._image_s
+        work = Work(session, session.awaits, opens, session.is_resumed, 1 + images, page_s)
         if self._free_threads:
             self._free_threads -= 1
             self._serve(now_s, work)
@@ -222,13 +225,13 @@ class HostedApplication:
         """
         session = work.session
         if not work.opens:
-            self._begin(now_s, work._replace(busy_s=self._page_s(work)))
+            self._begin(now_s, work._replace(busy_s=work.page_s))
             return True
         if session.awaits != work.attempt:
             return False
         self.ledger.connections_served[work.is_resumed] += 1
         if work.is_resumed:
-            self._begin(now_s, work._replace(busy_s=self._resumed_s + self._page_s(work)))
+            self._begin(now_s, work._replace(busy_s=self._resumed_s + work.page_s))
         else:
             self._begin(now_s, work._replace(is_handshake=True, busy_s=self._full_s))
         return True
@@ -237,10 +240,7 @@ class HostedApplication:
         self.ledger.connections_busy_s[work.is_resumed] += work.busy_s
         self._start_work(now_s, work)
 
-    def _page_s(self, work: Work) -> float:
-        """CPU seconds of the page and its images, the same for each attempt."""
-        index, step = work.session.index, work.step
-        page_s = self._page_least_s + self._page_range_s * uniform(
-            self._work_key, address(index, step, 0)
-        )
-        return page_s + self._image_s * self.customers.images(index, step)
+    def _page_s(self, session: HostedSession) -> float:
+        """CPU seconds of the page, the same for each attempt."""
+        place = uniform(self._work_key, address(session.index, session.step, 0))
+        return self._page_least_s + self._page_range_s * place
