@@ -99,6 +99,8 @@ def measure(
     """
     [application] = platform.applications
     options = platform.options
+    shops = len(application.controller_ports)
+    say(f"To start a gateway and {shops} shop processes took {application.cpu_s():.1f} s of CPU")
     idle_ratio = _idle(application)
     say(f"Idle: {100 * idle_ratio:.1f} % of a processor")
     full_s = _handshakes(application, idle_ratio, resume=False)

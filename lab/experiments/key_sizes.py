@@ -30,6 +30,8 @@ class KeySize:
     handshake_s: float
     session_ratio: float
     """The handshake's share of a session."""
+    length_ratio: float
+    """So many times as long a session has the published share."""
 
 
 def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
@@ -54,9 +56,11 @@ def sizes(
     """
     rest_s = session_s - handshake_s
     found = []
+    rest_per_handshake = 1 / PUBLISHED_RATIO - 1
     for bits, cost_s in signature_s.items():
         full_s = max(0.0, handshake_s - own_signature_s) + cost_s
-        found.append(KeySize(bits, cost_s, full_s, full_s / (rest_s + full_s)))
+        length_ratio = full_s * rest_per_handshake / rest_s
+        found.append(KeySize(bits, cost_s, full_s, full_s / (rest_s + full_s), length_ratio))
     return found
 
 

@@ -18,10 +18,13 @@ def test_only_the_signature_depends_on_the_key():
     )
     assert [size.handshake_s for size in found] == pytest.approx([0.002, 0.006])
     assert [size.session_ratio for size in found] == pytest.approx([0.002 / 0.042, 0.006 / 0.046])
+    for size in found:
+        rest_s = 0.040 * size.length_ratio
+        assert size.handshake_s / (size.handshake_s + rest_s) == pytest.approx(0.175 / 1.33)
 
 
 def test_the_nearest_by_how_many_times_is_recommended():
-    found = [KeySize(bits, 0, 0, ratio) for bits, ratio in ((1, 0.05), (2, 0.1), (3, 0.19))]
+    found = [KeySize(bits, 0, 0, ratio, 0) for bits, ratio in ((1, 0.05), (2, 0.1), (3, 0.19))]
     assert recommended(found, 0.13).bits == 2
     assert recommended(found, 0.15).bits == 3
     assert recommended(found, 0.01).bits == 1
