@@ -142,14 +142,21 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
 
 @events.test_start.add_listener
 def _started(environment: Environment, **_: object) -> None:
-    options, address = _checked(vars(environment.parsed_options), environment.host)
+    role = role_of(environment)
+    try:
+        options, address = _checked(vars(environment.parsed_options), environment.host)
+    except (OptionError, HostError) as error:
+        if not isinstance(role, Worker):
+            raise  # looked at before the start
+        role.cannot_start(str(error))  # what the master finds may be missing here
+        return
 
     def make_run(part: Part) -> LoadRun:
         return LoadRun(
             options, part, address, _reporter(environment, options), _spawner(environment)
         )
 
-    role_of(environment).started(options, environment.host, make_run)
+    role.started(options, environment.host, make_run)
 
 
 @events.test_stopping.add_listener

@@ -125,6 +125,14 @@ class Worker:
         self._part = None
         self._reporter = gevent.spawn(self._report_for_ever)
 
+    def cannot_start(self, reason: str) -> None:
+        """The master is told, so that it waits for nothing from here."""
+        logger.error("%s", reason)
+        if self._part is not None:
+            lost = {"index": self._part.index, "cannot_start": reason}
+            self._runner.send_message(REPORT_MESSAGE, lost)
+            self._part = None
+
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is not None:
             self._run.play(stop_customers)
@@ -220,8 +228,14 @@ class Master:
         self._collector = None
 
     def _reported(self, environment: Environment, msg: Any, **_: object) -> None:
-        if self._collector is not None:
-            data = msg.data
+        if self._collector is None:
+            return
+        data = msg.data
+        if "cannot_start" in data:
+            part = self._collector.parts[data["index"]]
+            part.lost = True
+            logger.error("worker %s cannot start: %s", part.name, data["cannot_start"])
+        else:
             self._collector.add(data["index"], data["rows"], data["counts"], data["done"])
 
     def _notice_lost_workers(self) -> None:

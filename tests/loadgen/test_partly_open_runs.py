@@ -182,6 +182,30 @@ def test_an_interruption_writes_both_files(made: certificate.Certificate, tmp_pa
     ]
 
 
+def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
+    made: certificate.Certificate, tmp_path: Path
+) -> None:
+    port = str(locust_process.free_port())
+    master, worker = tmp_path / "master", tmp_path / "worker"
+    master.mkdir()
+    worker.mkdir()
+    (master / "authority.pem").write_bytes(made.chain.read_bytes())
+    with (
+        locust_process.started(
+            master, "--master", "--headless", "--only-summary", "--expect-workers", "1",
+            "--master-bind-host", "127.0.0.1", "--master-bind-port", port,
+            "--host", "https://127.0.0.1:1", "--authority", "authority.pem", *QUICK,
+        ) as leader,
+        locust_process.started(worker, "--worker", "--master-port", port),
+    ):  # fmt: skip
+        ended = locust_process.finish(leader)
+    assert ended.status == 1
+    assert "cannot start: --authority: there is no file authority.pem" in ended.errors
+    assert ended.summary["complete"] is False
+    assert [part["lost"] for part in ended.summary["workers"]] == [True]
+    assert _rows(master) == {}
+
+
 def test_what_cannot_be_meant_is_one_line_and_status_2(tmp_path: Path) -> None:
     ended = locust_process.run(tmp_path, "--host", "https://127.0.0.1:1", *QUICK, "--stop-s", "29")
     assert ended.status == 2
