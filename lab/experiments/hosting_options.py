@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from hosting.errors import HostingError
 from hosting.options import (
     KEY,
     Admission,
@@ -143,7 +144,7 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
     """The platform asked for, with measured costs where none are given.
 
-    Raises HostingError, and ExperimentError when costs are needed and have not been measured.
+    Raises SpecError, and ExperimentError when costs are needed and have not been measured.
     """
     chosen = dict(given)
     if chosen["priorities"] is None:
@@ -159,4 +160,12 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
             time_scale=chosen["time_scale"],
         )
         chosen |= {"cto_s": costs.cto_s, "ctn_s": costs.ctn_s}
-    return PlatformOptions(**chosen)
+    return checked(chosen)
+
+
+def checked(given: dict[str, Any]) -> PlatformOptions:
+    """Those options; raises SpecError for what cannot be meant."""
+    try:
+        return PlatformOptions(**given)
+    except HostingError as fault:
+        raise SpecError(str(fault)) from None

@@ -73,9 +73,9 @@ def platform(every_s: float, **given: Any) -> None:
     from hosting.platform import Platform
 
     lab = settings.load()
+    options = platform_options(lab, given)
     running_appliance(lab)
     try:
-        options = platform_options(lab, given)
         with ExitStack() as held:
             held.enter_context(live_run_lock())
             hosted = held.enter_context(Platform(lab, options, _say))

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from hosting.errors import HostingError
-from hosting.options import PlatformOptions
 from lab.experiments import connection_costs
 from lab.experiments.connection_costs import ConnectionCosts
 from lab.experiments.errors import ExperimentError
@@ -18,6 +17,7 @@ from lab.experiments.hosting_options import (
     PROFILE_OPTION,
     THREADS_OPTION,
     TIME_SCALE_OPTION,
+    checked,
 )
 from lab.experiments.key_sizes import BITS, PUBLISHED_RATIO, KeySize, recommended, sizes
 from lab.experiments.live_comparison import running_appliance
@@ -68,11 +68,12 @@ def profile_connections(
     from lab.experiments.connection_profile import measure
 
     lab = settings.load()
+    options = checked(
+        {"applications": 1, "priorities": (1.0,), "provisioning": "linux", "admission": "none"}
+        | given
+    )
     running_appliance(lab)
     try:
-        options = PlatformOptions(
-            applications=1, priorities=(1.0,), provisioning="linux", admission="none", **given
-        )
         with live_run_lock():
             with Platform(lab, options, console.print) as platform:
                 costs = measure(
@@ -142,9 +143,9 @@ def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
             f"{100 * PUBLISHED_RATIO:.0f} % at interactions", "",
         ),
         note=f"Recommended at time scale {costs.time_scale:g} with pages {costs.profile} and "
-        f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to the "
-        f"paper's {100 * PUBLISHED_RATIO:.0f} %. The last column: how many interactions a session "
-        "would have on average for that share.",
+        f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to "
+        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column but one: with how many "
+        "interactions on average a session has that share.",
     )  # fmt: skip
     for size in found:
         table.rows.append(
