@@ -230,7 +230,9 @@ class EcmSocket:
         self.path = path
         length = len(os.fsencode(path))
         if length > _LONGEST_PATH_BYTES:
-            raise SocketError(f"{path}: {length} bytes; a socket's path has {_LONGEST_PATH_BYTES}")
+            raise SocketError(
+                f"{path}: {length} bytes; a socket's path has at most {_LONGEST_PATH_BYTES}"
+            )
         try:
             self._lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:

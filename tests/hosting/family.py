@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gateway.processor_protocol import CpusRequest, Register, from_manager, written
 from hosting.ecm_command import ask_status
+from runtime import cpus
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE_S = 120.0
@@ -55,13 +56,11 @@ for line in sys.stdin:
         case ["burn-in-child", seconds]:
             os.waitpid(fork(lambda: burn(float(seconds))), 0)
             print("done")
-        case ["orphan"]:  # its parent, a child of ours, ends
+        case ["grandchild"]:  # the pids of a child and of its child
             a, b = os.pipe()
             def middle():
-                orphan = fork(lambda: os.read(mine, 1))
-                os.write(b, str(orphan).encode())
-                os.read(mine, 1) if not line else None
-                time.sleep(3600)
+                os.write(b, str(fork(lambda: os.read(mine, 1))).encode())
+                os.read(mine, 1)
             child = fork(middle)
             print(child, os.read(a, 20).decode())
         case ["kill", pid]:
@@ -98,6 +97,10 @@ class Family:
         """The pid of a new child."""
         return int(self.tell("fork"))
 
+    def grandchild(self):
+        """The pids of a new child and of its child."""
+        return tuple(map(int, self.tell("grandchild").split()))
+
     def thread(self):
         """The id of a new thread."""
         return int(self.tell("thread"))
@@ -107,6 +110,10 @@ class Family:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
+
+
+CPUS = tuple(sorted(os.sched_getaffinity(0)))[:2]
+"""On which the tests share out processors; one where there is only one."""
 
 
 @contextmanager
@@ -123,13 +130,12 @@ def families(count=1):
 
 
 def cpus_of(*pids):
-    """The sets of CPUs on which threads of these processes may run, as the kernel says."""
+    """The sets of CPUs (as tuples) on which threads of these processes may run, as /proc says."""
     found = set()
-    for pid in pids:
-        for status in Path(f"/proc/{pid}/task").glob("*/status"):
-            for line in status.read_text().splitlines():
-                if line.startswith("Cpus_allowed_list:"):
-                    found.add(line.split()[1])
+    for status in (file for pid in pids for file in Path(f"/proc/{pid}/task").glob("*/status")):
+        for line in status.read_text().splitlines():
+            if line.startswith("Cpus_allowed_list:"):
+                found.add(cpus.parse(line.split()[1]))
     return found
 
 
@@ -179,12 +185,12 @@ class Talk:
 class Ecm:
     """A running manager."""
 
-    def __init__(self, folder, *, cpus, interval_s=0.05, sharing="both"):
+    def __init__(self, folder, *, on, interval_s=0.05, sharing="both"):
         self.path = folder / "ecm.sock"
         self.accounts = folder / "accounts.jsonl"
         self.command = [
             *(sys.executable, "-m", "hosting", "ecm", "--socket", str(self.path)),
-            *("--cpus", cpus, "--interval-s", str(interval_s), "--sharing", sharing),
+            *("--cpus", on, "--interval-s", str(interval_s), "--sharing", sharing),
             *("--accounts", str(self.accounts)),
         ]
         self.errors = folder / "errors.txt"
@@ -253,8 +259,3 @@ def manager(**options):
             ecm.end()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def usable():
-    """CPUs of this process."""
-    return sorted(os.sched_getaffinity(0))
