@@ -33,8 +33,10 @@ HANDSHAKES_REAL_S = 5.0
 LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
 LOAD_RATIO = 0.25
 """Of one processor, so that nothing waits and nobody runs out of patience."""
-GUESSED_REPLY_S = {"paper": 0.19, "cpu": 0.31, "real": 0.05}
-"""CPU paper seconds; only the pace of the sessions hangs on it."""
+GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
+"""Page work of an interaction, CPU paper seconds; only the pace of the sessions hangs on it."""
+GUESSED_OWN_REAL_S = 0.015
+"""What an interaction with its images costs besides, CPU real seconds."""
 TIMEOUT_S = 100.0
 _PATIENCE_S = 120.0
 
@@ -204,7 +206,8 @@ def _sessions(
     """CPU seconds (real) of so many sessions, about, and what they did."""
     [application] = platform.applications
     options = platform.options
-    session_s = interactions_mean * GUESSED_REPLY_S[options.profile] + full_s * options.time_scale
+    interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
+    session_s = interactions_mean * interaction_s + full_s * options.time_scale
     rate_ps = LOAD_RATIO / session_s
     until_s = sessions / rate_ps
     say(f"About {sessions} sessions, {until_s / options.time_scale:.0f} s and a while")
