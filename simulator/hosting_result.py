@@ -31,9 +31,9 @@ class AppResult:
 
     series: Mapping[str, Series]
     """Column → one value per second. Counts in it: `new_sessions`, `replies`, `new_connections`,
-    `resumed_connections`, `refused` (connections). Means over it: `busy` (processors really used).
-    At its beginning: `processors` (assigned; all there are where nobody assigns them), `requested`
-    (R_i; nan while nothing is)."""
+    `resumed_connections`, `refused` (connections). Mean over the manager's interval: `busy`
+    (processors really used). At its beginning: `processors` (assigned; all there are where nobody
+    assigns them), `requested` (R_i; nan while nothing is)."""
     sessions: Mapping[HostedFate, int]
     replies: int
     """In time: pages and images."""

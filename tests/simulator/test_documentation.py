@@ -14,8 +14,9 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8
     [
         (EXAMPLES[0], ("24_000", "300"), r"\{'completed': \d+, .*\} \d+ 0\.\d+"),
         (EXAMPLES[1], ("1800", "300"), r"\d+ \d+ 0\.0"),
+        (EXAMPLES[2], ("600", "60"), r"([0-3]\.\d+ \d+\.\d+ \d+\s*){2}"),
     ],
-    ids=["sessions", "clients"],
+    ids=["sessions", "clients", "platform"],
 )
 def test_the_example_runs(example, smaller, printed, capsys):
     assert smaller[0] in example
@@ -24,4 +25,4 @@ def test_the_example_runs(example, smaller, printed, capsys):
 
 
 def test_there_are_no_other_examples():
-    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES) == 3
