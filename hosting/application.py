@@ -19,6 +19,7 @@ from runtime.settings import REPOSITORY
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
+MOST_WORKERS = 1000
 _LAST_LINES = 8
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
@@ -31,8 +32,8 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
     """
     logs.mkdir(parents=True, exist_ok=True)
     on = cpus.parse(environ["DOORBUSTER_SHOP_CPUS"])
-    # More than one shop process has threads for.
-    workers = int(environ["DOORBUSTER_SHOP_WORKERS"]) * len(shops)
+    # Of all shop processes together, as many as the gateway takes.
+    workers = min(int(environ["DOORBUSTER_SHOP_WORKERS"]) * len(shops), MOST_WORKERS)
     programs = {
         f"shop-{number}": (["shop", "serve"], {"SHOP_PORT": port, "SHOP_CONTROLLER_PORT": beside})
         for number, (port, beside) in enumerate(shops, start=1)

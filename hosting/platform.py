@@ -30,6 +30,7 @@ from hosting.running import RunningApplication
 from hosting.template import Application
 from runtime import certificates, cpus, pinned, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
+from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY, Settings
 from runtime.supervision import LONGEST_SOCKET_PATH
 
@@ -214,7 +215,7 @@ class Platform:
             ["ecm", *(f"--{name}={value}" for name, value in options.items())],
             log,
             tuple(sorted(cpus.usable())),
-            self.lab.environment(),
+            self.lab.environment() | {APPLIANCE_VARIABLE: str(self.lab.state_dir)},
         )
         deadline_s = time.monotonic() + START_PATIENCE_S
         while not _accepts(where):

@@ -121,11 +121,21 @@ from runtime.settings import load
 with Platform(load(), PlatformOptions(applications=1, priorities=(1.0,), cto_s=0.1, ctn_s=0.3,
               key="ec-p256", shop_threads=4, profile="real")) as platform:
     print("up", flush=True)
-    time.sleep(3600)
+    while True:
+        platform.check()
+        time.sleep(0.05)
 """
 
 
-def test_nothing_is_left_when_whoever_has_the_platform_is_killed(lab, tmp_path):
+def cpu_manager_of(starter):
+    children = psutil.Process(starter.pid).children()
+    found = [one for one in alive(children) if {"hosting", "ecm"} <= set(one.cmdline())]
+    return found[0] if found else None
+
+
+def test_a_dead_cpu_manager_is_replaced_and_nothing_outlives_whoever_has_the_platform(
+    lab, tmp_path
+):
     log = tmp_path / "starter.log"
     with log.open("wb") as errors:
         starter = subprocess.Popen(
@@ -137,6 +147,11 @@ def test_nothing_is_left_when_whoever_has_the_platform_is_killed(lab, tmp_path):
         commands = [" ".join(one.cmdline()) for one in processes]
         for part in ("hosting ecm", "hosting application", "-m gateway", "gunicorn"):
             assert any(part in command for command in commands), commands
+        manager = cpu_manager_of(starter)
+        manager.kill()
+        until(lambda: cpu_manager_of(starter) not in (None, manager), "another CPU manager")
+        assert alive(processes[1:]) == [one for one in processes[1:] if one != manager]
+        processes = [*tree(starter), *processes]
         starter.kill()
     until(lambda: not alive(processes), "all that it had started ended")
 
