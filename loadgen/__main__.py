@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from loadgen.describe import describe as describe_model
+from loadgen.describe import describe as describe_sessions
+from loadgen.describe import describe_partly_open
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
@@ -53,9 +54,10 @@ def wsesslog(host: str, sessions: int, seed: int) -> None:
 
 
 @main.command()
-def describe() -> None:
+@click.option("--partly-open", is_flag=True, help="eDragon's model instead of LIFO-Pri's.")
+def describe(partly_open: bool) -> None:
     """Print the numbers of the session model."""
-    for line in describe_model():
+    for line in describe_partly_open() if partly_open else describe_sessions():
         click.echo(line)
 
 

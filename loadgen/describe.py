@@ -1,10 +1,11 @@
-"""The session model's numbers as a table.
+"""The numbers of the session models as tables.
 
 Owns: how the numbers are laid out. Must not know: where they come from in the paper.
 """
 
 from collections.abc import Iterator
 
+from loadgen.partly_open import PartlyOpenModel
 from loadgen.sessions import MEAN_EXECUTION_S, PAGES, SessionModel
 
 _PAPER_CAPACITY_RPS = 5.6
@@ -32,3 +33,21 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
         yield f"sessions/s at rho = {rho:<4}  {rate:.3f}, capacity {_PAPER_CAPACITY_RPS} requests/s"
     yield f"patience                  {model.timeout_s:g} s + Exp({model.think_timeout_mean_s:g} s)"
     yield f"retry                     p = {model.retry_probability:g}, at most {model.max_retries}"
+
+
+def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
+    """The lines of the table, eDragon's model unless another is given. All times paper seconds."""
+    model = model or PartlyOpenModel()
+    visits = model.visits()
+    yield f"{'page':<5} {'per session':>11}  leads to"
+    for page, row in model.transitions().items():
+        leads = ", ".join(f"{following} {share}" for following, share in row.items() if share)
+        yield f"{page:<5} {visits[page]:>11.2f}  {leads}"
+    yield ""
+    yield (
+        f"interactions per session  {model.interactions_mean:g}, at most "
+        f"{model.interactions_most}: p(end) = {model.end_probability():.4f}"
+    )
+    yield f"replies per session       {model.replies_mean():g}, images included"
+    yield f"think time                Exp({model.think_time_mean_s:g} s)"
+    yield f"timeout                   {model.timeout_s:g} s, then at most {model.reconnects} again"

@@ -43,6 +43,17 @@ def test_describe_prints_the_papers_numbers() -> None:
     )
 
 
+def test_describe_prints_the_numbers_of_partly_open_sessions() -> None:
+    ended = _loadgen("describe", "--partly-open")
+    assert ended.returncode == 0
+    # eDragon, section 4: 50 interactions, 1.4 images each.
+    assert re.search(r"^Br-4 +14\.03 +Tr-1 9/68, Br-1 59/68$", ended.stdout, re.M)
+    assert re.search(
+        r"^interactions per session +50, at most 100: p\(end\) = 0\.0160$", ended.stdout, re.M
+    )
+    assert re.search(r"^replies per session +120, images included$", ended.stdout, re.M)
+
+
 def test_run_is_locust_headless(tmp_path: Path) -> None:
     quick = ("--sessions", "30", "--session-rate", "5", "--time-scale", "20", "--progress", "json")
     with small_shop() as shop:
