@@ -8,7 +8,7 @@ know: applications, who decides. Source: edragon.txt, section 3.1.2 (sched_setaf
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from hosting.processes import Listing, Process, has_thread, threads
@@ -79,6 +79,7 @@ class ProcessTree:
         self.members: dict[int, Process] = {root.pid: root}
         self._root_found = found or frozenset(os.sched_getaffinity(root.pid))
         self._found: dict[int, tuple[Process, frozenset[int]]] = {}
+        self._complained: set[int] = set()
         self.look(listing)
         for process in self.members.values() if found is None else ():
             with suppress(OSError):
@@ -101,14 +102,30 @@ class ProcessTree:
         self._root_found = former._root_found
 
     def confine(self, cpus: frozenset[int]) -> int:
-        """Lets all threads run on `cpus` only; answers how many had to be changed.
+        """Lets all threads run on `cpus` only; answers how many had to be changed."""
+        return self._bind(lambda process: cpus)
 
-        Repeats until nothing is left to change: a thread inherits from the one that began it,
-        which may have been changed a moment later.
-        """
+    def hand_back(self) -> None:
+        """Gives every process the CPUs it was found with; who began later, those of the root."""
+
+        def found(process: Process) -> frozenset[int]:
+            then, cpus = self._found.get(process.pid, (None, self._root_found))
+            return cpus if process.is_same(then) else self._root_found
+
+        self.look(Listing.now())
+        self._bind(found)
+
+    def _bind(self, cpus_for: Callable[[Process], frozenset[int]]) -> int:
+        """Repeats until nothing is left to change: a thread inherits from the one that began it,
+        which may have been changed a moment later."""
         changed = 0
         for _ in range(_MOST_PASSES):
-            by_this_pass = sum(_bind(process, cpus) for process in self.members.values())
+            by_this_pass = 0
+            for process in self.members.values():
+                try:
+                    by_this_pass += _bind(process, cpus_for(process))
+                except OSError as error:  # another user's program, or the cpuset has shrunk
+                    self._complain(process, error)
             if not by_this_pass:
                 return changed
             changed += by_this_pass
@@ -116,16 +133,17 @@ class ProcessTree:
         log.warning("process %d begins threads faster than they can be bound", self.root.pid)
         return changed
 
-    def hand_back(self) -> None:
-        """Gives every process the CPUs it was found with; who began later, those of the root."""
-        self.look(Listing.now())
-        for pid, process in self.members.items():
-            found, cpus = self._found.get(pid, (None, self._root_found))
-            _bind(process, cpus if process.is_same(found) else self._root_found)
+    def _complain(self, process: Process, error: OSError) -> None:
+        if process.pid not in self._complained:
+            self._complained.add(process.pid)
+            log.warning("process %d cannot be bound to CPUs: %s", process.pid, error.strerror)
 
 
 def _bind(process: Process, cpus: frozenset[int]) -> int:
-    """Lets the process's threads run on `cpus` only; answers how many had to be changed."""
+    """Lets the process's threads run on `cpus` only; answers how many had to be changed.
+
+    Raises OSError.
+    """
     changed = 0
     for thread in threads(process.pid):
         try:
@@ -135,9 +153,6 @@ def _bind(process: Process, cpus: frozenset[int]) -> int:
             os.sched_setaffinity(thread, cpus)
         except ProcessLookupError:  # it has ended
             continue
-        except OSError as error:  # not ours (a program with another user), or the cpuset shrank
-            log.warning("process %d cannot be bound to CPUs: %s", process.pid, error.strerror)
-            return changed
         changed += 1
         if not has_thread(process.pid, thread):
             # It ended in between, and by then the number may have been a stranger's.

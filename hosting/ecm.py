@@ -27,7 +27,10 @@ NOTHING: tuple[Share, frozenset[int]] = (Share(0), frozenset())
 
 @dataclass(eq=False, slots=True)
 class Application:
-    """One application, from its registration until the last of its processes has ended."""
+    """One application, from its registration until the last of its processes has ended.
+
+    `requested` is its newest request, `considered` the one on which `share` was decided.
+    """
 
     name: str
     priority: float
@@ -37,6 +40,7 @@ class Application:
     is_new: bool = True
     has_left: bool = False
     requested: int = 0
+    considered: int = 0
     share: Share = NOTHING[0]
     cpu_s: float = 0.0
     total_cpu_s: float = 0.0
@@ -46,9 +50,9 @@ class CpuManager:
     """ECM over the processors `cpus`; `turn` is to be called every `interval_s`.
 
     An application that has left, or has asked for nothing yet, is assigned no processor; who has
-    none is parked on the last CPU of the platform. After the first registration that tells of an
-    earlier manager's assignment nobody is changed for `settle_s` after the start, until
-    all that the earlier one knew have come.
+    none is parked on the last CPU of the platform. `is_successor`: an earlier manager died here, as
+    a registration that tells of its assignment says, too. Then nobody is changed for `settle_s`
+    after the start, so that all whom the earlier one knew can come first.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class CpuManager:
         self._is_successor = is_successor
         self._accounted_s = clock()
         self._interval_took_s = 0.0
+        self._own_cpu_s = (time.process_time(), 0.0)
         self.applications: list[Application] = []
 
     # ---- what applications say -------------------------------------------------------------------
@@ -199,12 +204,15 @@ class CpuManager:
             one.tree.confine(cpus or self._parking)
         for one in self.applications:
             one.share, one.processors = decided.get(one, NOTHING)
+            one.considered = one.requested
             one.is_new = False
             one.tree.confine(one.processors or self._parking)  # those who began meanwhile, too
 
     def _account(self) -> None:
         now_s = self._clock()
         self._interval_took_s, self._accounted_s = now_s - self._accounted_s, now_s
+        own_s = time.process_time()
+        self._own_cpu_s = (own_s, own_s - self._own_cpu_s[0])
         for one in self.applications:
             one.cpu_s = one.meter.used_s(one.tree.members)
             one.total_cpu_s += one.cpu_s
@@ -213,6 +221,7 @@ class CpuManager:
                 {
                     "time_s": round(time.time(), 3),
                     "interval_s": round(self._interval_took_s, 6),
+                    "manager_cpu_s": round(self._own_cpu_s[1], 6),
                     "applications": [self._described(one) for one in self.applications],
                 }
             )
@@ -230,8 +239,13 @@ class CpuManager:
             "interval_s": self.interval_s,
             "settling": self.is_settling,
             "last_interval_s": self._interval_took_s,
+            "manager_cpu_s": self._own_cpu_s[1],
             "applications": [
-                {**self._described(one), "total_cpu_s": round(one.total_cpu_s, 2)}
+                {
+                    **self._described(one),
+                    "requested": one.requested,
+                    "total_cpu_s": round(one.total_cpu_s, 2),
+                }
                 for one in self.applications
             ],
         }
@@ -243,7 +257,7 @@ class CpuManager:
             "process": one.tree.root.pid,
             "has_left": one.has_left,
             "priority": one.priority,
-            "requested": one.requested,
+            "requested": one.considered,
             "assigned": one.share.processors,
             "processors": sorted(one.processors),
             "cpu_s": round(one.cpu_s, 2),

@@ -102,6 +102,8 @@ def ecm_status(path: Path) -> None:
     if not sys.stdout.isatty():
         console.width = 120
     console.print(_table(status))
+    own = status["manager_cpu_s"] / max(status["last_interval_s"], 1e-9)
+    console.print(f"The manager itself uses {own:.1%} of one CPU.")
 
 
 def ask_status(path: Path) -> Mapping[str, Any]:

@@ -164,9 +164,7 @@ class _Connection(asyncio.Protocol):
             case CpusRequest(processors):
                 self._manager.request(self._application, processors)
             case CpusAssigned():
-                if self._application.is_new:  # there is no answer before the first decision
-                    self._is_behind = True
-                else:
+                if not self._application.is_new:  # else the first decision will be the answer
                     self._send(self._assignment())
 
     def tell(self, is_decided: bool) -> None:

@@ -1,5 +1,6 @@
 """The CPU manager as a process: its socket, its clients, deaths on both sides."""
 
+import asyncio
 import json
 import os
 import re
@@ -13,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
 from click.testing import CliRunner
 
+from gateway.processor_client import ProcessorClient
 from gateway.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
@@ -87,6 +88,50 @@ def test_two_applications_one_dies_the_manager_dies_and_a_new_one_takes_over():
         assert not m.path.exists()
         totals = [e["applications"] for e in accounts.read(m.accounts)]
         assert {one["application"] for one in totals[-1]} == {"shop-b", "shop-c"}
+
+
+@two_cpus
+def test_the_gateways_end_outlives_the_manager():
+    async def scene():
+        loop = asyncio.get_running_loop()
+        with families(2) as members, manager(on=ALL) as m:
+            heard = [[], []]
+            clients = [
+                ProcessorClient(
+                    m.path,
+                    Register(f"shop-{number}", 1.0, family.pid),
+                    interval_s=lambda: 0.05,
+                    requested=lambda: 2,
+                    assigned=heard[number].append,
+                )
+                for number, family in enumerate(members)
+            ]
+
+            async def until_all(condition):
+                async with asyncio.timeout(PATIENCE_S):
+                    while not all(map(condition, clients)):
+                        await asyncio.sleep(0.01)
+
+            for client in clients:
+                client.start()
+            await until_all(lambda client: client.assigned and client.assigned.assigned == 1)
+            before = [client.assigned for client in clients]
+            assert [cpus_of(family.pid) for family in members] == [
+                {said.processors} for said in before
+            ]
+            m.kill()
+            await until_all(lambda client: client.snapshot()["error"] is not None)
+            assert [client.assigned for client in clients] == before
+            heard[0].clear()
+            heard[1].clear()
+            await loop.run_in_executor(None, m.start)
+            await until_all(lambda client: client.snapshot()["error"] is None)
+            assert [client.assigned for client in clients] == before
+            assert {*heard[0], *heard[1]} == {1.0}  # and nothing else in between
+            for client in clients:
+                client.stop()
+
+    asyncio.run(scene())
 
 
 CLIENT = """
