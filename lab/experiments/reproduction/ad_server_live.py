@@ -168,12 +168,13 @@ def _play(
             neighbours = Neighbours()
             requests = plan.requests[run.cell.clients]
             facts = {"case": cases.run(run.cell).as_json(), "seed": run.seed}
-            went = clients.play(
-                _order(server, run.cell, requests, run.seed, _file(store, run), facts)
-            )
+            file = _file(store, run)
+            part = file.with_suffix(".part")
+            went = clients.play(_order(server, run.cell, requests, run.seed, part, facts))
             line = {"run": run.name, **went, "others_ratio": neighbours.share()}
             log.write(json.dumps(line) + "\n")
             log.flush()
+            part.replace(file)  # last: a run with its attempts is a whole one
             if number % every == 0:
                 left = plan.expected_s(todo[number:])
                 progress.say(

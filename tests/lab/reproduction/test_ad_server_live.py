@@ -20,15 +20,18 @@ from loadgen.attempts import read_attempts, read_metadata
 from runtime.settings import REPOSITORY
 from tests.lab.waiting import wait_until
 
-# The command on a grid of six cells; the published clients take minutes.
+# The command on a grid of six cells; the published clients take minutes. Somebody may be editing
+# code while the test runs: what was interrupted shall be resumed all the same.
 SMALL = """
 from lab.experiments.command_line import main
 from lab.experiments.reproduction import ad_server_cases as cases
+from lab.experiments.reproduction import ad_server_live
 
+ad_server_live.describe_versions = lambda: {{"doorbuster": "as it is"}}
 cases.SCALES[True] = cases.Scale((10, 100), (2, 3), (6,), 1, {runs_s})
 main(["reproduce", "ad-server", "--quick", "--banners", "2000"])
 """
-PATIENCE_S = 240
+PATIENCE_S = 400
 
 
 @pytest.fixture
@@ -62,6 +65,7 @@ def all_ended(processes):
     return not any(each.is_running() for each in processes)
 
 
+@pytest.mark.timeout(1200)  # two servers are started, on a machine that may be busy
 def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(folder):
     # A run or two, then Ctrl-C: as a terminal sends it, to the command's group alone.
     process = begun(folder, runs_s=30.0)
@@ -84,12 +88,12 @@ def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(fol
     process = begun(folder, runs_s=30.0)
     said = said_by(process)
     assert process.returncode == 0, said
-    assert f"Resuming: {len(done)} of 6 runs are done." in said
+    assert f"Resuming: {len(done)} of 6 runs are done." in said, said
     assert "claims hold" in said
     assert [path.name for path in (folder / "results").iterdir()] == [results.name]
     assert done.items() <= {file: file.stat().st_mtime_ns for file in done}.items()
 
-    files = sorted(results.glob("attempts/*.parquet"))
+    files = sorted((results / "attempts").iterdir())
     assert len(files) == 6
     first = results / "attempts" / "clients010-concepts03-threads6-seed1.parquet"
     assert first in files
