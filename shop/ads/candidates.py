@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shop.ads.inventory import MOST_CONCEPTS, Inventory, Rows
 
-BLOCK_ROWS = 262_144  # 4.2 MB of scratch memory a thread; smaller blocks mean more hand-overs
+BLOCK_ROWS = 524_288  # at most; smaller blocks mean more hand-overs of the interpreter
 _NONE = np.empty(0, np.int64)
 
 
@@ -31,7 +31,7 @@ class Wanted:
 
 class _Scratch(threading.local):
     """Each thread's own memory for one block: to ask the system for it would cost more than the
-    search, and threads would wait for each other there."""
+    search, and threads would wait for each other there. 16 bytes a row, as far as they are used."""
 
     def __init__(self) -> None:
         self.which = np.empty((MOST_CONCEPTS, BLOCK_ROWS), np.bool_)
@@ -52,8 +52,10 @@ def find(
     contract's time would have by now: the pace. `delivered` has the shape (rows,).
     """
     found = []
-    for start in range(0, len(inventory), BLOCK_ROWS):
-        rows = _in_block(inventory, delivered, wanted, concept, start)
+    blocks = -(-len(inventory) // BLOCK_ROWS)
+    for block in range(blocks):  # of the same size: a small one costs as many hand-overs
+        start, stop = (len(inventory) * edge // blocks for edge in (block, block + 1))
+        rows = _in_block(inventory, delivered, wanted, concept, slice(start, stop))
         if len(rows):
             found.append(rows + start)
     return np.concatenate(found) if found else _NONE
@@ -64,9 +66,8 @@ def _in_block(
     delivered: npt.NDArray[np.float64],
     wanted: Wanted,
     concept: int,
-    start: int,
+    block: slice,
 ) -> Rows:
-    block = slice(start, min(start + BLOCK_ROWS, len(inventory)))
     rows = block.stop - block.start
     hit, also, due = _scratch.hit[:rows], _scratch.also[:rows], _scratch.due[:rows]
     concepts = inventory.concepts[:, block]

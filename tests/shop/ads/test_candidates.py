@@ -38,7 +38,8 @@ def test_the_scan_agrees_with_the_rule_written_out(made, size, concept, time_s, 
 
 def test_candidates_of_every_block_are_found():
     rows = 2 * candidates.BLOCK_ROWS + 10
-    wanted = [0, candidates.BLOCK_ROWS - 1, candidates.BLOCK_ROWS, rows - 1]
+    first, second = rows // 3, 2 * rows // 3
+    wanted = [0, first - 1, first, second - 1, second, rows - 1]
     concepts = np.full((inventory.MOST_CONCEPTS, rows), inventory.NO_CONCEPT)
     concepts[3, wanted] = 7
     held = inventory.of_columns(

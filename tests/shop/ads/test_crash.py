@@ -4,8 +4,10 @@ import http.client
 import os
 import signal
 import threading
+from urllib.parse import urlencode
 
 import psutil
+import pytest
 
 from tests.shop.ads.conftest import rows, served
 from tests.shop.ads.waiting import until
@@ -13,6 +15,8 @@ from tests.shop.ads.waiting import until
 BLOCK = 10
 CLIENTS = 4
 PATH = "/ads/select?slots=4&size=728x90&concepts=travel,history&priority={}"
+PUBLISHER, PAGE, SLOTS = "Kill & Sons", "Under load", 4
+ON_PAGE = urlencode({"publisher": PUBLISHER, "page": PAGE})
 
 
 class Customers:
@@ -33,7 +37,7 @@ class Customers:
     def _ask(self, number):
         while not self._over.is_set():
             try:
-                answer = self._ads.get(PATH.format(number % 2))
+                answer = self._ads.get(PATH.format(number % 2) + "&" + ON_PAGE)
                 placed = answer.json["banners"]
             except (OSError, ValueError, http.client.HTTPException):
                 continue  # the process is dead, or the next one not there yet
@@ -62,6 +66,35 @@ def counts(environment):
     )
 
 
+@pytest.fixture
+def page(ads_environment):
+    """A publisher's page of the test's own, and what was counted on it."""
+    [(publisher,)] = rows(
+        ads_environment, "INSERT INTO ads_publisher (name) VALUES (%s) RETURNING id", PUBLISHER
+    )
+    [(id,)] = rows(
+        ads_environment,
+        "INSERT INTO ads_page (publisher_id, name, views_per_day) VALUES (%s, %s, 0) RETURNING id",
+        publisher, PAGE,
+    )  # fmt: skip
+    rows(
+        ads_environment,
+        "INSERT INTO ads_slot (page_id, name, size) "
+        "SELECT %s, number, '728x90' FROM generate_series(1, %s) AS number",
+        id, SLOTS,
+    )  # fmt: skip
+
+    def counted():
+        found = "SELECT impressions FROM ads_placement WHERE page_id = %s"
+        return sum(impressions for (impressions,) in rows(ads_environment, found, id))
+
+    yield counted
+    rows(ads_environment, "DELETE FROM ads_placement WHERE page_id = %s", id)
+    rows(ads_environment, "DELETE FROM ads_slot WHERE page_id = %s", id)
+    rows(ads_environment, "DELETE FROM ads_page WHERE id = %s", id)
+    rows(ads_environment, "DELETE FROM ads_publisher WHERE id = %s", publisher)
+
+
 def worker_of(process):
     [worker] = [
         child
@@ -71,7 +104,9 @@ def worker_of(process):
     return worker
 
 
-def test_kill_9_under_load_repeats_a_block_at_most_and_doubles_nothing(ads_environment, tmp_path):
+def test_kill_9_under_load_repeats_a_block_at_most_and_doubles_nothing(
+    ads_environment, page, tmp_path
+):
     before = counts(ads_environment)
     kills = 3
     with served(ads_environment, tmp_path / "ads.log", flush_s=0.2, block=BLOCK) as ads:
@@ -97,6 +132,8 @@ def test_kill_9_under_load_repeats_a_block_at_most_and_doubles_nothing(ads_envir
         # under way when the process died, one per customer and kill.
         assert was_shown - kills * BLOCK <= counted <= was_shown + kills * CLIENTS
     assert sum(after.values()) > sum(before.values())
+    # All of it was on one page: the page lost what its banners lost, and nothing else.
+    assert page() == sum(after.values()) - sum(before.values())
 
 
 def test_an_orderly_stop_reports_everything(ads_environment, tmp_path):

@@ -121,3 +121,58 @@ def test_a_simulated_day_is_delivered_evenly():
     contracted = np.array([one.contracted for one in made])
     assert (book.view.delivered >= 0.95 * contracted).all()
     assert (book.view.delivered <= contracted).all()
+
+
+HOURS = 24
+# Of an hour's share. An impression is due as soon as its time begins: the first hour has up to one
+# more of each contract and the last one fewer, here one of eight at most.
+EVEN_RATIO = 0.15
+
+
+def day_of(requests_in_hour):
+    """Impressions by contract and hour of a day: contracts of a whole day, 50 to 150 impressions.
+
+    `requests_in_hour` says how many pages of two slots are asked for, spread over the hour.
+    """
+    rng = random.Random(12)
+    made = [
+        banner(id, concepts=(id % 4, 4 + id % 3), contracted=rng.randint(50, 150))
+        for id in range(1, 37)
+    ]
+    book = ledger(made)
+    by_hour = np.zeros((HOURS, len(made)))
+    for hour in range(HOURS):
+        before = book.view.delivered.copy()
+        requests = requests_in_hour(hour)
+        for number in range(requests):
+            time_s = (hour + (number + 0.5) / requests) * DAY_S / HOURS
+            concepts = (rng.randrange(4), 4 + rng.randrange(3))
+            select(Request(2, 0, concepts), time_s, book, FAN_OUT, rng)
+        by_hour[hour] = book.view.delivered - before
+    return by_hour, np.array([one.contracted for one in made])
+
+
+@pytest.mark.parametrize("busier", [0.0, 0.7], ids=["even traffic", "six times more at noon"])
+def test_every_hour_has_its_share_of_a_day(busier):
+    """Also with uneven traffic, as long as the quietest hour has slots enough."""
+
+    def requests(hour):
+        return round(400 * (1 - busier * np.cos(2 * np.pi * (hour + 0.5) / HOURS)))
+
+    assert requests(12) / requests(0) == pytest.approx((1 + busier) / (1 - busier), rel=0.05)
+    by_hour, contracted = day_of(requests)
+    shares = by_hour.sum(axis=1) / contracted.sum()
+    assert np.abs(shares * HOURS - 1).max() < EVEN_RATIO
+    # And of each contract no hour has more than twice its share; that is 2 to 7 impressions.
+    assert (by_hour <= 2 * contracted / HOURS + 1).all()
+    assert (by_hour.sum(axis=0) >= 0.97 * contracted).all()
+
+
+def test_a_quiet_night_is_made_up_for_and_the_rest_of_the_day_is_even():
+    by_hour, contracted = day_of(lambda hour: 0 if hour < 6 else 600)
+    assert (by_hour[:6] == 0).all()
+    assert (by_hour.sum(axis=0) >= 0.97 * contracted).all()
+    shares = by_hour.sum(axis=1) / contracted.sum()
+    caught_up = next(h for h in range(6, HOURS) if shares[: h + 1].sum() >= 0.98 * (h + 1) / HOURS)
+    assert caught_up < 10
+    assert np.abs(shares[caught_up + 1 :] * HOURS - 1).max() < EVEN_RATIO
