@@ -118,8 +118,9 @@ def _check_result(folder: Path) -> None:
     if not (folder / "plan.json").is_file():
         raise SpecError("bundle: holds no result (neither plan.json nor reproduction.json)")
     result = ResultFolder.open(folder)
-    result.spec()
-    for planned, run in result.whole_runs():
-        if planned.folder != PurePosixPath(planned.folder).name:
-            raise SpecError(f"bundle: {planned.folder!r} is no name of a run")
+    known = {choice.key for choice in result.spec().policy}
+    for planned in result.plan():
+        if planned.policy not in known or not _NAME.fullmatch(planned.folder):
+            raise SpecError(f"bundle: its plan has a run {planned.folder!r:.80} of no policy")
+    for _, run in result.whole_runs():
         run.attempts()

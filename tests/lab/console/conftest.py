@@ -1,0 +1,152 @@
+"""The console as real processes: its server, its Celery workers, the session's own Redis."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import requests
+
+from runtime import ports, services
+from runtime.settings import REPOSITORY, Settings
+from tests.conftest import serving
+
+PATIENCE_S = 240.0
+SPEC = """version = 1
+title = "{title}"
+engine = "simulated"
+seed = {seed}
+repetitions = {repetitions}
+[[policy]]
+name = "sq"
+[[policy]]
+name = "8q-lifo-pri"
+[load]
+rho = [1.4]
+sessions = {sessions}
+"""
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Returns when it holds; fails after PATIENCE_S."""
+    until_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < until_s, f"{what} did not come about"
+        time.sleep(0.1)
+
+
+@dataclass
+class Console:
+    """A console to talk to as a browser does."""
+
+    port: int
+    state: Path
+    results: Path
+    environment: dict[str, str]
+    session: requests.Session = field(default_factory=requests.Session)
+    worker: subprocess.Popen[bytes] | None = None
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    def get(self, path: str) -> requests.Response:
+        return self.session.get(self.url(path), timeout=PATIENCE_S)
+
+    def post(self, path: str, data: object = None, **more: object) -> requests.Response:
+        """A form as a page sends it: with the token of the cookie; follows where it leads."""
+        if "lab_csrf" not in self.session.cookies:
+            self.get("/")
+        headers = {"X-CSRFToken": self.session.cookies["lab_csrf"]}
+        return self.session.post(
+            self.url(path), data=data, headers=headers, timeout=PATIENCE_S, **more
+        )
+
+    def upload(self, field_name: str, path: str, name: str, content: bytes) -> requests.Response:
+        return self.post(path, files={field_name: (name, content)})
+
+    def launch(
+        self, title: str, *, sessions: int = 300, seed: int = 1, repetitions: int = 1
+    ) -> str:
+        """Upload a simulated spec; the id of its launch."""
+        text = SPEC.format(title=title, seed=seed, sessions=sessions, repetitions=repetitions)
+        answer = self.upload("spec", "/upload/", "my.toml", text.encode())
+        found = re.search(r"/launches/([0-9a-f]+)/$", answer.url)
+        assert found, answer.text
+        return found[1]
+
+    def state_of(self, launch: str) -> str:
+        text = self.get(f"/launches/{launch}/state").text
+        found = re.search(r'class="tag (\w+)"', text)
+        assert found, text
+        return found[1]
+
+    def result_of(self, launch: str) -> str:
+        found = re.search(r"/results/([^/]+)/", self.get(f"/launches/{launch}/state").text)
+        assert found
+        return found[1]
+
+    def wait_until(self, launch: str, *states: str) -> None:
+        wait_for(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
+
+
+def run(console: Console, command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lab.console", command],
+        cwd=REPOSITORY,
+        env=console.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+
+
+@pytest.fixture(scope="module")
+def console(
+    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Console]:
+    """Served, with workers; results and database in a folder of the module's own."""
+    folder = tmp_path_factory.mktemp("console")
+    lab_port, admin_port = ports.free(2)
+    environment = {
+        name: text for name, text in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
+    } | {
+        "DOORBUSTER_STATE_DIR": str(folder / "state"),
+        "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+        "DOORBUSTER_LAB_PORT": str(lab_port),
+        "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),  # there is no gateway behind it
+        "DOORBUSTER_FIRST_LOOK": "0",
+        "DOORBUSTER_CELERY_BROKER": f"redis://127.0.0.1:{appliance_database.redis_port}/3",
+    }
+    made = Console(lab_port, folder / "state", folder / "results", environment)
+    prepared = run(made, "prepare")
+    assert prepared.returncode == 0, prepared.stderr
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
+        for name, text in environment.items():
+            patch.setenv(name, text)
+        patch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+        servers.enter_context(
+            serving(
+                [sys.executable, "-m", "lab.console", "serve"],
+                lambda: services.get_refusal("127.0.0.1", lab_port, "/health"),
+                folder / "serve.log",
+            )
+        )
+        made.worker = servers.enter_context(worker(made, folder))
+        yield made
+
+
+def worker(console: Console, folder: Path):  # type: ignore[no-untyped-def]
+    """Workers of a console until the block ends."""
+    return serving(
+        [sys.executable, "-m", "lab.console", "work"],
+        lambda: None,
+        folder / "work.log",
+        stop=signal.SIGQUIT,
+    )

@@ -1,0 +1,73 @@
+"""Every page, and what it may load."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from lab.experiments.spec import SPECS
+from runtime.settings import REPOSITORY
+
+VENDOR = REPOSITORY / "lab/console/static/console/vendor"
+PAGES = ("/", "/watch/", "/launches/", "/results/", "/race/", "/launch/lifo-pri/")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_whole_and_loads_nothing_from_outside(console, path):
+    answer = console.get(path)
+    assert answer.status_code == 200
+    assert "<h1" in answer.text
+    assert 'lang="en"' in answer.text
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    for address in re.findall(r'(?:src|href)="([^"]+)"', answer.text):
+        assert address.startswith(("/", "#")), address
+        if address.startswith("/static/"):
+            assert console.get(address).status_code == 200, address
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/results/../etc", "/results/nothing/", "/race/?result=x"]
+)
+def test_what_is_not_there_says_so(console, path):
+    answer = console.get(path)
+    assert answer.status_code == 404
+    assert "no such page" in answer.text
+
+
+def test_the_libraries_that_come_along_are_the_published_ones():
+    for line in (VENDOR / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest
+
+
+def test_every_spec_that_comes_along_is_in_the_gallery(console):
+    text = console.get("/").text
+    for spec in SPECS.glob("*.toml"):
+        assert f"/launch/{spec.stem}/" in text
+
+
+def test_a_gateway_that_is_away_is_told(console):
+    with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        lines = answer.iter_lines(decode_unicode=True)
+        assert any("does not answer" in line for line in lines)
+
+
+def test_a_post_without_token_is_refused(console):
+    import requests
+
+    assert requests.post(console.url("/upload/"), timeout=240).status_code == 403
+
+
+def test_pictures_of_what_was_published_are_as_the_figures_are(tmp_path):
+    from lab.console import pictures
+
+    for path in pictures.draw_all(tmp_path):
+        kept = pictures.FOLDER / path.name
+        assert _numbers(path) == _numbers(kept), f"{kept}: python -m lab.console.pictures"
+
+
+def _numbers(path: Path) -> list[str]:
+    """The words in a picture: coordinates depend on the fonts there are."""
+    return re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())
