@@ -133,6 +133,15 @@ class GatewayFigures:
             "clock_paper_seconds": ("Paper time of the gateway", self._gateway.clock()),
             "draining_bool": ("1 while draining", float(self._gateway.is_draining)),
         }
+        manager = self._gateway.cpu_manager
+        if manager is not None and manager.assigned is not None:
+            figures["assigned_processors"] = (
+                "Processors that the CPU manager has assigned",
+                manager.assigned.assigned,
+            )
+        requested = self._gateway.gate.requested
+        if requested is not None:
+            figures["requested_processors"] = ("Processors that are needed", requested)
         if load is not None:
             figures["shop_cpu_utilisation_ratio"] = (
                 "CPU utilisation of the shop",

@@ -153,8 +153,11 @@ def _bind(process: Process, cpus: frozenset[int]) -> int:
             os.sched_setaffinity(thread, cpus)
         except ProcessLookupError:  # it has ended
             continue
-        changed += 1
-        if not has_thread(process.pid, thread):
+        if has_thread(process.pid, thread):
+            with suppress(ProcessLookupError):
+                # A cpuset of its own may have left it what it had.
+                changed += os.sched_getaffinity(thread) != before
+        else:
             # It ended in between, and by then the number may have been a stranger's.
             with suppress(OSError):
                 os.sched_setaffinity(thread, before)

@@ -63,7 +63,8 @@ class EcmServer:
         try:
             while not self._stop.is_set():
                 # Turns that a busy machine has eaten are left out, not made up for.
-                due_s = max(due_s + self.manager.interval_s, loop.time())
+                interval_s = self.manager.interval_s
+                due_s = max(due_s + interval_s, loop.time() + interval_s / 2)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout_at(due_s):
                         await self._stop.wait()

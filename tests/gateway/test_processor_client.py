@@ -236,6 +236,9 @@ def test_the_gate_asks_and_is_told(folder):
             await until(lambda: b.gateway.snapshot()["cpu_manager"]["assigned"] == 1.5)
             assert b.gateway.gate.described()["snapshot"]["processors"] == 1.5
             assert b.gateway.processors.assigned == 1.5
+            metrics = b.gateway.metrics_text()
+            assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
+            assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
         await until(lambda: manager.writers[-1].transport.is_closing())
         await manager.stop()
 

@@ -67,6 +67,17 @@ def test_a_stranger_who_got_the_number_of_an_ended_thread_keeps_its_cpus(monkeyp
         assert cpus_of(one.pid) == {CPUS}
 
 
+@two_cpus
+def test_a_tree_in_a_cpuset_of_its_own_is_tried_once(monkeypatch):
+    tried = []
+    with families() as (one,):
+        listing = Listing.now()
+        tree = ProcessTree(listing[one.pid], listing)
+        monkeypatch.setattr(os, "sched_setaffinity", lambda pid, cpus: tried.append(pid))
+        assert tree.confine(frozenset(CPUS[:1])) == 0
+        assert tried == [one.pid]
+
+
 def test_a_tree_that_has_ended():
     with families() as (one,):
         listing = Listing.now()
