@@ -15,8 +15,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from loadgen.ad_clients import AdOrder, requests_of
+from loadgen.ad_clients import AdOrder, play, requests_of
 from loadgen.attempts import read_attempts, read_metadata
+from loadgen.browser import ShopAddress
 from runtime.settings import REPOSITORY
 
 WORDS = tuple("abcdefghijkl")
@@ -149,8 +150,7 @@ def test_every_client_makes_its_requests_one_after_the_other(tmp_path):
 )
 def test_what_is_no_answer_is_counted_and_named(tmp_path, body, status, reason):
     with small_server(body, status) as url:
-        done = clients(url, order(tmp_path, clients=1))
-    [went] = map(json.loads, done.stdout.splitlines())
+        went = play(order(tmp_path, clients=1), ShopAddress.from_url(url))
     assert (went["answered"], went["failed"]) == (0, 6)
     assert reason in went["reason"]
 
