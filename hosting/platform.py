@@ -54,7 +54,7 @@ class Platform:
         self.applications: tuple[RunningApplication, ...] = ()
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
-        """What the CPU manager has accounted for, a line each interval."""
+        """What the CPU manager has accounted for, a line each interval; anew for each platform."""
         self._say = say
         self._cpu_manager: subprocess.Popen[bytes] | None = None
         self._running = ExitStack()
@@ -79,7 +79,7 @@ class Platform:
         manager = self._cpu_manager
         if manager is not None and manager.poll() is not None:
             self._say(f"the CPU manager has ended{last_lines(self._log('ecm'))}; starting it anew")
-            self._cpu_manager = self._start_cpu_manager()
+            self._start_cpu_manager()
 
     # ---- the start -----------------------------------------------------------------------------
 
@@ -93,8 +93,9 @@ class Platform:
         if self.options.provisioning == "ecm":
             manager = self._socket()
             self._say("CPU manager")
+            self.accounts.unlink(missing_ok=True)  # of an earlier platform
             self._running.callback(self._end_cpu_manager)
-            self._cpu_manager = self._start_cpu_manager()
+            self._start_cpu_manager()
         environments = [
             template.environment(
                 self.lab,
@@ -201,7 +202,7 @@ class Platform:
             ["application", *options], self._log(application.name), application.cpus, environment
         )
 
-    def _start_cpu_manager(self) -> subprocess.Popen[bytes]:
+    def _start_cpu_manager(self) -> None:
         where = self._socket()
         options = {
             "socket": where,
@@ -211,7 +212,7 @@ class Platform:
             "accounts": self.accounts,
         }
         log = self._log("ecm")
-        process = self._spawn(
+        process = self._cpu_manager = self._spawn(
             ["ecm", *(f"--{name}={value}" for name, value in options.items())],
             log,
             tuple(sorted(cpus.usable())),
@@ -223,7 +224,6 @@ class Platform:
                 _end(process)
                 raise HostingError(f"the CPU manager did not start{last_lines(log)}")
             time.sleep(_PAUSE_S)
-        return process
 
     def _spawn(
         self,
