@@ -57,7 +57,7 @@ class HostingRun:
 @dataclass(frozen=True, slots=True)
 class HostedApplication:
     """What became of one application's customers. `per_second`: `sessions` and `replies` (counts)
-    and `processors` (assigned; nan before the first), a value for each second of the run."""
+    and `processors` (assigned), a value for each second of the run."""
 
     sessions: Mapping[str, int]
     """By fate: completed, refused, timed_out, failed, under_way."""
@@ -291,10 +291,10 @@ def assigned(
         if one["application"] == application
     ]
     if not known:
-        return np.full(seconds, np.nan)
+        raise ExperimentError(f"The CPU manager has accounted for nothing of {application}.")
     at_s = (np.array([time_s for time_s, _ in known]) - began_at) * time_scale
-    values = np.append(np.array([value for _, value in known]), np.nan)  # [-1]: before the first
-    return values[np.searchsorted(at_s, np.arange(seconds), side="right") - 1]
+    in_force = np.searchsorted(at_s, np.arange(seconds), side="right") - 1
+    return np.array([value for _, value in known])[np.maximum(in_force, 0)]
 
 
 def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:

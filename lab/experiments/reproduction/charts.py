@@ -47,6 +47,9 @@ def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
         places = list(grid.flat)
         for panel, axes in zip(panels, places, strict=False):
             _draw(panel, [curve.series(results) for curve in panel.curves], axes)
+            if exhibit.stacked:
+                axes.margins(x=0)
+                axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
             if exhibit.stacked and panel is not panels[-1]:
                 axes.set_xlabel("")
         for axes in places[len(panels) :]:
@@ -129,20 +132,20 @@ def _draw_published(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
 
 def _draw_levels(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
     """What was published over parts of the x axis, and the parts that have a name."""
-    colours = {series.label: STYLES[i % len(STYLES)][0] for i, series in enumerate(drawn)}
+    styles = {series.label: STYLES[i % len(STYLES)] for i, series in enumerate(drawn)}
     for i, level in enumerate(panel.levels):
         width = level.until_x - level.from_x
         place, height = (level.from_x, level.low), level.high - level.low
-        axes.add_patch(
-            Rectangle(place, width, height, facecolor=colours[level.label], alpha=0.18, zorder=1)
-        )
+        colour, _, dash = styles[level.label]
+        axes.add_patch(Rectangle(place, width, height, facecolor=colour, alpha=0.18, zorder=1))
         for y in {level.low, level.high}:
-            axes.plot([level.from_x, level.until_x], [y, y], color="black", linewidth=3.2,
-                      solid_capstyle="butt", zorder=5)  # fmt: skip
-            axes.plot([level.from_x, level.until_x], [y, y], color=colours[level.label],
-                      linewidth=1.6, solid_capstyle="butt", zorder=6)  # fmt: skip
+            ends = [level.from_x, level.until_x]
+            axes.plot(ends, [y, y], color="black", linewidth=4.4, solid_capstyle="butt", zorder=5)
+            # Two that were the same are both seen: the later one has gaps.
+            axes.plot(ends, [y, y], color=colour, linewidth=2.4, linestyle=dash,
+                      solid_capstyle="butt", dash_capstyle="butt", zorder=6 + 0.1 * i)  # fmt: skip
         if i == 0:
-            axes.plot([], [], color="0.35", linewidth=3.2, label="published")
+            axes.plot([], [], color="black", linewidth=4.4, label="published")
     for stretch in panel.stretches:
         axes.axvspan(stretch.from_x, stretch.until_x, color="0.5", alpha=0.1, linewidth=0)
         axes.annotate(

@@ -4,6 +4,7 @@ Owns: which curve is made of which cases, beside which published values, and wha
 Must not know: how a case is run, how an exhibit is drawn.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -332,9 +333,10 @@ class Figures:
         y_to: float | None = None,
     ) -> Panel:
         course = self.cases.scale.course
-        bins = range(round(course.run_s / DRAWN_EVERY_S))
+        count = math.ceil(course.run_s / DRAWN_EVERY_S)
         case = self.cases.two(arrangement)
-        times = [i * DRAWN_EVERY_S for i in bins]
+        times = [*(i * DRAWN_EVERY_S for i in range(count)), course.run_s]
+        bins = [*range(count), count - 1]  # the last one is drawn to its end
         levels = [
             Level(name, zone.from_s, zone.until_s, theirs.low, theirs.high)
             for i, name in enumerate(APPLICATIONS)

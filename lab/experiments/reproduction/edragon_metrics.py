@@ -40,7 +40,7 @@ def application_metrics(
     """One application's part.
 
     `sessions` by fate; `per_second` has a value for each second of the run: `sessions` and
-    `replies` (counts), `processors` (nan where not known).
+    `replies` (counts), `processors`.
     """
     return {
         "sessions": int(per_second["sessions"].sum()),
@@ -49,7 +49,7 @@ def application_metrics(
         "timed_out": int(sessions["timed_out"]),
         "replies": int(per_second["replies"].sum()),
         "response_p95_s": float(np.percentile(response_s, 95)) if len(response_s) else None,
-        "processors": float(np.nanmean(per_second["processors"])),
+        "processors": float(np.mean(per_second["processors"])),
         "series": {
             "sessions_ps": binned(per_second["sessions"]),
             "replies_ps": binned(per_second["replies"]),
@@ -64,7 +64,7 @@ def binned(per_second: Sequence[float] | npt.NDArray[np.float64]) -> list[float]
     values = np.asarray(per_second, dtype=float)
     width = round(BIN_S)
     starts = range(0, len(values), width)
-    return [round(float(np.nanmean(values[start : start + width])), 6) for start in starts]
+    return [round(float(np.mean(values[start : start + width])), 6) for start in starts]
 
 
 def _application(found: AppResult) -> dict[str, Any]:
