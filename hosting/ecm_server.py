@@ -287,5 +287,8 @@ def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.S
         for number in stop_on:
             asyncio.get_running_loop().add_signal_handler(number, server.stop)
         await server.serve()
+        # From here on the process only ends; a second signal must not end it before the socket is
+        # removed, when the loop no longer handles it.
+        signal.pthread_sigmask(signal.SIG_BLOCK, stop_on)
 
     asyncio.run(run())

@@ -309,6 +309,7 @@ def test_accounts_sum_up_to_what_was_used(tmp_path):
         file = AccountFile(tmp_path / "accounts.jsonl")
         m = a_manager(accounts=file)
         before_s = float(one.tell("burn 0"))
+        other.tell("burn 0")  # it has started, which takes CPU as well
         a = register(m, "a", one, 1, priority=2.0)
         register(m, "b", other, 0)
         m.turn()
