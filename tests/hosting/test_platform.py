@@ -101,6 +101,17 @@ def test_a_session_of_one_application_is_nobody_in_the_other(hosted):
         assert (status, "customer-0002" in html) == (302, False)
 
 
+def test_a_reset_takes_back_the_orders_of_one_application_only(hosted):
+    one, other = hosted.applications
+    for application in (one, other):
+        with customer_of(application) as customer:
+            buy(customer, "customer-0003")
+    kept = other.orders()
+    one.prepare(hosted.options)
+    assert (one.orders(), other.orders()) == (0, kept)
+    assert kept > 0
+
+
 def test_static_provisioning_is_an_even_share_that_every_thread_keeps_to(hosted):
     processors = hosted.options.processors
     half = 2 * len(processors) // 2

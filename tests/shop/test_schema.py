@@ -1,0 +1,25 @@
+"""A shop in a schema of its own: what its name may be."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from runtime.settings import REPOSITORY
+
+
+@pytest.mark.parametrize("name", ["Shop", "pg_shop", "ads", "a;drop"])
+def test_a_name_that_no_schema_can_have_is_refused_in_a_line(name):
+    done = subprocess.run(
+        [sys.executable, "-m", "shop", "migrate-and-seed"],
+        cwd=REPOSITORY,
+        env={**os.environ, "DOORBUSTER_SHOP_SCHEMA": name},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: DOORBUSTER_SHOP_SCHEMA must be")
+    assert repr(name) in done.stderr
+    assert done.stderr.count("\n") == 1
