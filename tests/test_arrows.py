@@ -28,7 +28,13 @@ ARROWS: dict[str, set[str]] = {
         "loadgen.partly_open",
         "loadgen.load_schedule",
     },
-    "lab": {
+    "lab/console": {
+        "lab.experiments",
+        "gateway.policies",
+        "runtime.settings",
+        "runtime.pinned",
+    },
+    "lab/experiments": {
         "hosting",
         "loadgen",
         "simulator",
@@ -81,6 +87,16 @@ def test_a_part_imports_only_what_its_arrows_allow(part: str) -> None:
         if name.split(".")[0] in PARTS and not any(within(name, one) for one in allowed)
     ]
     assert forbidden == []
+
+
+@pytest.mark.parametrize("part", ["gateway", "hosting", "loadgen", "simulator", "lab/experiments"])
+def test_only_sites_know_django(part: str) -> None:
+    assert [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in modules(part)
+        for name in imports(path)
+        if within(name, "django")
+    ] == []
 
 
 def test_policies_import_the_standard_library_and_each_other_only() -> None:
