@@ -5,6 +5,7 @@ import ssl
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 import psycopg
@@ -47,7 +48,13 @@ def tree(process):
 
 
 def alive(processes):
-    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+    """Those that still are, and are more than a name to be collected."""
+    found = []
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):
+            if one.is_running() and one.status() != psutil.STATUS_ZOMBIE:
+                found.append(one)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +126,8 @@ def test_static_provisioning_is_an_even_share_that_every_thread_keeps_to(hosted)
         share = {processors[i // 2] for i in range(number * half, (number + 1) * half)}
         for process in tree(application.process):
             for thread in process.threads():
-                assert os.sched_getaffinity(thread.id) == share, process.cmdline()
+                with suppress(ProcessLookupError):  # it has ended
+                    assert os.sched_getaffinity(thread.id) == share, process.cmdline()
         parameters = application.snapshot()["connections"]["admission"]["parameters"]
         assert parameters["processors"] == half / 2
 
@@ -139,9 +147,11 @@ with Platform(load(), PlatformOptions(applications=1, priorities=(1.0,), cto_s=0
 
 
 def cpu_manager_of(starter):
-    children = psutil.Process(starter.pid).children()
-    found = [one for one in alive(children) if {"hosting", "ecm"} <= set(one.cmdline())]
-    return found[0] if found else None
+    for child in alive(psutil.Process(starter.pid).children()):
+        with suppress(psutil.NoSuchProcess):
+            if {"hosting", "ecm"} <= set(child.cmdline()):
+                return child
+    return None
 
 
 def test_a_dead_cpu_manager_is_replaced_and_nothing_outlives_whoever_has_the_platform(
