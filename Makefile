@@ -41,7 +41,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server capacity calibrate bench-ads bench-cancel bench-gateway bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon capacity calibrate bench-ads bench-cancel bench-gateway bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -56,6 +56,8 @@ reproduce-connection-sentry: environment ## the Connection Sentry's tables, on t
 	@$(bin)/doorbuster reproduce connection-sentry $(ARGS)
 reproduce-ad-server: environment ## the ad server's figures and tables, on an ad server of its own (ARGS=--quick: 3 minutes)
 	@$(bin)/doorbuster reproduce ad-server $(ARGS)
+reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
+	@$(bin)/doorbuster reproduce edragon $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(bin)/doorbuster capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2

@@ -200,7 +200,7 @@ LIVE_REPETITIONS = {False: 3, True: 1}
 
 LIVE: dict[str, Any] = {
     "time_scale": 10.0,
-    "key": "rsa-6144",
+    "key": "rsa-7680",
     "profile": "real",
     "interactions_mean": 15.0,
     "interactions_most": 30,

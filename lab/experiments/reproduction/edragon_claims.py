@@ -94,9 +94,8 @@ def _over_load(cases: Cases) -> list[Claim]:
             values.count("refused"),
         ),
     ]
-    slightly = [load for load in cases.scale.loads if load > SATURATION_SESSIONS_PS]
-    if slightly:
-        load = slightly[0]
+    # Just above saturation the overload of ten minutes is too short for anybody to time out.
+    for load in [each for each in cases.scale.loads if each >= 2 * SATURATION_SESSIONS_PS][:1]:
         found.append(
             below_one(
                 f"{load:g} new sessions/s: fewer are unattended under self-management (Fig. 7)",

@@ -1,0 +1,138 @@
+"""eDragon's live runs: how a case becomes a run on this machine, and its metrics."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from lab.experiments.command_line import main
+from lab.experiments.connection_costs import ConnectionCosts
+from lab.experiments.errors import ExperimentError
+from lab.experiments.hosting_run import Hosted, HostedApplication
+from lab.experiments.reproduction import edragon_live as live
+from lab.experiments.reproduction import edragon_values as values
+from lab.experiments.reproduction.edragon_cases import (
+    LINUX,
+    LIVE,
+    ORIGINAL,
+    TO_HIGH,
+    Cases,
+    live_scale,
+)
+from lab.experiments.reproduction.edragon_claims import claims
+from lab.experiments.reproduction.edragon_study import study_of
+from lab.experiments.reproduction.store import Results, plan
+
+TWO = Cases(live_scale(2, quick=True), "live")
+
+
+def costs(**changes):
+    known = {
+        "cto_s": 0.5,
+        "ctn_s": 0.75,
+        "handshake_full_s": 0.25,
+        "handshake_resumed_s": 0.02,
+        "reply_s": 0.05,
+        "session_s": 2.0,
+        "replies_per_new": 9.0,
+        "replies_per_resumed": 9.0,
+        "resumed_per_session": 3.0,
+        "sessions": 20,
+        "key": LIVE["key"],
+        "profile": LIVE["profile"],
+        "time_scale": LIVE["time_scale"],
+        "interactions_mean": LIVE["interactions_mean"],
+        "machine": "this",
+        "measured_at": "2026-11-21",
+    }
+    return ConnectionCosts(**{**known, **changes})
+
+
+def test_the_platform_serves_what_its_processors_have_left():
+    assert live.saturation_ps(costs(), 0.0, 2) == 1.0
+    # Load generator and database take as much again as the applications.
+    assert live.saturation_ps(costs(), 1.0, 2) == 0.5
+    shares = {"applications": 0.8, "load_generator": 0.3, "database": 0.1}
+    assert live.beside_ratio(shares) == pytest.approx(0.5)
+    assert live.beside_ratio({**shares, "database": None}) == pytest.approx(0.375)
+    with pytest.raises(ExperimentError, match="no CPU"):
+        live.beside_ratio({**shares, "applications": 0.0})
+
+
+def test_a_case_becomes_a_run_with_the_loads_and_costs_of_this_machine():
+    run = live.hosting_run(TWO.two(TO_HIGH), 7, 0.5, costs(), 0.5)
+    options = run.options
+    assert (options.applications, options.priorities) == (2, (2.0, 1.0))
+    assert (options.provisioning, options.sharing, options.admission) == ("ecm", "to-high", "eac")
+    assert (options.cto_s, options.ctn_s) == (0.75, 1.125)
+    assert run.loads[0][0] == (0.0, 0.75 * 0.5)
+    assert run.duration_s == 5400 / 4
+    one = live.hosting_run(TWO.one(ORIGINAL, 3.0), 7, 0.5, costs(), 0.5)
+    assert one.loads == [[(0.0, 1.5)]]
+    assert (one.options.provisioning, one.options.admission) == ("static", "none")
+
+
+def test_costs_of_other_sessions_are_refused_with_the_command_that_mends_it():
+    live.check_costs(costs())
+    with pytest.raises(ExperimentError, match="--interactions-mean 15"):
+        live.check_costs(costs(interactions_mean=50.0))
+
+
+def hosted(replies_each_s):
+    seconds = 1350
+    one = HostedApplication(
+        {"completed": 3, "refused": 2, "timed_out": 1, "failed": 0, "under_way": 4},
+        np.linspace(0.0, 1.0, 101),
+        {
+            "sessions": np.ones(seconds),
+            "replies": np.full(seconds, float(replies_each_s)),
+            "processors": np.full(seconds, 0.5),
+        },
+        10.0,
+        0.0,
+    )
+    return Hosted((one, one), 1.2, 0.4, 0.2)
+
+
+def test_a_live_run_has_the_metrics_of_a_simulated_one():
+    case = TWO.two(LINUX)
+    metrics = live.live_metrics(hosted(2), case, 0.5, 0.1)
+    assert values.throughput_ps(metrics) == 4.0
+    assert values.count("refused")(metrics) == 4.0
+    assert values.response_p95_s(metrics) == pytest.approx(0.95)
+    assert values.processors(metrics) == 0.5
+    zone = TWO.scale.course.zone("E")
+    assert values.over_both("replies_ps", zone)(metrics) == 4.0
+    assert "6 completed, 4 refused, 2 timed out; 4.0 replies/s" in live.verdict(metrics)
+    words = dict(live.shares_words([metrics, metrics], 2))
+    assert words["The database had"].startswith("0.20 of 2 processors")
+
+
+def test_live_claims_are_about_what_two_processors_can_show():
+    texts = [claim.text for claim in claims(TWO)]
+    assert [text for text in texts if text.startswith("Zone E")]
+    assert not [text for text in texts if "processors of Tomcat" in text]
+    assert all(claim.decide(Results({}))[1] is None for claim in claims(TWO))
+
+
+def test_live_exhibits_have_no_replies_of_another_machine():
+    exhibits = {exhibit.key: exhibit for exhibit in study_of(TWO).exhibits}
+    assert not exhibits["figure-9"].panels[1].levels
+    halves = {(level.low, level.high) for level in exhibits["figure-9"].panels[2].levels}
+    assert (1.75, 1.75) in halves  # zone B's 3.5 of 4
+
+
+def test_the_time_it_takes_is_said_before():
+    runs = plan(study_of(TWO).cases(), seed=1, repetitions=1)
+    # Three loads of two servers, five arrangements.
+    assert len(runs) == 3 * 2 + 5
+    real_s = live.expected_real_s([run.case for run in runs])
+    assert 5 * 135 + 6 * 20 < real_s < 20 * 60
+
+
+def test_without_an_appliance_nothing_is_begun(tmp_path, monkeypatch):
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    monkeypatch.setenv("DOORBUSTER_GATEWAY_ADMIN_PORT", "1")
+    done = CliRunner().invoke(main, ["reproduce", "edragon", "--engine", "live"])
+    assert done.exit_code == 1
+    assert "make up" in done.output
+    assert list(tmp_path.iterdir()) == []
