@@ -18,7 +18,7 @@ endif
 bin := .venv/bin
 run := $(bin)/python -m runtime
 bootstrap := runtime/bootstrap.sh
-python_files := gateway shop loadgen simulator lab runtime bench tests
+python_files := gateway shop hosting loadgen simulator lab runtime bench tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance
