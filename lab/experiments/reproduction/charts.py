@@ -24,6 +24,8 @@ _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)
 _ROOM_FOR_LEGEND_RATIO = 0.3
 """Of the height of the bars, above them."""
+_ROOM_FOR_NAMES_RATIO = 0.18
+"""Of the height of the curves, above them: for the names of parts of the x axis."""
 _NAME_LINE = 13
 """Letters of a bar's name in a line."""
 
@@ -108,6 +110,8 @@ def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
     axes.set_title(f"{panel.key}: {panel.title}", fontsize=11)
     if panel.kind == "bars":
         axes.margins(y=_ROOM_FOR_LEGEND_RATIO)  # beside bars there is none
+    elif panel.stretches:
+        axes.margins(y=_ROOM_FOR_NAMES_RATIO)
     axes.set_ylim(bottom=panel.y_from, top=panel.y_to)
     if panel.kind == "bars" and panel.x_names:
         axes.set_xticks(
@@ -148,6 +152,8 @@ def _draw_levels(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
             axes.plot([], [], color="black", linewidth=4.4, label="published")
     for stretch in panel.stretches:
         axes.axvspan(stretch.from_x, stretch.until_x, color="0.5", alpha=0.1, linewidth=0)
+        for edge in (stretch.from_x, stretch.until_x):
+            axes.axvline(edge, color="0.7", linewidth=0.8, zorder=1)
         axes.annotate(
             stretch.name,
             ((stretch.from_x + stretch.until_x) / 2, 0.97),
