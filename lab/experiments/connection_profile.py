@@ -99,7 +99,7 @@ def measure(
 
     The caller holds the machine's lock. Raises ExperimentError, HostingError.
     """
-    [application] = platform.applications
+    application = platform.applications[0]
     options = platform.options
     shops = len(application.controller_ports)
     say(f"To start a gateway and {shops} shop processes took {application.cpu_s():.1f} s of CPU")
@@ -204,7 +204,7 @@ def _sessions(
     say: Callable[[str], None],
 ) -> tuple[float, SessionCounts]:
     """CPU seconds (real) of so many sessions, about, and what they did."""
-    [application] = platform.applications
+    application = platform.applications[0]
     options = platform.options
     interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
     session_s = interactions_mean * interaction_s + full_s * options.time_scale

@@ -14,6 +14,7 @@ import pytest
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
+from lab.experiments import connection_profile
 from runtime.settings import REPOSITORY
 from shop.walker import Walker
 
@@ -175,6 +176,22 @@ def test_a_dead_cpu_manager_is_replaced_and_nothing_outlives_whoever_has_the_pla
         processes = [*tree(starter), *processes]
         starter.kill()
     until(lambda: not alive(processes), "all that it had started ended")
+
+
+def test_what_connections_cost_is_measured_with_real_customers(hosted, monkeypatch):
+    application = hosted.applications[0]
+    monkeypatch.setattr(connection_profile, "IDLE_REAL_S", 0.5)
+    monkeypatch.setattr(connection_profile, "HANDSHAKES_REAL_S", 0.5)
+    monkeypatch.setattr(connection_profile, "TIMEOUT_S", 10 * PATIENCE_S)
+    application._ask(application.admin_port, "PUT", "/connection-admission", {"name": "none"})
+    costs = connection_profile.measure(
+        hosted, interactions_mean=5, sessions=8, say=lambda words: None
+    )
+    assert costs.sessions > 0
+    assert costs.resumed_per_session > 0
+    assert 0 < costs.reply_s < costs.cto_s
+    assert costs.handshake_full_s < costs.ctn_s < costs.session_s
+    assert (costs.key, costs.profile, costs.time_scale) == ("ec-p256", "real", 10.0)
 
 
 # The last of this module: it spoils the platform.
