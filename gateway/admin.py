@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, get_args
+from urllib.parse import parse_qsl
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
@@ -17,6 +18,8 @@ from gateway.request_reader import RequestHead
 
 TIME_SCALE = (0.001, 1000.0)
 UTILISATION_INTERVAL_S = (0.01, 3600.0)
+LISTED = (1, 1000)
+USUALLY_LISTED = 200
 ABANDONMENTS: Final[tuple[Abandonment, ...]] = get_args(Abandonment)
 
 
@@ -37,6 +40,9 @@ class Controlled(Protocol):
     def is_draining(self) -> bool: ...
 
     def snapshot(self) -> Mapping[str, object]: ...
+
+    def queue(self, limit: int) -> Mapping[str, object]:
+        """The `limit` oldest requests that wait."""
 
     def metrics_text(self) -> bytes: ...
 
@@ -78,9 +84,11 @@ class AdminApi:
         """`hosts` are the names, without port, under which the API may be called."""
         self._gateway = gateway
         self._hosts = hosts
+        # A PUT is given its body, a GET its query.
         self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer]]] = {
             b"/health": {b"GET": self._health},
             b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
+            b"/waiting": {b"GET": self._get_waiting},
             b"/policies": {b"GET": lambda _: _json(200, registry.describe())},
             b"/admissions": {b"GET": lambda _: _json(200, registry.describe_admissions())},
             b"/connection-admissions": {
@@ -96,7 +104,8 @@ class AdminApi:
         """The answer to a call; never raises on anything a caller can send."""
         try:
             self._check_caller(head)
-            methods = self._calls.get(head.target.partition(b"?")[0])
+            path, _, query = head.target.partition(b"?")
+            methods = self._calls.get(path)
             if methods is None:
                 paths = ", ".join(path.decode() for path in self._calls)
                 raise CallError("no such call", "path", paths, 404)
@@ -111,7 +120,7 @@ class AdminApi:
                 raise CallError(
                     "the body must be JSON and say so", "Content-Type", "application/json", 415
                 )
-            return methods[method](body)
+            return methods[method](body if method == b"PUT" else query)
         except CallError as error:
             return _json(error.status, error.answer)
 
@@ -138,6 +147,16 @@ class AdminApi:
         if self._gateway.is_draining:
             return _json(503, {"status": "draining"})
         return _json(200, {"status": "ok"})
+
+    def _get_waiting(self, query: bytes) -> Answer:
+        given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+        given = _object(given, "", ("limit",))
+        text = given.get("limit", str(USUALLY_LISTED))
+        low, high = LISTED
+        if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
+            allowed = f"a whole number from {low} to {high}"
+            raise CallError(f"limit: {text!r} is not {allowed}", "limit", allowed)
+        return _json(200, self._gateway.queue(int(text)))
 
     def _metrics(self, _: bytes) -> Answer:
         return Answer(

@@ -6,6 +6,7 @@ Must not know: how anything is decided; metric names are metrics.py's.
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gateway.policies.interface import PAGES
@@ -69,6 +70,20 @@ class GatewayFigures:
             "finished": total("orphaned"),
             "overdue": self._overdue,
         }
+
+    def queue(self, limit: int) -> dict[str, object]:
+        """Who waits behind the policy, the `limit` oldest, oldest first; docs/architecture.md."""
+        lane, now_s = self._gateway.pages, self._gateway.clock()
+        requests = [
+            [
+                request.id,
+                request.page,
+                round(now_s - request.arrived_s, 3),
+                lane.has_left(request.id),
+            ]
+            for request in islice(lane.dispatcher.policy.waiting(), limit)
+        ]
+        return {"time_s": now_s, "waiting": lane.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
         """Page type, and what goes beside, → requests that wait."""

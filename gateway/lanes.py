@@ -60,6 +60,10 @@ class PolicyLane:
         """Requests that wait or are in service."""
         return len(self._exchanges)
 
+    def has_left(self, id: int) -> bool:
+        """Whether the customer of a request that waits or is in service has gone."""
+        return self._exchanges[id].has_left
+
     # ---- as a lane -----------------------------------------------------------------------------
 
     def submit(self, exchange: Exchange) -> None:

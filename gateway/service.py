@@ -295,6 +295,9 @@ class Gateway:
     def snapshot(self) -> Mapping[str, object]:
         return self.figures.snapshot(self._choice)
 
+    def queue(self, limit: int) -> Mapping[str, object]:
+        return self.figures.queue(limit)
+
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
         policy = choice.make()

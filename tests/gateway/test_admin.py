@@ -1,10 +1,12 @@
 """The admin API: what it answers, what it refuses, who may call it."""
 
+import asyncio
+
 import pytest
 
 from gateway.dispatcher import FATES
 from gateway.policies.interface import PAGES
-from tests.gateway.real_sockets import bed, run
+from tests.gateway.real_sockets import Shop, bed, run
 
 
 def calls(*scripts, **settings):
@@ -33,6 +35,46 @@ def test_the_snapshot_says_everything_at_once():
         assert set(fates) == set(FATES)
     assert set(snapshot["waiting_by_page"]) == set(PAGES)
     assert "not reachable" in snapshot["load"]["error"]
+
+
+def test_who_waits_is_told_oldest_first():
+    async def scene():
+        async with bed(Shop(is_held=True), workers=1) as b:
+            askers = []
+            for target in ("/", "/books/1/", "/search/?q=x", "/"):
+                askers.append(asyncio.ensure_future(b.get(target)))
+                await b.until(lambda: b.gateway.pages.requests == len(askers))
+            _, writer = await b.connect()
+            writer.write(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
+            await b.until(lambda: b.gateway.pages.requests == 5)
+            writer.close()
+            await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
+            answers = [await b.admin("GET", path) for path in ("/waiting", "/waiting?limit=2")]
+            b.shop.let_go(5)
+            await asyncio.gather(*askers)
+            return answers
+
+    (status, whole), (_, shortened) = run(scene())
+    assert status == 200
+    assert [page for _, page, _, _ in whole["requests"]] == ["Br-4", "Br-3", "Br-1", "Br-1"]
+    assert [left for *_, left in whole["requests"]] == [False, False, False, True]
+    waited = [waited_s for _, _, waited_s, _ in whole["requests"]]
+    assert waited == sorted(waited, reverse=True)
+    assert waited[-1] >= 0
+    assert [id for id, *_ in shortened["requests"]] == [id for id, *_ in whole["requests"][:2]]
+    assert whole["waiting"] == shortened["waiting"] == 4
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "limit=", "limit=-1"])
+def test_a_limit_that_cannot_be(query):
+    ((status, answer),) = calls(("GET", f"/waiting?{query}"))
+    assert (status, answer["field"]) == (400, "limit")
+    assert answer["allowed"] == "a whole number from 1 to 1000"
+
+
+def test_waiting_knows_no_other_field():
+    ((status, answer),) = calls(("GET", "/waiting?most=2"))
+    assert (status, answer["field"], answer["allowed"]) == (400, "most", "limit")
 
 
 def test_the_registry():
