@@ -192,7 +192,7 @@ LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0
 
 SIMULATED = {
     False: Scale(LOADS, LOAD_RUN_S, zones.WHOLE, 10),
-    True: Scale((0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0), LOAD_RUN_S, zones.WHOLE, 2),
+    True: Scale((1.0, 2.0, 3.0, 6.0, 12.0, 35.0), LOAD_RUN_S, zones.WHOLE, 3),
 }
 """By whether it is quick."""
 
