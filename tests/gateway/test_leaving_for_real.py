@@ -1,8 +1,7 @@
 """Customers leave on real sockets, plain and TLS, in every state and every way there is.
 
-The gateway has no TLS listener of its own; here its customers' protocol is put behind one. The
-shop stops what is left, as one with a sentry does. What each state means is in test_leaving.py; the
-whole chain down to the database in tests/system.
+The shop stops what is left, as one with a sentry does. What each state means is in test_leaving.py;
+the whole chain down to the database in tests/system.
 """
 
 import asyncio
@@ -15,9 +14,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from gateway.customer import Customer
-from tests import certificate
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.gateway.tls_customers import V1_2, V1_3, make_certificate, trusting
 
 GET = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
 PIPELINE_BYTES = 1024  # the least that can be set
@@ -119,7 +117,9 @@ class Street:
     async def caller(self):
         sock = socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
         if self._context is not None:
-            sock = await asyncio.to_thread(self._context.wrap_socket, sock)
+            sock = await asyncio.to_thread(
+                self._context.wrap_socket, sock, server_hostname="localhost"
+            )
         self.callers.append(caller := Caller(sock))
         return caller
 
@@ -139,20 +139,23 @@ class Street:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return certificate.make(tmp_path_factory.mktemp("certificate"))
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
-MARKS = {"plain": (), "tls": certificate.needs_openssl}
+# With TLS 1.3 a client that closes over a ticket it has not read sends a reset; with 1.2 an end.
+WIRES = {"tls": V1_2, "tls-1.3": V1_3}
 PLAIN = [("plain", "close"), ("plain", "reset")]
-TLS = [("tls", way) for way in ("close", "close_notify", "close_notify_and_close", "reset")]
+TLS = [
+    (wire, way)
+    for wire in WIRES
+    for way in ("close", "close_notify", "close_notify_and_close", "reset")
+]
 WAYS = PLAIN + TLS
-everyone = pytest.mark.parametrize(
-    ("wire", "way"), [pytest.param(wire, way, marks=MARKS[wire]) for wire, way in WAYS]
-)
+everyone = pytest.mark.parametrize(("wire", "way"), WAYS)
 behind = pytest.mark.parametrize("rest", BEHIND.values(), ids=BEHIND)
 # A close_notify is data: behind what is not read nobody can see it. Closing is seen.
 NOTICED = [
-    pytest.param(wire, way, rest, id=f"{wire}-{way}-{name}", marks=MARKS[wire])
+    pytest.param(wire, way, rest, id=f"{wire}-{way}-{name}")
     for wire, way in WAYS
     for name, rest in BEHIND.items()
     if way != "close_notify" or len(rest) <= PIPELINE_BYTES
@@ -166,7 +169,7 @@ def street(request, wire, caplog):
 
     The event loop has nothing to complain of.
     """
-    found = request.getfixturevalue("made") if wire == "tls" else None
+    files = request.getfixturevalue("made") if wire in WIRES else None
 
     @asynccontextmanager
     async def street(**settings):
@@ -174,21 +177,18 @@ def street(request, wire, caplog):
             "workers": 1, "abandonment": "cancel", "pipeline_bytes": PIPELINE_BYTES,
             "cancel_s": 3600, "response_s": 3600,
         } | settings  # fmt: skip
+        if files is not None:
+            given |= {"tls_port": 0, "tls_certificate": files.server, "tls_key": files.key}
         async with bed(StoppingShop(), **given) as b:
             port, context = b.gateway.port, None
-            if found is not None:
-                listener = await asyncio.get_running_loop().create_server(
-                    lambda: Customer(b.gateway.door), "127.0.0.1", 0, ssl=found.for_server()
-                )
-                port, context = listener.sockets[0].getsockname()[1], found.for_client()
+            if files is not None:
+                port, context = b.gateway.tls_port, trusting(files, WIRES[wire])
             come = Street(b, port, context)
             try:
                 yield come
             finally:
                 for caller in come.callers:
                     caller.sock.close()
-                if found is not None:
-                    listener.close()
 
     yield street
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
@@ -288,9 +288,7 @@ def test_being_read(street, way, data):
     run(scene())
 
 
-@pytest.mark.parametrize(
-    "wire", [pytest.param(wire, marks=MARKS[wire]) for wire in ("plain", "tls")]
-)
+@pytest.mark.parametrize("wire", ["plain", *WIRES])
 def test_a_reset_is_noticed_however_much_is_unread(street):
     """(An end of the stream would wait behind it, with TCP as with anybody else.)"""
 
@@ -309,7 +307,7 @@ def test_a_reset_is_noticed_however_much_is_unread(street):
 
 @pytest.mark.parametrize("how", ["probe", "wait"])
 @pytest.mark.parametrize("way", ["close", "close_notify_and_close"])
-@pytest.mark.parametrize("wire", [pytest.param("tls", marks=MARKS["tls"])])
+@pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("is_far", [False, True], ids=["read", "unread"])
 def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way, how, is_far):
     """Also if only the kernel knows of it, for not even TLS reads on."""
