@@ -100,9 +100,9 @@ class Alone:
     def _report_for_ever(self) -> None:
         while True:
             gevent.sleep(REPORT_EVERY_S)
-            assert self._collector is not None
-            self._collect(done=False)
-            show_progress(self._collector)
+            if self._collector is not None:  # else it wakes in the turn in which it is killed
+                self._collect(done=False)
+                show_progress(self._collector)
 
 
 class Worker:
