@@ -1,0 +1,209 @@
+"""CPU time of the gateway per TLS connection: full handshake, resumed, and refused before it costs.
+
+`make bench-handshakes`. One run, one machine: for each key a gateway of its own, and customers who
+connect and leave, one after the other. What is compared is interleaved, and ratios are taken within
+a round. The CPU time is that of the gateway's process, with everything a connection costs there:
+accepting it, the threads, the end.
+
+Owns: the set-up, the measuring, the table. Must not know: anything of the gateway but its command
+and its admin API.
+"""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from runtime import certificates, ports
+
+REPOSITORY = Path(__file__).parents[1]
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+KINDS = ("full", "resumed", "refused")
+LEAST_CPU_S = 0.2  # the kernel counts in hundredths
+START_S = 120.0
+LET_IN = {"name": "none"}
+# Nobody new: a processor so small that it serves no connection, and intervals that are over soon.
+REFUSE = {
+    "name": "eac",
+    "parameters": {"k_apl_s": 0.01, "processors": 1e-6, "cto_s": 1.0, "ctn_s": 10_000.0},
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A running gateway."""
+
+    process: psutil.Process
+    port: int
+    admin_port: int
+    authority: Path
+
+    def admission(self, choice: dict[str, object]) -> None:
+        """Chooses who gets in; and waits until it holds."""
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.admin_port}/connection-admission",
+            json.dumps(choice).encode(),
+            {"Content-Type": "application/json"},
+            method="PUT",
+        )
+        urllib.request.urlopen(request, timeout=60).close()
+        time.sleep(0.1)  # of the refusing policy's intervals
+
+    def cpu_s(self) -> float:
+        """CPU time used so far by the gateway's process."""
+        used = self.process.cpu_times()
+        return used.user + used.system
+
+
+@contextmanager
+def gateway(folder: Path) -> Iterator[Subject]:
+    """A gateway with the certificate in this folder."""
+    files = certificates.CertificateFiles(folder)
+    port, admin_port, tls_port, nobody = ports.free(4)
+    options = {
+        "port": port, "admin-port": admin_port, "tls-port": tls_port, "shop-port": nobody,
+        "tls-certificate": files.server, "tls-key": files.key, "shop-controller-port": nobody,
+    }  # fmt: skip
+    clean = {name: text for name, text in os.environ.items() if not name.startswith("DOORBUSTER_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gateway", *(f"--{name}={it}" for name, it in options.items())],
+        cwd=REPOSITORY,
+        env=clean,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline_s = time.monotonic() + START_S
+        while True:
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", tls_port)).close()
+                break
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise click.ClickException("the gateway did not start")
+            time.sleep(0.05)
+        yield Subject(psutil.Process(process.pid), tls_port, admin_port, files.authority)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Customer:
+    """Connects by one version of TLS, again and again."""
+
+    def __init__(self, subject: Subject, version: str) -> None:
+        self._address = ("127.0.0.1", subject.port)
+        self._context = ssl.create_default_context(cafile=subject.authority)
+        self._context.minimum_version = self._context.maximum_version = VERSIONS[version]
+
+    def connect(self, session: ssl.SSLSession | None = None) -> ssl.SSLSession | None:
+        """One connection, ended at once; the session to resume it by."""
+        with (
+            socket.create_connection(self._address) as raw,
+            self._context.wrap_socket(raw, server_hostname="localhost", session=session) as sock,
+        ):
+            if session is not None and not sock.session_reused:
+                raise click.ClickException("a session was not resumed")
+            sock.setblocking(False)
+            with suppress(ssl.SSLWantReadError):
+                sock.recv(1)  # tickets of TLS 1.3 come after the handshake
+            return sock.session
+
+    def ticket(self) -> ssl.SSLSession:
+        """A session that can be resumed."""
+        with (
+            socket.create_connection(self._address) as raw,
+            self._context.wrap_socket(raw, server_hostname="localhost") as sock,
+        ):
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            sock.recv(1000)
+            session = sock.session
+            assert session is not None
+            return session
+
+    def refused(self) -> None:
+        """One connection that must not come about."""
+        try:
+            self.connect()
+        except ssl.SSLError as error:
+            if "ACCESS_DENIED" not in str(error.reason):
+                raise
+        else:
+            raise click.ClickException("somebody new got in")
+
+
+def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
+    """CPU seconds of the gateway per connection of this kind."""
+    session = customer.ticket() if kind == "resumed" else None
+    if kind == "refused":
+        subject.admission(REFUSE)
+    connections, before_s = 0, subject.cpu_s()
+    while (used_s := subject.cpu_s() - before_s) < LEAST_CPU_S or connections < 10:
+        for _ in range(10):
+            if kind == "refused":
+                customer.refused()
+            else:
+                customer.connect(session)
+        connections += 10
+    if kind == "refused":
+        subject.admission(LET_IN)
+    return used_s / connections
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--keys", default="rsa-2048,rsa-4096,rsa-7680", help="Kinds of keys.")
+@click.option("--rounds", default=5, type=click.IntRange(1, 100), help="Interleaved rounds.")
+def main(keys: str, rounds: int) -> None:
+    """Measure, and print a row per key and version; exit code 1 if a refusal costs too much."""
+    console = Console()
+    table = Table(title="CPU of the gateway per TLS connection, ms (medians)")
+    for head in ("key", "TLS", *KINDS, "resumed ÷ full", "refused ÷ full"):
+        table.add_column(head, justify="left" if head in ("key", "TLS") else "right")
+    is_dear = False
+    for key in keys.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                certificates.make(Path(folder), key)
+            except certificates.CertificateError as error:
+                raise click.ClickException(str(error)) from None
+            with gateway(Path(folder)) as subject:
+                customers = {version: Customer(subject, version) for version in VERSIONS}
+                found = [
+                    {
+                        (version, kind): cost_s(subject, customer, kind)
+                        for version, customer in customers.items()
+                        for kind in KINDS
+                    }
+                    for _ in range(rounds)
+                ]
+        for version in VERSIONS:
+            ratios = [
+                median(one[version, kind] / one[version, "full"] for one in found)
+                for kind in KINDS[1:]
+            ]
+            costs = [median(one[version, kind] for one in found) * 1000 for kind in KINDS]
+            table.add_row(
+                key, version, *(f"{it:.2f}" for it in costs), *(f"{it:.3f}" for it in ratios)
+            )
+            is_dear = is_dear or ratios[1] > 0.25
+    console.print(table)
+    if is_dear:
+        console.print("Beware: refusing costs more than a quarter of a full handshake.")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

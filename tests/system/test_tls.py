@@ -1,0 +1,84 @@
+"""A purchase by TLS: forms, redirects and sessions work as they do plainly."""
+
+import http.client
+import ssl
+from urllib.parse import urlencode
+
+import pytest
+
+from runtime import certificates, ports
+from shop.walker import Walker, form
+from tests.gateway import process
+from tests.shop.sentry.project import PATIENCE_S
+from tests.shop.sentry.test_checkout import port_of
+
+
+@pytest.fixture
+def door(committed, running_shop, tmp_path):
+    """(URL by TLS, whom to trust, admin port) of a gateway before the real shop."""
+    running_shop.controller.call("POST", "/reset")
+    files = certificates.make(tmp_path, names=("localhost", "127.0.0.1"))
+    (tls_port,) = ports.free(1)
+    options = (
+        f"--tls-port={tls_port}",
+        f"--tls-certificate={files.server}",
+        f"--tls-key={files.key}",
+    )
+    with process.gateway(port_of(running_shop), *options) as (_, _, admin_port):
+        trusting = ssl.create_default_context(cafile=files.authority)
+        yield f"https://localhost:{tls_port}", trusting, admin_port
+    running_shop.controller.call("POST", "/reset")
+
+
+def test_a_purchase(door, running_shop):
+    url, trusting, admin_port = door
+    with Walker(url, trusting) as customer:
+        visits = list(customer.walk("crime", "night", 21, "customer-0001"))
+    assert [visit.page for visit in visits] == [
+        "Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4",
+    ]  # fmt: skip
+    assert 'id="order-number"' in visits[-1].html
+    assert "http://" not in "".join(visit.html for visit in visits)
+    assert running_shop.controller.call("GET", "/orders")["orders"] == 1
+    snapshot = process.snapshot(admin_port)
+    assert snapshot["counts"]["Tr-4"]["answered"] == 1
+    assert (snapshot["connections"]["new"], snapshot["connections"]["resumed"]) == (1, 0)
+
+
+def test_a_form_counts_if_it_comes_from_this_very_place(door):
+    """As a browser says it, by Origin; the same name by http, or elsewhere, is another place."""
+    url, trusting, _ = door
+    authority = url.removeprefix("https://")
+    with Walker(url, trusting) as customer:
+        _, html, _ = customer.request("/books/21/")
+        fields = form(html, "/checkout/login/").fields
+        cookie = "; ".join(f"{name}={value}" for name, value in customer._cookies.items())
+    connection = http.client.HTTPSConnection(authority, timeout=PATIENCE_S, context=trusting)
+    said = {}
+    for origin in (url, f"http://{authority}", "https://elsewhere.example"):
+        headers = {
+            "Origin": origin,
+            "Cookie": cookie,
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        connection.request("POST", "/checkout/login/", urlencode(fields), headers)
+        with connection.getresponse() as response:
+            response.read()
+            said[origin] = response.status
+    connection.close()
+    assert said == {url: 200, f"http://{authority}": 403, "https://elsewhere.example": 403}
+
+
+def test_a_redirect_stays_with_tls(door):
+    """A step without the one before leads back to it."""
+    url, trusting, _ = door
+    connection = http.client.HTTPSConnection(
+        url.removeprefix("https://"), timeout=PATIENCE_S, context=trusting
+    )
+    connection.request("GET", "/checkout/confirm/")
+    response = connection.getresponse()
+    response.read()
+    assert response.status in (302, 303)
+    where = response.headers["Location"]
+    assert where.startswith((url + "/", "/checkout/"))
+    connection.close()
