@@ -3,7 +3,9 @@
 Owns: what a seeded inventory is, and when it has to be made anew. Must not know: requests.
 
 Concepts are the shop's shelves and the words its books are made of; a banner is about one shelf.
-Contracts of people, made by API or admin, are theirs: with one of them there, nothing is seeded.
+Contracts of people, made by API or admin, are theirs: with one of them there, nothing is seeded for
+the first time, and when another inventory is made they stay, with their banners and counts. So do
+all advertisers, concepts, publishers, pages with what was counted on them, and slots.
 """
 
 import hashlib
@@ -82,11 +84,11 @@ def seed(banners: int, progress: Progress) -> bool:
         return False
     with transaction.atomic():
         revision = next_revision()
-        if seeded:
-            _empty()
         progress(f"Contracting {banners:,} banners")
         with _foreign_keys_checked_last():
+            _remove_contracts()
             _Inventory(banners, revision).store()
+        Seed.objects.all().delete()
         Seed.objects.create(fingerprint=wanted)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -110,14 +112,37 @@ def _fingerprint(banners: int) -> str:
     return hashlib.sha256(f"{banners} {vocabulary} {source}".encode()).hexdigest()
 
 
-def _empty() -> None:
-    tables = [
-        "ads_delivery", "ads_contract", "ads_banner_concepts", "ads_banner_not_beside_banners",
-        "ads_banner_not_beside_advertisers", "ads_banner", "ads_slot_concepts", "ads_slot",
-        "ads_placement", "ads_page", "ads_publisher", "ads_advertiser", "ads_concept", "ads_seed",
-    ]  # fmt: skip
+def _remove_contracts() -> None:
+    """Contracts that came with the server, with their banners; people's stay.
+
+    Which these are: they renew themselves, or began when they were accepted (also if somebody has
+    ended them since, and those of times before there was renewal); nobody else's does to the
+    microsecond.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY")
+        cursor.execute(
+            """
+            CREATE TEMPORARY TABLE ads_gone ON COMMIT DROP AS
+            SELECT banner_id AS id FROM ads_contract WHERE renews OR accepted = starts
+            """
+        )
+        for table, column in (
+            ("ads_contract", "banner_id"),
+            ("ads_delivery", "banner_id"),
+            ("ads_banner_concepts", "banner_id"),
+            ("ads_banner_not_beside_banners", "from_banner_id"),
+            ("ads_banner_not_beside_banners", "to_banner_id"),
+            ("ads_banner_not_beside_advertisers", "banner_id"),
+            ("ads_banner", "id"),
+        ):
+            cursor.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT id FROM ads_gone)")
+
+
+def _next_id(table: str) -> int:
+    """After the last that is there."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT coalesce(max(id), 0) + 1 FROM {table}")
+        return int(cursor.fetchone()[0])
 
 
 @contextmanager
@@ -153,15 +178,17 @@ class _Inventory:
 
     def store(self) -> None:
         vocabulary = sorted({word for shelf in SHELVES for word in words(shelf)})
-        concepts = {
-            concept.word: concept.pk
-            for concept in Concept.objects.bulk_create(Concept(word=word) for word in vocabulary)
-        }
-        names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
-        advertisers = Advertiser.objects.bulk_create(
-            Advertiser(name=name) for name in self._rng.sample(names, ADVERTISERS)
+        Concept.objects.bulk_create(
+            (Concept(word=word) for word in vocabulary), ignore_conflicts=True
         )
-        self._contract(concepts, [advertiser.pk for advertiser in advertisers])
+        concepts = dict(Concept.objects.filter(word__in=vocabulary).values_list("word", "pk"))
+        names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
+        chosen = self._rng.sample(names, ADVERTISERS)
+        Advertiser.objects.bulk_create(
+            (Advertiser(name=name) for name in chosen), ignore_conflicts=True
+        )
+        advertisers = dict(Advertiser.objects.filter(name__in=chosen).values_list("name", "pk"))
+        self._contract(concepts, [advertisers[name] for name in chosen])
         self._open_pages(concepts)
 
     def _contract(self, concepts: dict[str, int], advertisers: list[int]) -> None:
@@ -171,7 +198,9 @@ class _Inventory:
         sizes = list(SIZES)
         banners, links, contracts, deliveries, rivals, strangers = [], [], [], [], [], []
         revision = self._revision
-        for id in range(1, self._banners + 1):
+        first, first_contract = _next_id("ads_banner"), _next_id("ads_contract")
+        for number in range(self._banners):
+            id = first + number
             shelf, shelf_words = rng.choices(shelves, weights)[0]
             size = rng.choice(sizes)
             chosen = rng.sample(shelf_words, WORDS_PER_BANNER)
@@ -186,7 +215,9 @@ class _Inventory:
             starts = self._today - timedelta(days=rng.randrange(days))
             impressions = rng.randint(*IMPRESSIONS)
             ends = starts + timedelta(days=days)
-            contracts.append((id, id, impressions, starts, ends, starts, True, revision))
+            contracts.append(
+                (first_contract + number, id, impressions, starts, ends, starts, True, revision)
+            )
             delivered = int(
                 rng.uniform(*DELIVERED_SHARE) * due(impressions, starts, ends, self._now)
             )
@@ -196,7 +227,7 @@ class _Inventory:
             self._daily[place] = self._daily.get(place, 0.0) + impressions / days
             if rng.random() < REFUSING_SHARE:
                 strangers.append((id, rng.choice(advertisers)))
-                other = rng.randint(1, self._banners)
+                other = first + rng.randrange(self._banners)
                 if other != id:
                     rivals += [(id, other), (other, id)]
         copy("ads_banner", "id, advertiser_id, size, headline, text, target", banners)
@@ -212,29 +243,39 @@ class _Inventory:
         with connection.cursor() as cursor:
             for table in ("ads_banner", "ads_contract"):
                 cursor.execute(
-                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), %s)",
-                    [max(1, self._banners)],
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), %s, false)",
+                    [_next_id(table)],
                 )
 
     def _open_pages(self, concepts: dict[str, int]) -> None:
-        """A page per publisher and shelf, with a slot of every size."""
+        """A page per publisher and shelf, with a slot of every size; forecasts are made anew."""
         links = []
-        for publisher in Publisher.objects.bulk_create(Publisher(name=name) for name in PUBLISHERS):
+        for name in PUBLISHERS:
+            publisher, _ = Publisher.objects.get_or_create(name=name)
             for shelf in SHELVES:
                 busiest = max(
                     (self._daily.get((shelf.slug, size), 0.0) for size in SIZES), default=0.0
                 )
-                page = Page.objects.create(
+                page, _ = Page.objects.update_or_create(
                     publisher=publisher,
                     name=shelf.name,
-                    views_per_day=round(1_000 + SPARE * busiest / len(PUBLISHERS)),
+                    defaults={"views_per_day": round(1_000 + SPARE * busiest / len(PUBLISHERS))},
                 )
-                slots = Slot.objects.bulk_create(
-                    Slot(page=page, name=f"slot {number}", size=size)
-                    for number, size in enumerate(SIZES, start=1)
+                names = [f"slot {number}" for number in range(1, len(SIZES) + 1)]
+                Slot.objects.bulk_create(
+                    (
+                        Slot(page=page, name=name, size=size)
+                        for name, size in zip(names, SIZES, strict=True)
+                    ),
+                    ignore_conflicts=True,
                 )
-                links += [(slot.pk, concepts[word]) for slot in slots for word in words(shelf)]
-        copy("ads_slot_concepts", "slot_id, concept_id", links)
+                slots = Slot.objects.filter(page=page, name__in=names).values_list("pk", flat=True)
+                links += [(slot, concepts[word]) for slot in slots for word in words(shelf)]
+        Slot.concepts.through.objects.bulk_create(
+            (Slot.concepts.through(slot_id=slot, concept_id=concept) for slot, concept in links),
+            ignore_conflicts=True,
+            batch_size=10_000,
+        )
 
 
 def copy(table: str, columns: str, rows: list[Any]) -> None:
