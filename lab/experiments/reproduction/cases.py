@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, Self
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
@@ -34,6 +34,32 @@ control set by class of request (Connection Sentry)."""
 
 _CHAIN = Chain()
 _SERVERS = {"fifo": FifoServer, "shared-cpus": SharedCpus}
+
+
+class AnyCase(Protocol):
+    """What figures, claims, plan and store ask of a case, whatever it is a case of."""
+
+    @property
+    def id(self) -> str:
+        """Equal for equal cases, on every machine."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Cases of a kind take about the same time per request."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """All values, JSON-ready."""
+        ...
+
+    def expected_requests(self) -> float:
+        """About how many requests are made: what decides how long it takes."""
+        ...
+
+    def shortened(self, factor: float) -> Self:
+        """The same for a part of its time."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.store import Results, Value
 
 Verdict = tuple[str, bool | None]
@@ -20,7 +20,7 @@ class Claim:
 
     text: str
     required: str
-    needs: Sequence[Case]
+    needs: Sequence[AnyCase]
     check: Callable[[Results], Verdict]
 
     def decide(self, results: Results) -> Verdict:
@@ -31,7 +31,7 @@ class Claim:
 
 
 def in_range(
-    results: Results, case: Case, value: Value, low: float, high: float, digits: int
+    results: Results, case: AnyCase, value: Value, low: float, high: float, digits: int
 ) -> Verdict:
     """Whether the mean of a figure is from `low` to `high`."""
     found = results.estimate(case, value)
@@ -41,7 +41,7 @@ def in_range(
 
 
 def within(
-    text: str, case: Case, value: Value, low: float, high: float, required: str, digits: int
+    text: str, case: AnyCase, value: Value, low: float, high: float, required: str, digits: int
 ) -> Claim:
     """The claim that the mean of a figure is from `low` to `high`."""
     return Claim(
@@ -52,12 +52,12 @@ def within(
     )
 
 
-def at_most(text: str, case: Case, value: Value, limit: float) -> Claim:
+def at_most(text: str, case: AnyCase, value: Value, limit: float) -> Claim:
     """The claim that a percentage is not above `limit`."""
     return within(text, case, value, 0.0, limit, f"at most {limit:g} %", 2)
 
 
-def falling(text: str, required: str, ranked: Sequence[tuple[Case, Value]]) -> Claim:
+def falling(text: str, required: str, ranked: Sequence[tuple[AnyCase, Value]]) -> Claim:
     """The claim that each figure is larger than the one after it."""
 
     def check(results: Results) -> Verdict:

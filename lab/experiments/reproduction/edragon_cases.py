@@ -30,7 +30,7 @@ Loads = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class PlatformCase:
-    """A run of the hosting platform without its seed. Durations are paper seconds.
+    """A run of the hosting platform without its seed: an `AnyCase`. Durations are paper seconds.
 
     Loads are the paper's, for 4 processors that serve 3 new sessions/s; live they are scaled to
     what the platform at hand can serve.

@@ -21,7 +21,7 @@ from lab.experiments.reproduction.edragon_cases import (
     Cases,
     PlatformCase,
 )
-from lab.experiments.reproduction.edragon_figures import Figures
+from lab.experiments.reproduction.edragon_load_figures import LoadFigures
 from lab.experiments.reproduction.edragon_zones import (
     APPLICATIONS,
     PAPER,
@@ -115,7 +115,7 @@ def _over_load(cases: Cases) -> list[Claim]:
 
 
 def _share(cases: Cases, server: str, low: float, high: float, required: str) -> Claim:
-    share = Figures(cases).share_of_largest(server)
+    share = LoadFigures(cases).share_of_largest(server)
 
     def check(results: Results) -> Verdict:
         each = share.each(results)

@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hosting.options import PlatformOptions
 from lab.experiments import connection_costs
@@ -143,7 +143,7 @@ def _make(
     todo = [run for run in runs if not store.has(run)]
     if len(todo) < len(runs):
         console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
-    expected = [expected_real_s([run.case]) for run in todo]
+    expected = [expected_real_s([cast(PlatformCase, run.case)]) for run in todo]
     console.print(
         f"{len(todo)} runs at time scale {LIVE['time_scale']:g}, {duration(sum(expected))}. "
         f"Interrupted, the same command resumes.\nResults: {store.path}"
@@ -158,7 +158,8 @@ def _make(
     )
     with RunProgress(sum(expected)) as progress:
         for number, (run, real_s) in enumerate(zip(todo, expected, strict=True), start=1):
-            title = f"[{number}/{len(todo)}] {case_words(run.case)}, seed {run.seed}"
+            words = case_words(cast(PlatformCase, run.case))
+            title = f"[{number}/{len(todo)}] {words}, seed {run.seed}"
             progress.run(title, real_s)
             began_s = time.monotonic()
             metrics = _run(lab, store, run, costs, beside_ratio, processors)
@@ -194,7 +195,7 @@ def _run(
     beside_ratio: float,
     processors: int,
 ) -> dict[str, Any]:
-    case: PlatformCase = run.case
+    case = cast(PlatformCase, run.case)
     factor = saturation_ps(costs, beside_ratio, processors) / zones.SATURATION_SESSIONS_PS
     asked = hosting_run(case, run.seed, factor, costs, beside_ratio)
     folder = store.path / _RUNS / run.name

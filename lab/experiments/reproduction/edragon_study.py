@@ -7,7 +7,7 @@ Must not know: how a claim is decided, how a run is made or drawn.
 from lab.experiments.reproduction import edragon_claims as claims
 from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_cases import SIMULATED, Cases
-from lab.experiments.reproduction.edragon_figures import Figures
+from lab.experiments.reproduction.edragon_figures import figures
 from lab.experiments.reproduction.exhibits import Study
 
 
@@ -22,7 +22,7 @@ def study_of(cases: Cases) -> Study:
         paper="edragon",
         title="eDragon: connections told apart, processors shared out",
         summary=_summary(cases),
-        exhibits=Figures(cases).all(),
+        exhibits=figures(cases),
         claims=claims.claims(cases),
         readings=_readings(cases),
     )

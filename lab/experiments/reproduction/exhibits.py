@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, Protocol
 
-from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.claims import Claim
 from lab.experiments.reproduction.store import Results, Value
 from lab.experiments.tables import Table
@@ -37,7 +37,7 @@ class Curve(Protocol):
 
     label: str
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         """What it is made of."""
         ...
 
@@ -51,9 +51,9 @@ class CaseCurve:
     """At each x, a figure of a case."""
 
     label: str
-    points: Sequence[tuple[float, Case, Value]]
+    points: Sequence[tuple[float, AnyCase, Value]]
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (case for _, case, _ in self.points)
 
     def series(self, results: Results) -> Series:
@@ -71,11 +71,11 @@ class ProfileCurve:
     """Several figures of one case, one at each x: a histogram, a distribution, bins."""
 
     label: str
-    case: Case
+    case: AnyCase
     x: Sequence[float]
     values: Sequence[Value]
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (self.case,)
 
     def series(self, results: Results) -> Series:
@@ -96,7 +96,7 @@ class FormulaCurve:
     x: Sequence[float]
     y: Sequence[float]
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return ()
 
     def series(self, results: Results) -> Series:
@@ -156,7 +156,7 @@ class Panel:
     stretches: Sequence[Stretch] = ()
     levels: Sequence[Level] = ()
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return chain.from_iterable(curve.cases() for curve in self.curves)
 
     def table(self, results: Results) -> Table:
@@ -194,7 +194,7 @@ class Panel:
 class TableCell(Protocol):
     """A cell of a table that is still to be read off the results."""
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         """What it is made of."""
         ...
 
@@ -207,12 +207,12 @@ class TableCell(Protocol):
 class Entry:
     """A cell of a table: the published figure beside one of a case."""
 
-    case: Case
+    case: AnyCase
     value: Value
     published: float | None = None
     digits: int = 1
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (self.case,)
 
     def text(self, results: Results) -> str:
@@ -230,7 +230,7 @@ class EntryTable:
     rows: Sequence[tuple[Sequence[str], Sequence[TableCell]]]
     note: str = ""
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (case for _, cells in self.rows for cell in cells for case in cell.cases())
 
     def table(self, results: Results) -> Table:
@@ -243,10 +243,10 @@ class EntryTable:
 class BuiltTable:
     """A table that code written elsewhere makes of the metrics of some cases."""
 
-    needs: Sequence[Case]
+    needs: Sequence[AnyCase]
     build: Callable[[Results], Table]
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return self.needs
 
     def table(self, results: Results) -> Table:
@@ -267,7 +267,7 @@ class Exhibit:
     stacked: bool = False
     """Panels one above the other over the same x axis, instead of side by side."""
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))
 
 
@@ -283,7 +283,7 @@ class Study:
     readings: Sequence[tuple[str, str]] = ()
     """How the paper was read where it leaves room: name, explanation."""
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         """All cases, some of them more than once."""
         return chain(
             chain.from_iterable(exhibit.cases() for exhibit in self.exhibits),

@@ -11,7 +11,7 @@ from typing import Any
 
 from lab.experiments.grid import run_grid
 from lab.experiments.machine import describe_machine, describe_versions
-from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.exhibits import Study
 from lab.experiments.reproduction.metrics import simulate_case
 from lab.experiments.reproduction.report import made_by, write_report
@@ -132,7 +132,7 @@ def _made(planned: Planned, lab: Settings, took_real_s: float) -> list[tuple[str
     )  # fmt: skip
 
 
-def _requests_per_s(case: Case) -> float:
+def _requests_per_s(case: AnyCase) -> float:
     factor = min(1.0, CALIBRATION_REQUESTS / case.expected_requests())
     short = case.shortened(factor)
     began_s = time.perf_counter()

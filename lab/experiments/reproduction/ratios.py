@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.experiments.intervals import Estimate, estimate
-from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.claims import Claim, Verdict
 from lab.experiments.reproduction.exhibits import Series
 from lab.experiments.reproduction.store import Results, Value
@@ -20,11 +20,11 @@ from lab.experiments.reproduction.store import Results, Value
 class Ratio:
     """`value` of `over` divided by `value` of `under`."""
 
-    over: Case
-    under: Case
+    over: AnyCase
+    under: AnyCase
     value: Value
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (self.over, self.under)
 
     def each(self, results: Results) -> list[float | None]:
@@ -51,7 +51,7 @@ class RatioEntry:
     published: float | None = None
     digits: int = 2
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return self.ratio.cases()
 
     def text(self, results: Results) -> str:
@@ -67,7 +67,7 @@ class RatioCurve:
     label: str
     points: Sequence[tuple[float, Ratio]]
 
-    def cases(self) -> Iterable[Case]:
+    def cases(self) -> Iterable[AnyCase]:
         return (case for _, ratio in self.points for case in ratio.cases())
 
     def series(self, results: Results) -> Series:

@@ -19,7 +19,7 @@ from typing import Any
 
 from lab.experiments.errors import ExperimentError
 from lab.experiments.intervals import Estimate, estimate
-from lab.experiments.reproduction.cases import Case
+from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.results import read_json, write_json
 
 Metrics = Mapping[str, Any]
@@ -34,7 +34,7 @@ _FACTS = "reproduction.json"
 class Simulation:
     """One simulation that is planned: a case and a seed."""
 
-    case: Case
+    case: AnyCase
     seed: int
 
     @property
@@ -49,7 +49,7 @@ class Results:
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
         self._found = found
 
-    def of(self, case: Case) -> Sequence[Metrics]:
+    def of(self, case: AnyCase) -> Sequence[Metrics]:
         """All repetitions there are; empty while none is."""
         return self._found.get(case.id, ())
 
@@ -57,12 +57,12 @@ class Results:
         """These and `other`'s, of other cases."""
         return Results({**self._found, **other._found})
 
-    def estimate(self, case: Case, value: Value) -> Estimate | None:
+    def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
         """Mean and 95 % interval of a figure; None where no repetition has it."""
         values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
         return estimate(values) if values else None
 
-    def mean(self, case: Case, value: Value) -> float | None:
+    def mean(self, case: AnyCase, value: Value) -> float | None:
         """The mean alone."""
         found = self.estimate(case, value)
         return found and found.mean
@@ -154,7 +154,7 @@ class Store:
         return self.simulations / f"{simulation.name}.json"
 
 
-def plan(cases: Iterable[Case], *, seed: int, repetitions: int) -> list[Simulation]:
+def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
     """Every case in every repetition, each case once, however many figures name it.
 
     A repetition is finished before the next begins, so that an interrupted plan has whole ones;

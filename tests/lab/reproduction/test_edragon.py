@@ -22,7 +22,8 @@ from lab.experiments.reproduction.edragon_cases import (
     Cases,
     PlatformCase,
 )
-from lab.experiments.reproduction.edragon_figures import Figures
+from lab.experiments.reproduction.edragon_figures import ZoneTables
+from lab.experiments.reproduction.edragon_load_figures import LoadFigures
 from lab.experiments.reproduction.edragon_study import study_of
 from lab.experiments.reproduction.edragon_zones import Range, Zone
 from lab.experiments.reproduction.store import Results
@@ -185,7 +186,7 @@ def test_full_overload_is_compared_with_the_servers_own_maximum(server, last, ho
     text, held = claim_named(f"Fully overloaded, the {server} server").decide(found)
     assert held is holds
     assert text == f"{last:.1f} ± 0.0 %"
-    table = Figures(WHOLE).over_load()[0].tables[0].table(found)
+    table = LoadFigures(WHOLE).all()[0].tables[0].table(found)
     published_share = {SELF_MANAGED: "100", ORIGINAL: "35"}[server]
     assert (server, f"{published_share} | {last:.1f} ± 0.0") in table.rows
 
@@ -227,7 +228,7 @@ def test_every_printed_assignment_is_claimed_and_what_was_printed_holds():
     # Zones B and D under three arrangements, zone E under two, of two applications.
     assert len(assigned) == (3 + 3 + 2) * 2
     assert {claim.decide(results)[1] for claim in assigned} == {True}
-    processors, _ = Figures(WHOLE).zones().tables
+    processors, _ = ZoneTables(WHOLE).zones().tables
     rows = {row[:2]: row[2:] for row in processors.table(results).rows}
     assert rows["D", "Tomcat 1"] == ("2.25", "0.5 to 1.5 | 1.00", "1.5 to 2.5 | 2.00", "3 | 3.00")
     assert rows["A", "Tomcat 1"][1] == "– | 0.00"

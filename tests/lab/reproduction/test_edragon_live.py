@@ -1,26 +1,34 @@
 """eDragon's live runs: how a case becomes a run on this machine, and its metrics."""
 
+import tempfile
+
 import numpy as np
+import psutil
 import pytest
 from click.testing import CliRunner
 
 from lab.experiments.command_line import main
-from lab.experiments.connection_costs import ConnectionCosts
+from lab.experiments.connection_costs import ConnectionCosts, keep
 from lab.experiments.errors import ExperimentError
 from lab.experiments.hosting_run import Hosted, HostedApplication
+from lab.experiments.machine import fingerprint
 from lab.experiments.reproduction import edragon_live as live
 from lab.experiments.reproduction import edragon_values as values
+from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_cases import (
     LINUX,
     LIVE,
     ORIGINAL,
     TO_HIGH,
     Cases,
+    Scale,
     live_scale,
 )
 from lab.experiments.reproduction.edragon_claims import claims
 from lab.experiments.reproduction.edragon_study import study_of
 from lab.experiments.reproduction.store import Results, plan
+from lab.experiments.results import read_json
+from runtime import cpus, settings
 
 TWO = Cases(live_scale(2, quick=True), "live")
 
@@ -136,3 +144,35 @@ def test_without_an_appliance_nothing_is_begun(tmp_path, monkeypatch):
     assert done.exit_code == 1
     assert "make up" in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_a_tiny_reproduction_on_the_appliance(appliance, monkeypatch):
+    """Every run of a tiny study is made on real platforms, kept, and drawn; nothing is left."""
+    for name, value in appliance.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(tempfile, "tempdir", appliance["TMPDIR"])  # where the lock is
+    monkeypatch.setitem(LIVE, "key", "rsa-2048")  # others take their time to be made
+    monkeypatch.setattr(live, "_TRIAL_S", 60.0)
+    tiny = Scale((1.0,), 40.0, zones.shortened(60), 1, len(cpus.usable()), LIVE)
+    monkeypatch.setattr(live, "live_scale", lambda processors, quick: tiny)
+    lab = settings.load()
+    keep(costs(key="rsa-2048", machine=fingerprint(lab), session_s=5.0), lab)
+    page = live.reproduce_edragon({"quick": True, "seed": 1, "repetitions": None, "fresh": False})
+    folder = page.parent
+    # Two servers under one load, five arrangements.
+    runs = [read_json(path) for path in (folder / "simulations").iterdir()]
+    assert len(runs) == 2 + 5
+    for run in runs:
+        for application in run["metrics"]["applications"]:
+            fates = ("completed", "refused", "timed_out", "failed")
+            assert sum(application[fate] for fate in fates) <= application["sessions"]
+        assert sum(one["replies"] for one in run["metrics"]["applications"]) > 0
+        # The Linux default: both have all.
+        most = 2 * len(cpus.usable())
+        assert 0 < sum(one["processors"] for one in run["metrics"]["applications"]) <= most
+        assert run["metrics"]["cpus"]["applications"] > 0
+    assert (folder / "figures" / "figure-9.png").is_file()
+    here = {process.pid for process in psutil.Process().children(recursive=True)}
+    assert not [pid for pid in here if "hosting" in " ".join(psutil.Process(pid).cmdline())]
