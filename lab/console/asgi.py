@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.settings")
@@ -21,12 +21,19 @@ from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
 from lab.console import gallery, queueing, working  # noqa: E402
 from lab.console.models import Launch, State  # noqa: E402
 from lab.console.settings import LAB  # noqa: E402
+from lab.console.under_way import under_way  # noqa: E402
 from lab.console.watching import Watch  # noqa: E402
 
 KEEP_EVERY_S = 2.0
 logger = logging.getLogger("lab.console")
 
-watch = Watch(LAB)
+
+def _run_under_way() -> Mapping[str, Any] | None:
+    found = under_way()
+    return found and found.told()
+
+
+watch = Watch(LAB, _run_under_way)
 """Of this server process."""
 
 

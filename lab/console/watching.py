@@ -1,41 +1,64 @@
-"""Watching the gateway: one look a second, told to however many watch.
+"""Watching the gateway: one look twice a second, told to however many watch.
 
-Owns: the looks, what is worth telling of two of them, the last minutes for whoever comes late.
-Must not know: pages, browsers, launches.
+Owns: the looks, when the shop is asked too, marks where something was changed, the last minutes
+for whoever comes late. Must not know: pages, browsers; what is in a frame is `frames`'s affair.
 
-One look for all: sixty viewers cost the gateway no more than none.
+One look for all: sixty viewers cost the gateway no more than one. Who waits, and what was sold, is
+asked for only while somebody watches.
 """
 
 import asyncio
 import contextlib
 import json
+import logging
+import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
-from gateway.policies.interface import PAGES
-from lab.experiments.appliance import Appliance
+from lab.console.frames import Frame, Mark, changes, frame_of, thinned
+from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 from runtime.settings import Settings
 
 EVERY_S = 0.5
-KEPT = 1200
-"""Looks that are kept: ten minutes."""
+KEPT = 2400
+"""Looks that are kept: twenty minutes."""
+TOLD = 400
+"""So many of them whoever comes late is told, evenly over that time."""
+MARKS_KEPT = 200
 BEHIND = 20
 """A viewer who takes so few of what it is sent loses the oldest."""
+SALES_EVERY_S = 5.0
+"""A query of the shop's database, which is part of what is measured."""
+STRIP = 300
+"""Requests of the queue that are shown one by one."""
 
-Frame = dict[str, Any]
+UnderWay = Callable[[], Mapping[str, Any] | None]
+"""The live run under way, as a frame has it (`under_way.UnderWay.told`)."""
+
+logger = logging.getLogger("lab.console")
 
 
 class Watch:
-    """Looks at one gateway while its loop runs; `frames` has the last ones, oldest first."""
+    """Looks at one gateway while its loop runs; `frames` has the last ones, oldest first.
 
-    def __init__(self, lab: Settings) -> None:
+    Every frame has a number; `name` changes with every start, so that a number of an earlier
+    server is not taken for one of this.
+    """
+
+    def __init__(self, lab: Settings, under_way: UnderWay) -> None:
         self._lab = lab
+        self._under_way = under_way
+        self.name = secrets.token_hex(4)
         self.frames: deque[Frame] = deque(maxlen=KEPT)
-        self._viewers: set[asyncio.Queue[Frame]] = set()
-        self._before: tuple[float, Mapping[str, Any]] | None = None
+        self.marks: deque[Mark] = deque(maxlen=MARKS_KEPT)
+        self._viewers: set[asyncio.Queue[bytes | None]] = set()
+        self._seen: Frame | None = None
+        self._run: Mapping[str, Any] | None = None
+        self._sales: Json | None = None
+        self._sales_due_s = 0.0
         self._number = 0
 
     @property
@@ -44,87 +67,112 @@ class Watch:
         return len(self._viewers)
 
     async def run(self) -> None:
-        """Look for ever; cancel it to end."""
+        """Look until cancelled; then every stream ends."""
         appliance = Appliance(self._lab)
         due_s = time.monotonic()
-        while True:
-            try:
-                snapshot = await asyncio.to_thread(appliance.gateway.call, "GET", "/snapshot")
-                self._tell(self._frame(time.time(), snapshot))
-            except ExperimentError as fault:
-                self._before = None
-                self._tell({"at": time.time(), "away": str(fault)})
-            due_s = max(due_s + EVERY_S, time.monotonic())
-            await asyncio.sleep(due_s - time.monotonic())
-
-    async def follow(self) -> AsyncIterator[Frame]:
-        """Every look from now on."""
-        queue: asyncio.Queue[Frame] = asyncio.Queue(BEHIND)
-        self._viewers.add(queue)
         try:
             while True:
-                yield await queue.get()
+                try:
+                    frame = await asyncio.to_thread(self._look, appliance)
+                except ExperimentError as fault:
+                    frame = {"away": str(fault)}
+                except Exception:  # whatever it is, the next look may be better
+                    logger.exception("the gateway could not be looked at")
+                    frame = {"away": "The console could not look at the gateway; see its log."}
+                self._tell(frame)
+                due_s = max(due_s + EVERY_S, time.monotonic())
+                await asyncio.sleep(due_s - time.monotonic())
+        finally:
+            for queue in self._viewers:
+                _put(queue, None)
+
+    async def follow(self, after: str = "") -> AsyncIterator[bytes]:
+        """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
+        history, then every look from now on.
+        """
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
+        missed = self._missed(after)  # no await until the queue is known: nothing is left out
+        self._viewers.add(queue)
+        self._sales_due_s = 0.0 if len(self._viewers) == 1 else self._sales_due_s
+        try:
+            for told in missed:
+                yield told
+            while (told := await queue.get()) is not None:
+                yield told
         finally:
             self._viewers.discard(queue)
 
+    def _missed(self, after: str) -> list[bytes]:
+        name, _, number = after.partition("-")
+        if name == self.name and number.isdigit():
+            missed = [frame for frame in self.frames if frame["number"] > int(number)]
+            if len(missed) <= BEHIND:
+                return [self._event("look", frame) for frame in missed]
+        frames = thinned([frame for frame in self.frames if "away" not in frame], TOLD)
+        if self.frames and "away" in self.frames[-1]:
+            frames.append(self.frames[-1])
+        history = {"frames": frames, "marks": list(self.marks)}
+        return [event("history", history, f"{self.name}-{self._number}")]
+
+    def _look(self, appliance: Appliance) -> Frame:
+        snapshot = appliance.gateway.call("GET", "/snapshot")
+        queue = None
+        if self._viewers:
+            queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
+            if time.monotonic() >= self._sales_due_s:
+                self._sales_due_s = time.monotonic() + SALES_EVERY_S
+                self._sales = _sales(appliance)
+        return frame_of(snapshot, queue, self._sales) | {"run": self._under_way()}
+
     def _tell(self, frame: Frame) -> None:
         self._number += 1
-        frame["number"] = self._number
+        frame |= {"number": self._number, "at": time.time(), "marks": []}
+        if "away" not in frame:
+            frame["marks"] = self._marks(frame)
+            self.marks.extend(frame["marks"])
+            self._seen = frame
         self.frames.append(frame)
+        told = self._event("look", frame)
         for queue in self._viewers:
-            if queue.full():
-                with contextlib.suppress(asyncio.QueueEmpty):
-                    queue.get_nowait()
-            queue.put_nowait(frame)
+            _put(queue, told)
 
-    def _frame(self, at: float, snapshot: Mapping[str, Any]) -> Frame:
-        """What is told of a look; rates are per paper second since the look before."""
-        before, self._before = self._before, (at, snapshot)
-        policy = snapshot["policy"]
-        inner = policy["snapshot"]
-        load = snapshot.get("load") or {}
-        status = load.get("status") or {}
-        frame: Frame = {
-            "at": at,
-            "time_s": snapshot["time_s"],
-            "time_scale": snapshot["time_scale"],
-            "policy": policy["name"],
-            "admission": policy["admission"]["name"],
-            "discipline": inner.get("discipline", ""),
-            "parameters": policy["parameters"],
-            "waiting": snapshot["waiting"],
-            "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],
-            "in_service": snapshot["in_service"],
-            "workers": snapshot["workers"],
-            "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
-            "busy_workers": load.get("busy_workers"),
-            "abandonment": snapshot["abandonment"]["mode"],
-            "confirms": snapshot["counts"]["Tr-4"]["answered"],
-            "sessions": inner.get("admission"),
-            "strip": snapshot.get("strip", []),
-            "wasted_s": (status.get("sentry") or {}).get("wasted_cpu_s"),
-        }
-        if before is not None:
-            frame["rates"] = _rates(before[1], snapshot)
-        return frame
+    def _marks(self, frame: Frame) -> list[Mark]:
+        """What was changed, and runs that began or ended, since the last look that was answered."""
+        found = changes(self._seen, frame)
+        before, self._run = self._run, frame["run"]
+        if _run_number(before) != _run_number(self._run):
+            if _run_number(before):
+                found.append({"kind": "end", "text": "run ended"})
+            if self._run is not None and _run_number(self._run):
+                base = {name: frame[name] for name in ("counts", "confirms", "work")}
+                found.append({"kind": "start", "text": self._run["words"], "base": base})
+        return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
+
+    def _event(self, name: str, frame: Frame) -> bytes:
+        return event(name, frame, f"{self.name}-{frame['number']}")
 
 
-def _rates(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, float]:
-    passed_s = now["time_s"] - before["time_s"]
-    if passed_s <= 0:
-        return {}
-    fates = ("arrived", "answered", "abandoned_waiting", "dropped", "rejected", "withdrawn",
-             "cancelled", "orphaned", "failed")  # fmt: skip
-    return {
-        fate: max(
-            0.0,
-            sum(now["counts"][page][fate] - before["counts"][page][fate] for page in PAGES)
-            / passed_s,
-        )
-        for fate in fates
-    }
+def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
+    """A server-sent event (HTML Living Standard, 9.2)."""
+    data = json.dumps(told, separators=(",", ":"))
+    return f"event: {name}\nid: {id}\ndata: {data}\n\n".encode()
 
 
-def event(name: str, frame: Mapping[str, Any]) -> bytes:
-    """A frame as a server-sent event (HTML Living Standard, 9.2)."""
-    return f"event: {name}\ndata: {json.dumps(frame, separators=(',', ':'))}\n\n".encode()
+def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
+    """Which run of which launch; None before, between and after runs."""
+    return (run["launch"], run["run"]) if run is not None and "run" in run else None
+
+
+def _put(queue: asyncio.Queue[bytes | None], told: bytes | None) -> None:
+    if queue.full():
+        with contextlib.suppress(asyncio.QueueEmpty):
+            queue.get_nowait()
+    queue.put_nowait(told)
+
+
+def _sales(appliance: Appliance) -> Json | None:
+    """Orders and revenue since the shop was seeded; None while the shop does not answer."""
+    try:
+        return appliance.shop.call("GET", "/orders")
+    except ExperimentError:
+        return None

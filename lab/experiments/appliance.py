@@ -86,6 +86,11 @@ class Appliance:
         self.gateway = JsonApi("The gateway's admin API", "127.0.0.1", lab.gateway_admin_port)
         self.shop = JsonApi("The shop's controller", "127.0.0.1", lab.shop_controller_port)
 
+    def close(self) -> None:
+        """Give the connections back; the next call opens new ones."""
+        self.gateway.close()
+        self.shop.close()
+
     @property
     def url(self) -> str:
         """Where customers find the shop."""
@@ -151,7 +156,7 @@ class Appliance:
                 "profile": profile,
                 "time_scale": time_scale,
                 "seed": seed,
-                "sentry": "cancel" if abandonment == "cancel" else "watch",
+                "sentry": _sentry_mode(abandonment),
                 "ads": False,
             },
         )
@@ -165,6 +170,11 @@ class Appliance:
             },
         )
         self.gateway.call("PUT", "/policy", policy)
+
+    def set_abandonment(self, abandonment: Abandonment) -> None:
+        """What leaving does from now on, in gateway and shop. Raises ExperimentError."""
+        self.shop.call("PUT", "/settings", {"sentry": _sentry_mode(abandonment)})
+        self.gateway.call("PUT", "/settings", {"abandonment": abandonment})
 
     def give_back(self) -> None:
         """For people again, after runs: as `make up` starts it, but for policy and catalogue."""
@@ -194,6 +204,11 @@ class Appliance:
             "abandonment": snapshot["abandonment"],
             "shop": status,
         }
+
+
+def _sentry_mode(abandonment: Abandonment) -> str:
+    """The shop stops work only where leaving cancels; otherwise it counts what is wasted."""
+    return "cancel" if abandonment == "cancel" else "watch"
 
 
 def is_loopback(url: str) -> bool:

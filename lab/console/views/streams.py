@@ -3,31 +3,28 @@
 Owns: the stream. Must not know: what is in a look. A stream is a coroutine: it holds no thread.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
-from lab.console.watching import event
-
-COMMENT_EVERY_S = 15.0
-
 
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """`history` once, then a `look` twice a second, until the viewer leaves."""
+    """`history` once, then a `look` twice a second, until the viewer leaves or the server ends.
+
+    A browser that lost the stream says which look it saw last, and is told what came after.
+    """
     from lab.console.asgi import watch
 
+    last_seen = request.headers.get("Last-Event-ID", "")
+
     async def events() -> AsyncIterator[bytes]:
-        yield b"retry: 2000\n\n"
-        yield event("history", {"frames": list(watch.frames)})
-        frames = watch.follow()
+        yield b"retry: 1000\n\n"
+        looks = watch.follow(last_seen)
         try:
-            async for frame in frames:
-                yield event("look", frame)
-        except asyncio.CancelledError:
-            raise
+            async for look in looks:
+                yield look
         finally:
-            await frames.aclose()
+            await looks.aclose()
 
     response = StreamingHttpResponse(events(), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"

@@ -1,15 +1,17 @@
-"""The live shop: queues, load, sessions; and changing the policy meanwhile.
+"""The live shop: queues, load, sessions; and changing things meanwhile.
 
-Owns: the page and the switch. Must not know: how the gateway is looked at (`watching`).
+Owns: the page, switching policy and abandonment. Must not know: how the gateway is looked at
+(`watching`).
 """
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from gateway.policies.interface import PAGES
-from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES, sheet
+from lab.console.policy_form import AbandonmentForm, PolicyForm, in_force
 from lab.console.settings import LAB
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
@@ -18,40 +20,77 @@ from lab.experiments.errors import ExperimentError
 @require_GET
 def watch(request: HttpRequest) -> HttpResponse:
     """The page; its pictures move by the stream."""
-    return render(
-        request,
-        "console/watch.html",
-        {
-            "pages": list(PAGES),
-            "policies": list(POLICIES),
-            "admissions": list(ADMISSIONS),
-            "thresholds": {
-                name: {
-                    parameter.name: parameter.default
-                    for parameter in sheet(name).parameters
-                    if "threshold" in parameter.name
-                }
-                for name in POLICIES
-            },
-        },
-    )
+    return _page(request, {})
+
+
+@require_GET
+def policy_fields(request: HttpRequest) -> HttpResponse:
+    """The form of another policy, without a page around it; asked for when one is chosen."""
+    chosen = {name: request.GET.get(name, "") for name in ("policy", "admission")}
+    form = PolicyForm(chosen)
+    form.is_valid()
+    return render(request, "console/watch_policy.html", {"policy_form": form})
 
 
 @require_POST
 def switch(request: HttpRequest) -> HttpResponse:
     """Another policy from now on; nobody who waits is lost."""
-    name = request.POST.get("policy", "")
-    admission = request.POST.get("admission", NO_ADMISSION)
-    if name not in POLICIES or admission not in ADMISSIONS:
-        allowed = f"{', '.join(POLICIES)}; {', '.join(ADMISSIONS)}"
-        messages.error(request, f"policy: {name} behind {admission}; allowed: {allowed}")
-        return redirect("watch")
+    form = PolicyForm(_sent(request.POST))
+    said = ""
+    if (call := form.call()) is not None:
+        said = _told(form, lambda appliance: appliance.gateway.call("PUT", "/policy", call))
+    return _answer(request, "console/watch_policy.html", {"policy_form": form, "policy_said": said})
+
+
+@require_POST
+def abandonment(request: HttpRequest) -> HttpResponse:
+    """What leaving does from now on."""
+    form = AbandonmentForm(request.POST)
+    said = ""
+    if form.is_valid():
+        mode = form.cleaned_data["abandonment"]
+        said = _told(form, lambda appliance: appliance.set_abandonment(mode))
+    context = {"abandonment_form": form, "abandonment_said": said}
+    return _answer(request, "console/watch_abandonment.html", context)
+
+
+def _told(form: Any, change: Any) -> str:
+    """Make a change at the appliance; what went wrong stands in the form."""
+    appliance = Appliance(LAB)
     try:
-        Appliance(LAB).gateway.call(
-            "PUT", "/policy", {"name": name, "parameters": {}, "admission": {"name": admission}}
-        )
+        change(appliance)
     except ExperimentError as fault:
-        messages.error(request, str(fault))
+        form.add_error(None, str(fault))
+        return ""
+    finally:
+        appliance.close()
+    return "In force."
+
+
+def _answer(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    """The form again for a script, the whole page for anybody else."""
     if request.headers.get("HX-Request"):
-        return HttpResponse(status=204)
-    return redirect("watch")
+        return render(request, template, context)
+    return _page(request, context)
+
+
+def _page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """The page with what is in force in the forms that `context` does not have."""
+    appliance = Appliance(LAB)
+    try:
+        snapshot = appliance.gateway.call("GET", "/snapshot")
+        policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
+    except ExperimentError:  # the page says that it is away as soon as the stream begins
+        policy, mode = {"policy": "sq"}, "ignore"
+    finally:
+        appliance.close()
+    context = {
+        "policy_form": PolicyForm(policy),
+        "abandonment_form": AbandonmentForm({"abandonment": mode}),
+        "pages": list(PAGES),
+    } | context
+    return render(request, "console/watch.html", context)
+
+
+def _sent(given: QueryDict) -> dict[str, Any]:
+    return {name: given[name] for name in given}

@@ -1,84 +1,57 @@
-// The live page: a stream of looks at the gateway, drawn as they come.
+// The watch page: bars, strip and charts of the stream.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
-  const KEPT = 1200;
+  const { state } = live;
   const byId = (id) => document.getElementById(id);
-  const thresholds = JSON.parse(byId("thresholds").textContent);
   const pages = JSON.parse(byId("pages").textContent);
-  const markList = [];
-  const data = { time: [], waiting: [], service: [], arrived: [], answered: [], left: [], cpu: [], upper: [], lower: [] };
-  let before = null;
-  let origin = null;
+  const queues = document.querySelector(".queues");
+  const drawStrip = strip(document.querySelector(".strip"));
+  const drawn = []; // marks as the charts take them
   let most = 20;
 
-  const waiting = chart(byId("chart-waiting"), [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good" }], markList);
-  const rates = chart(byId("chart-rates"), [{ label: "arrivals", colour: "--soft" }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad", dash: [6, 3] }], markList);
-  const cpu = chart(byId("chart-cpu"), [{ label: "CPU", colour: "--accent" }, { label: "upper threshold", colour: "--soft", dash: [4, 4] }, { label: "lower threshold", colour: "--soft", dash: [2, 4] }], markList, () => [0, 1.05]);
+  const one = (id, series, range) => chart(byId(id), series, drawn, range);
+  const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
+  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped, rejected", colour: "--p4", dash: [8, 4] }]);
+  const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper threshold", colour: "--soft", dash: [6, 4] }, { label: "lower threshold", colour: "--soft", dash: [2, 4] }], () => [0, 1.05]);
+  const confirms = one("chart-confirms", [{ label: "confirms", colour: "--good" }]);
 
-  function words(frame) {
-    const admission = frame.admission === "none" ? "" : ` behind ${frame.admission}`;
-    const discipline = frame.discipline ? ` · ${frame.discipline}` : "";
-    return `${frame.policy}${admission}${discipline}`;
+  function shown() {
+    // Frames of the chosen window, as real minutes back from the newest.
+    const from = state.newest.at - 60 * Number(byId("window").value);
+    const first = state.frames.findIndex((frame) => frame.at >= from);
+    return { first, frames: state.frames.slice(first) };
   }
 
-  function take(frame) {
-    byId("away").hidden = !frame.away;
-    if (frame.away) {
-      byId("away").textContent = frame.away;
-      before = null;
-      return;
-    }
-    if (origin === null || frame.time_s < origin + (data.time.at(-1) ?? 0)) {
-      origin = frame.time_s;
-      for (const column of Object.values(data)) column.length = 0;
-      markList.length = 0;
-    }
-    const time = frame.time_s - origin;
-    if (before && (before.policy !== frame.policy || before.admission !== frame.admission)) markList.push({ x: time, text: frame.policy });
-    const limits = { ...thresholds[frame.policy], ...frame.parameters };
-    data.time.push(time);
-    data.waiting.push(frame.waiting);
-    data.service.push(frame.in_service);
-    data.arrived.push(frame.rates?.arrived ?? null);
-    data.answered.push(frame.rates?.answered ?? null);
-    data.left.push(frame.rates?.abandoned_waiting ?? null);
-    data.cpu.push(frame.cpu_utilisation_ratio);
-    data.upper.push(limits.cpu_upper_threshold ?? null);
-    data.lower.push(limits.cpu_lower_threshold ?? null);
-    if (data.time.length > KEPT) for (const column of Object.values(data)) column.shift();
-    before = frame;
-  }
-
-  function show() {
-    const frame = before;
-    if (!frame) return;
-    byId("policy").textContent = words(frame);
-    byId("waiting").textContent = frame.waiting;
-    byId("in-service").textContent = `${frame.in_service} / ${frame.workers}`;
-    byId("cpu").textContent = frame.cpu_utilisation_ratio === null ? "–" : `${Math.round(100 * frame.cpu_utilisation_ratio)} %`;
-    const rate = (name) => (frame.rates && name in frame.rates ? frame.rates[name].toFixed(1) : "–");
-    byId("arrived").textContent = rate("arrived");
-    byId("answered").textContent = rate("answered");
-    byId("left").textContent = rate("abandoned_waiting");
-    byId("dropped").textContent = frame.rates ? (frame.rates.dropped + frame.rates.rejected).toFixed(1) : "–";
-    byId("confirms").textContent = frame.confirms;
+  function draw() {
+    const frame = state.newest;
     most = Math.max(20, most * 0.98, ...frame.waiting_by_page);
-    bars(byId("queues"), frame.waiting_by_page, most);
-    byId("queues").setAttribute("aria-label", `Waiting: ${pages.map((page, i) => `${page} ${frame.waiting_by_page[i]}`).join(", ")}`);
-    waiting.setData([data.time, data.waiting, data.service]);
-    rates.setData([data.time, data.arrived, data.answered, data.left]);
-    cpu.setData([data.time, data.cpu, data.upper, data.lower]);
+    bars(queues, frame.waiting_by_page, most, pages);
+    if (frame.strip) drawStrip(frame.strip);
+    const zero = live.start()?.time_s ?? state.frames[0].time_s;
+    const { first, frames } = shown();
+    drawn.length = 0;
+    drawn.push(...state.marks.map((mark) => ({ x: mark.time_s - zero, text: mark.text, kind: mark.kind })));
+    const times = frames.map((each) => each.time_s - zero);
+    const rated = (...fates) => frames.map((_, i) => live.rate(first + i, ...fates));
+    const base = live.base();
+    waiting.setData([times, frames.map((each) => each.waiting), frames.map((each) => each.in_service)]);
+    rates.setData([times, rated("arrived"), rated("answered"), rated("abandoned_waiting"), rated("dropped", "rejected")]);
+    cpu.setData([times, frames.map((each) => each.cpu_utilisation_ratio), frames.map((each) => each.thresholds[0] ?? null), frames.map((each) => each.thresholds[1] ?? null)]);
+    confirms.setData([times, frames.map((each) => (each.confirms >= base.confirms ? each.confirms - base.confirms : null))]);
   }
 
-  const stream = new EventSource("/watch/stream");
-  stream.addEventListener("history", (event) => {
-    origin = null;
-    before = null;
-    for (const frame of JSON.parse(event.data).frames) take(frame);
-    show();
-  });
-  stream.addEventListener("look", (event) => {
-    take(JSON.parse(event.data));
-    show();
-  });
+  let describedAt = -Infinity;
+  function describe() {
+    // What the pictures show, for who cannot see them; seldom, so that it can be read in peace.
+    if (performance.now() - describedAt < 10000) return;
+    describedAt = performance.now();
+    const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i]}`).join(", ");
+    queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
+    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first`);
+  }
+
+  live.onLook(draw);
+  live.onLook(describe);
+  byId("window").addEventListener("change", () => state.newest && !state.newest.away && draw());
+  live.follow();
 });

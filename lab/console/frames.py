@@ -1,0 +1,126 @@
+"""What is told of one look at the gateway, and what has changed since the look before.
+
+Owns: the form of a frame and the words of a mark. Must not know: how the gateway is asked, who
+watches.
+
+Counts are the gateway's own, cumulative since it started: a viewer makes rates of any two frames,
+so that frames may be left out of a long history.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gateway.policies.interface import FATES, PAGES
+from gateway.policies.registry import NO_ADMISSION, NO_CONNECTION_ADMISSION
+from lab.experiments.titles import title_of
+
+Frame = dict[str, Any]
+Mark = dict[str, Any]
+
+THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
+_PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
+
+
+def frame_of(
+    snapshot: Mapping[str, Any],
+    queue: Mapping[str, Any] | None,
+    sales: Mapping[str, Any] | None,
+) -> Frame:
+    """A frame from `GET /snapshot`, `GET /waiting` and the shop's `GET /orders`.
+
+    `strip` has [id, number of the page type, 1 if the customer has left] of who waits, the oldest
+    first; None where nobody asked.
+    """
+    policy = snapshot["policy"]
+    inner = policy["snapshot"]
+    load = snapshot.get("load") or {}
+    status = load.get("status") or {}
+    sentry = status.get("sentry") or {}
+    counts = snapshot["counts"]
+    found: Frame = {
+        "time_s": snapshot["time_s"],
+        "time_scale": snapshot["time_scale"],
+        "policy": policy["name"],
+        "title": title(policy),
+        "parameters": policy["parameters"],
+        "admission": policy["admission"],
+        "discipline": inner.get("discipline", ""),
+        "thresholds": [policy["parameters"].get(name) for name in THRESHOLDS],
+        "abandonment": snapshot["abandonment"]["mode"],
+        "waiting": snapshot["waiting"],
+        "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],
+        "in_service": snapshot["in_service"],
+        "workers": snapshot["workers"],
+        "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
+        "counts": {fate: sum(counts[page][fate] for page in PAGES) for fate in FATES},
+        "confirms": counts["Tr-4"]["answered"],
+        "sessions": inner.get("admission"),
+        "work": {
+            "cpu_s": status.get("cpu_s"),
+            "wasted_cpu_s": sentry.get("wasted_cpu_s"),
+            "unanswered_cpu_s": sentry.get("unanswered_cpu_s"),
+        },
+        "connections": connections(snapshot.get("connections") or {}),
+        "sales": sales,
+        "strip": None,
+    }
+    if queue is not None:
+        found["strip"] = [
+            [id, _PAGE_NUMBER[page], int(left)] for id, page, _, left in queue["requests"]
+        ]
+    return found
+
+
+def title(policy: Mapping[str, Any]) -> str:
+    """`8Q-LIFO-Pri + SBAC`: the policy of a snapshot for people."""
+    parts = [policy["name"], policy["admission"]["name"]]
+    return title_of("+".join(part for part in parts if part != NO_ADMISSION))
+
+
+def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Counts of TLS connections; None where nobody has come by TLS and nothing is admitted."""
+    admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
+    kinds = ("new", "resumed", "refused")
+    if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
+        return None
+    return {"admission": admission} | {kind: found.get(kind, 0) for kind in kinds}
+
+
+def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
+    """What somebody has changed between two frames: `kind` and `text` of each."""
+    if before is None:
+        return []
+    found: list[Mark] = []
+    chosen = ("policy", "parameters", "admission")
+    if any(before[name] != now[name] for name in chosen):
+        words = now["title"]
+        if before["title"] == now["title"]:
+            words += f" {_changed(before, now)}"
+        found.append({"kind": "policy", "text": words})
+    if before["abandonment"] != now["abandonment"]:
+        found.append({"kind": "abandonment", "text": f"who leaves: {title_of(now['abandonment'])}"})
+    if before["time_scale"] != now["time_scale"]:
+        found.append({"kind": "time scale", "text": f"time scale {now['time_scale']:g}"})
+    return found
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """`cpu_upper_threshold 0.9`, of each parameter that is another one now."""
+    words = []
+    for old, new in (
+        (before["parameters"], now["parameters"]),
+        (before["admission"]["parameters"], now["admission"]["parameters"]),
+    ):
+        for name, value in new.items():
+            if old.get(name) != value:
+                words.append(name if isinstance(value, dict) else f"{name} {value:g}")
+    return ", ".join(words)
+
+
+def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
+    """At most about `most` of them, evenly, the newest always; only that one has its strip."""
+    step = max(1, -(-len(frames) // most))
+    kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []
+    if len(kept) > 1 and kept[-1] is kept[-2]:
+        kept.pop()
+    return [*({**frame, "strip": None} for frame in kept[:-1]), *kept[-1:]]

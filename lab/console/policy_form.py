@@ -1,0 +1,139 @@
+"""The form that changes a policy in mid-run: a field for each parameter of its data sheet.
+
+Owns: fields from sheets, turning them into the gateway's calls. Must not know: pages, the gateway.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+
+from gateway.policies.registry import (
+    ADMISSIONS,
+    NO_ADMISSION,
+    POLICIES,
+    admission_sheet,
+    sheet,
+)
+from gateway.policies.sheet import Parameter, Sheet
+from lab.console.launch_form import ABANDONMENTS
+from lab.experiments.titles import title_of
+
+
+class PolicyForm(forms.Form):
+    """Policy, admission before it, and the parameters of both.
+
+    Parameters have their fields by name, `admission.<name>` those of the admission; a value per
+    page type is `<name>.<page>`. What is not sent keeps its default: a policy that was just chosen
+    has none of its fields in the form yet.
+    """
+
+    policy = forms.ChoiceField(choices=[(name, title_of(name)) for name in POLICIES])
+    admission = forms.ChoiceField(
+        choices=[
+            (name, "no admission" if name == NO_ADMISSION else title_of(name))
+            for name in ADMISSIONS
+        ],
+        label="behind",
+    )
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        """`given`: what was sent, or the choice in force as `in_force` has it."""
+        policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
+        self.sheets: list[tuple[str, Sheet]] = []
+        if policy in POLICIES:
+            self.sheets.append(("", sheet(policy)))
+        if admission in ADMISSIONS:
+            self.sheets.append(("admission.", admission_sheet(admission)))
+        values: dict[str, Any] = {"policy": policy, "admission": admission}
+        found: dict[str, forms.Field] = {}
+        for prefix, known in self.sheets:
+            for parameter in known.parameters:
+                for name, default, field in _fields(parameter):
+                    found[prefix + name] = field
+                    values[prefix + name] = given.get(prefix + name, default)
+        super().__init__(values)
+        self.fields |= found
+
+    def call(self) -> Mapping[str, Any] | None:
+        """The body of `PUT /policy`; None if a field is wrong, which is then said."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
+        return {
+            "name": given["policy"],
+            "parameters": chosen[""],
+            "admission": {"name": given["admission"], "parameters": chosen["admission."]},
+        }
+
+    def chosen(self) -> list[forms.BoundField]:
+        """The fields of what is chosen."""
+        return [self["policy"], self["admission"]]
+
+    def numbers(self) -> list[forms.BoundField]:
+        """The fields of single parameters."""
+        return [self[name] for name in self.fields if name not in ("policy", "admission")
+                and not _of_a_page(name)]  # fmt: skip
+
+    def tables(self) -> dict[str, list[forms.BoundField]]:
+        """The fields of parameters with a value per page type, by parameter."""
+        found: dict[str, list[forms.BoundField]] = {}
+        for name in filter(_of_a_page, self.fields):
+            found.setdefault(name.rpartition(".")[0], []).append(self[name])
+        return found
+
+
+class AbandonmentForm(forms.Form):
+    """What happens when a customer leaves, from now on."""
+
+    abandonment = forms.ChoiceField(
+        choices=list(ABANDONMENTS.items()), label="When a customer leaves, from now on"
+    )
+
+
+def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy of a snapshot as the form's fields."""
+    admission = policy["admission"]
+    found = {"policy": policy["name"], "admission": admission["name"]}
+    for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
+        for name, value in values.items():
+            pages = value.items() if isinstance(value, dict) else [("", value)]
+            found |= {f"{prefix}{name}.{page}" if page else prefix + name: v for page, v in pages}
+    return found
+
+
+def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
+    """(name, default, field) of each number of a parameter."""
+    if isinstance(parameter.default, Mapping):
+        for page, number in parameter.default.items():
+            yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)
+    else:
+        label = parameter.name.replace("_", " ").removesuffix(" s")
+        yield parameter.name, parameter.default, _field(parameter, label, parameter.default)
+
+
+def _field(parameter: Parameter, label: str, default: int | float) -> forms.Field:
+    kind = forms.IntegerField if isinstance(default, int) else forms.FloatField
+    return kind(
+        min_value=parameter.low,
+        max_value=parameter.high,
+        label=label,
+        help_text=f"{parameter.unit}, {parameter.low:,.12g} to {parameter.high:,.12g}",
+        widget=forms.NumberInput(attrs={"step": 1 if kind is forms.IntegerField else "any"}),
+    )
+
+
+def _read(prefix: str, known: Sheet, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        parameter.name: {
+            page: given[f"{prefix}{parameter.name}.{page}"] for page in parameter.default
+        }
+        if isinstance(parameter.default, Mapping)
+        else given[prefix + parameter.name]
+        for parameter in known.parameters
+    }
+
+
+def _of_a_page(name: str) -> bool:
+    return "." in name.removeprefix("admission.")

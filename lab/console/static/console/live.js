@@ -1,0 +1,158 @@
+// The stream of looks at the gateway, and what every live page shows of the newest.
+"use strict";
+const live = (() => {
+  const KEPT = 2400;
+  const state = { frames: [], marks: [], newest: null };
+  const listeners = [];
+  const money = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+  function take(frame) {
+    for (const mark of frame.marks || []) state.marks.push(mark);
+    if (frame.away) {
+      state.newest = frame;
+      return;
+    }
+    const last = state.frames.at(-1);
+    if (last && (frame.time_s < last.time_s || frame.counts.arrived < last.counts.arrived)) {
+      state.frames.length = state.marks.length = 0; // another gateway: its clock and counts begin anew
+    }
+    state.frames.push(frame);
+    if (state.frames.length > KEPT) state.frames.shift();
+    state.newest = frame;
+  }
+
+  // The start of the run under way, or null.
+  const start = () => {
+    const mark = state.marks.findLast((one) => one.kind === "start");
+    return mark && state.newest?.run?.run ? mark : null;
+  };
+  // Counts at the start of the run; zero where there is none, or it is older than the history.
+  const base = () => start()?.base ?? { counts: {}, confirms: 0, work: {} };
+
+  // The frame `seconds` (real) before number `at`, or the one before it.
+  function earlier(at, seconds) {
+    let i = at - 1;
+    while (i > 0 && state.frames[at].at - state.frames[i].at < seconds) i -= 1;
+    return state.frames[i];
+  }
+  // Requests of a fate per paper second, about the last two real ones; null where it cannot be known.
+  function rate(at, ...fates) {
+    if (at < 1) return null;
+    const [before, now] = [earlier(at, 2), state.frames[at]];
+    const passed = now.time_s - before.time_s;
+    if (passed <= 0) return null;
+    return fates.reduce((sum, fate) => sum + now.counts[fate] - before.counts[fate], 0) / passed;
+  }
+
+  const digits = (value, n = 1) => (value === null || value === undefined ? "–" : value.toFixed(n));
+  const percent = (ratio) => (ratio === null || ratio === undefined ? "–" : `${Math.round(100 * ratio)} %`);
+
+  function wasted(frame) {
+    const from = start() ? base().work : state.frames[0].work;
+    const since = (name) => (frame.work[name] ?? 0) - (from[name] ?? 0);
+    const spent = since("cpu_s");
+    return spent > 0.5 ? Math.max(0, (since("wasted_cpu_s") + since("unanswered_cpu_s")) / spent) : null;
+  }
+
+  const ABANDONMENT = { ignore: "orphans are served in full", "drop-queued": "who leaves is taken out of the queue", cancel: "who leaves stops the work" };
+
+  // The texts of a frame by the name of their place (data-show).
+  function texts() {
+    const frame = state.newest;
+    const at = state.frames.length - 1;
+    const found = {
+      run: frame.run ? [frame.run.words ?? "measuring the capacity", frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : "no run of this console is under way",
+      policy: frame.title,
+      discipline: frame.discipline,
+      abandonment: ABANDONMENT[frame.abandonment] ?? frame.abandonment,
+      confirms: frame.confirms - base().confirms,
+      revenue: frame.sales ? money.format(frame.sales.revenue) : "–",
+      waiting: frame.waiting,
+      "in-service": `${frame.in_service} / ${frame.workers}`,
+      cpu: percent(frame.cpu_utilisation_ratio),
+      dropped: digits(rate(at, "dropped", "rejected")),
+      wasted: percent(wasted(frame)),
+      beyond: frame.strip && frame.waiting > frame.strip.length ? `and ${frame.waiting - frame.strip.length} newer ones` : "",
+    };
+    for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = digits(rate(at, fate));
+    if (frame.sessions) found.sessions = `${frame.sessions.admitted} / ${frame.sessions.rejected}`;
+    if (frame.connections) found.connections = ["new", "resumed", "refused"].map((kind) => frame.connections[kind]).join(" / ");
+    return found;
+  }
+
+  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
+
+  function show() {
+    const frame = state.newest;
+    const away = document.getElementById("away");
+    if (away) {
+      away.hidden = !frame.away;
+      set(away, frame.away ?? "");
+    }
+    if (frame.away) return;
+    const found = texts();
+    for (const place of document.querySelectorAll("[data-show]")) set(place, found[place.dataset.show] ?? "");
+    for (const part of document.querySelectorAll("[data-only]")) part.hidden = !frame[part.dataset.only];
+  }
+
+  // For people who listen: now and then a sentence, not every number as it changes.
+  const SAY_EVERY_MS = 10000;
+  let saidAt = -Infinity;
+  function say() {
+    const place = document.getElementById("summary");
+    if (!place || state.newest.away || performance.now() - saidAt < SAY_EVERY_MS) return;
+    saidAt = performance.now();
+    const found = texts();
+    set(place, `${found.policy}: ${found.waiting} wait, CPU ${found.cpu}, ${found.confirms} confirms.`);
+  }
+
+  function told() {
+    if (!state.newest) return;
+    show();
+    say();
+    if (!state.newest.away) for (const listener of listeners) listener();
+  }
+
+  function follow() {
+    const stream = new EventSource("/watch/stream");
+    stream.addEventListener("history", (event) => {
+      const { frames, marks } = JSON.parse(event.data);
+      state.frames.length = state.marks.length = 0;
+      for (const frame of frames) take({ ...frame, marks: [] });
+      state.marks.push(...marks);
+      told();
+    });
+    stream.addEventListener("look", (event) => {
+      take(JSON.parse(event.data));
+      told();
+    });
+    addEventListener("pagehide", () => stream.close());
+    addEventListener("pageshow", (event) => event.persisted && follow());
+  }
+  return { state, start, base, rate, follow, onLook: (listener) => listeners.push(listener) };
+})();
+
+// Requests that wait, one by one: newcomers enter on the right, whoever goes fades where it stood.
+function strip(element) {
+  const shown = new Map();
+  const motion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  return (requests) => {
+    const now = new Map(requests.map((request) => [request[0], request]));
+    for (const [id, dot] of shown) {
+      if (now.has(id)) continue;
+      shown.delete(id);
+      dot.classList.add("goes");
+      setTimeout(() => dot.remove(), motion ? 350 : 0);
+    }
+    for (const [id, page, left] of requests) {
+      let dot = shown.get(id);
+      if (!dot) {
+        dot = document.createElement("i");
+        dot.className = `request q${page}${motion ? " comes" : ""}`;
+        shown.set(id, dot);
+        element.append(dot); // ids only grow: the newest is always the last
+      }
+      dot.classList.toggle("left", Boolean(left));
+    }
+  };
+}
