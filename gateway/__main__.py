@@ -37,6 +37,7 @@ def main(**options: Any) -> None:
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
     )
+    sys.unraisablehook = complain
     try:
         settings = gateway_settings.read(os.environ, options)
         clean = uvloop.run(_serve(settings))
@@ -58,19 +59,32 @@ async def _serve(settings: Settings) -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
     log.info(
-        "customers on http://%s:%d, shop on %s:%d, policy %s, admission %s",
-        settings.host,
-        settings.port,
+        "customers on %s, shop on %s:%d, policy %s, admission %s",
+        " and ".join(gateway.addresses),
         settings.shop_host,
         settings.shop_port,
         settings.policy,
         settings.admission,
     )
+    if settings.tls_port is not None:
+        log.info(
+            "and on https://%s:%d, connection admission %s",
+            settings.host,
+            gateway.tls_port,
+            settings.connection_admission,
+        )
     await told_to_stop.wait()
     for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait
         loop.remove_signal_handler(number)
     log.info("draining: %d requests in the gateway", gateway.requests)
     return await gateway.drain()
+
+
+def complain(about: Any) -> None:
+    """As Python does, but not of a server name in a ClientHello that is not ASCII: whoever sends
+    one gets an alert, and would otherwise write a traceback into the log each time."""
+    if about.exc_type is not UnicodeDecodeError or not isinstance(about.object, bytes):
+        sys.__unraisablehook__(about)
 
 
 def _raise_file_limit() -> None:

@@ -6,6 +6,7 @@ import os
 import random
 import socket
 import ssl
+import sys
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 from gateway import settings
+from gateway.__main__ import complain
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
 from gateway.tls_context import AskedSSLObject
@@ -103,7 +105,6 @@ def test_byte_by_byte(files):
 @pytest.mark.parametrize(
     "data",
     [
-        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
         b"\x00" * 100,
         b"\xff" * 100_000,
         b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00" * 3,
@@ -112,7 +113,7 @@ def test_byte_by_byte(files):
         b"\x17\x03\x03\x00\x20" + bytes(32),
         b"\x15\x03\x03\x00\x02\x02\x28",  # an alert
     ],
-    ids=["HTTP", "zeros", "much", "half hellos", "torn hello", "SSL 2", "data", "alert"],
+    ids=["zeros", "much", "half hellos", "torn hello", "SSL 2", "data", "alert"],
 )
 def test_no_tls_is_ended_at_once(files, data):
     async def scene():
@@ -122,6 +123,33 @@ def test_no_tls_is_ended_at_once(files, data):
             assert counts(b, "new", "resumed", "handshake_failed") == (0, 0, 1)
             await quiet(b)
             await serves(b, files)
+
+    run(scene())
+
+
+@pytest.mark.parametrize("rest", [b"", b"x" * 300_000], ids=["alone", "with much behind it"])
+def test_plain_http_is_told_to_come_by_https(files, rest):
+    async def scene():
+        async with tls_bed(files, **UNDER_WAY) as b:
+            said = await says(b.gateway.tls_port, GET + rest)
+            assert said is not None
+            assert said.startswith(b"HTTP/1.1 400 ")
+            assert b"HTTPS" in said
+            assert counts(b, "new", "resumed", "handshake_failed") == (0, 0, 1)
+            assert b.gateway.door.refusals[400] == 1
+            await quiet(b)
+            await serves(b, files)
+
+    run(scene())
+
+
+def test_the_gateway_names_both_of_its_doors(files):
+    async def scene():
+        async with tls_bed(files) as b:
+            assert b.gateway.addresses == [
+                f"http://127.0.0.1:{b.gateway.port}",
+                f"https://127.0.0.1:{b.gateway.tls_port}",
+            ]
 
     run(scene())
 
@@ -365,6 +393,22 @@ def test_draining_ends_handshakes_and_takes_leave_of_customers(files):
 
 def _handshake_threads():
     return [one for one in threading.enumerate() if one.name.startswith("handshake")]
+
+
+def test_a_server_name_that_is_no_name_is_refused_without_a_word_in_the_log(files, monkeypatch):
+    """Python itself complains of it where nobody can catch it."""
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complain)
+    monkeypatch.setattr(sys, "__unraisablehook__", complaints.append)
+
+    async def scene():
+        async with tls_bed(files, **UNDER_WAY) as b:
+            assert alert(await says(b.gateway.tls_port, hello(name=b"\xff\xfe")))
+            assert counts(b, "new", "handshake_failed") == (0, 1)
+            await serves(b, files)
+
+    run(scene())
+    assert complaints == []
 
 
 # ---- storms ------------------------------------------------------------------------------------
