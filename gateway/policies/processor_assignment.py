@@ -6,6 +6,7 @@ Source: edragon.txt, section 3.1.1.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -70,7 +71,8 @@ def place(
 ) -> dict[str, frozenset[int]]:
     """Which of `cpus` each application gets; those that it had `before` as far as possible.
 
-    Sets overlap in shared processors only. Raises ValueError if `shares` need more than there are.
+    Of two applications no more change than must; of several rarely one more. Sets overlap in
+    shared processors only. Raises ValueError if `shares` need more than there are.
     """
     free = set(cpus)
     placed: dict[str, set[int]] = {name: set() for name in shares}
@@ -91,13 +93,17 @@ def place(
         ]
         candidates = sorted(had(one) & had(other)) or spare
         others = {cpu for name in shares if name not in (one, other) for cpu in had(name)}
-        cpu = candidates[0] if candidates else min(free - others or free)
+        cpu = min(candidates, key=others.__contains__, default=None)
+        if cpu is None:
+            cpu = min(free - others or free)
         free.discard(cpu)
         placed[one].add(cpu)
         placed[other].add(cpu)
     missing = {}
+    had_by = Counter(cpu for name in shares for cpu in had(name))
     for name, share in shares.items():
-        kept = sorted(had(name))[: share.whole]
+        # First what nobody else had: the other one of a processor once shared may keep that.
+        kept = sorted(had(name), key=lambda cpu: (had_by[cpu], cpu))[: share.whole]
         free.difference_update(kept)
         placed[name].update(kept)
         missing[name] = share.whole - len(kept)
@@ -121,10 +127,14 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
     """Eq. (1), made to fit."""
     if sum(wish.requested for wish in wishes) <= processors:
         return {wish.application: wish.requested for wish in wishes}
-    weights = sum(wish.priority * wish.requested for wish in wishes)
-    ideal = {
-        wish.application: wish.priority * wish.requested * processors / weights for wish in wishes
+    # Only their ratios count; so brought below 1, no priority is too large to be multiplied.
+    highest = max(wish.priority for wish in wishes if wish.requested)
+    weight = {
+        wish.application: wish.priority / highest * wish.requested if wish.requested else 0.0
+        for wish in wishes
     }
+    weights = sum(weight.values())
+    ideal = {name: one * processors / weights for name, one in weight.items()}
     whole = {
         wish.application: min(wish.requested, math.floor(ideal[wish.application] + 0.5))
         for wish in wishes

@@ -1,6 +1,6 @@
 """The CPU manager's function: the paper's zones, and what must hold for any requests."""
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given, settings
@@ -139,6 +139,48 @@ def test_as_few_processors_move_as_possible():
     assert placed["two"] > before["two"]
     placed = place({"one": Share(2, "two"), "two": Share(1, "one")}, range(4), before)
     assert placed == {"one": before["one"], "two": frozenset({2, 3})}
+
+
+def test_what_was_shared_stays_with_whom_nothing_else_is_left():
+    before = {"one": frozenset({0, 1}), "two": frozenset({0})}
+    placed = place({"one": Share(1), "two": Share(1)}, range(2), before)
+    assert placed == {"one": frozenset({1}), "two": frozenset({0})}
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=6),
+    st.integers(1, 4),
+    SHARING,
+)
+def test_of_two_none_could_change_less(requests, processors, sharing):
+    """Every other placement of the same shares is tried."""
+    before = {}
+    for one, two in requests:
+        shares = assign([Wish("one", 1, one), Wish("two", 2, two)], processors, sharing)
+        placed = place(shares, range(processors), before)
+        owners = [[name] for name in shares for _ in range(shares[name].whole)]
+        owners += [list(shares)] if shares["one"].half else []
+
+        def gained(sets, before=before):
+            return sum(len(sets[name] - before.get(name, frozenset())) for name in sets)
+
+        others = (
+            {
+                name: frozenset(cpu for cpu, of in zip(order, owners, strict=True) if name in of)
+                for name in shares
+            }
+            for order in permutations(range(processors), len(owners))
+        )
+        assert gained(placed) == min(map(gained, others))
+        before = placed
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-300])
+def test_only_the_ratio_of_priorities_counts(size):
+    wanted = [Wish("one", size, 4), Wish("two", size, 4), Wish("three", 1 / size, 0)]
+    shares = assign(wanted, 4)
+    assert [share.processors for share in shares.values()] == [2, 2, 0]
 
 
 @pytest.mark.parametrize(
