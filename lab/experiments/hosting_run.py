@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import psutil
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -77,6 +78,8 @@ class Hosted:
     load_generator_cpus: float
     database_cpus: float | None
     """None where it is not this machine's own."""
+    others_cpus: float
+    """What everything else on the machine had."""
 
 
 def make_hosting_run(
@@ -91,7 +94,7 @@ def make_hosting_run(
         with Platform(lab, run.options, say) as platform:
             meter = _Meter(lab, platform)
             _load(platform, run, folder, say)
-            applications_cpus, load_cpus, database_cpus, own_s = meter.read()
+            shares, own_s = meter.read()
             entries = _accounts(platform) if run.options.provisioning == "ecm" else []
             planned = [one.plan.processors for one in platform.applications]
     except HostingError as fault:
@@ -101,9 +104,7 @@ def make_hosting_run(
             _application(run, folder / f"attempts-{i + 1}.parquet", entries, i, planned[i], cpu_s)
             for i, cpu_s in enumerate(own_s)
         ),
-        applications_cpus,
-        load_cpus,
-        database_cpus,
+        *shares,
     )
 
 
@@ -181,26 +182,30 @@ class _Meter:
         self._began_real_s = time.monotonic()
         self._before = self._look()
 
-    def read(self) -> tuple[float, float, float | None, list[float]]:
-        """Processors that applications, load generators and database had; CPU of each application
-        in paper seconds."""
+    def read(self) -> tuple[tuple[float, float, float | None, float], list[float]]:
+        """Processors that applications, load generators, database and everything else had; CPU of
+        each application in paper seconds."""
         took_s = time.monotonic() - self._began_real_s
-        (own, load, database), now = self._before, self._look()
+        (own, load, database, busy), now = self._before, self._look()
         own_s = [b - a for a, b in zip(own, now[0], strict=True)]
-        scale = self._platform.options.time_scale
-        return (
+        known = None if database is None or now[2] is None else now[2] - database
+        ours_s = sum(own_s) + now[1] - load + (known or 0.0)
+        shares = (
             sum(own_s) / took_s,
             (now[1] - load) / took_s,
-            None if database is None or now[2] is None else (now[2] - database) / took_s,
-            [each * scale for each in own_s],
+            None if known is None else known / took_s,
+            max(0.0, now[3] - busy - ours_s) / took_s,
         )
+        return shares, [each * self._platform.options.time_scale for each in own_s]
 
-    def _look(self) -> tuple[list[float], float, float | None]:
+    def _look(self) -> tuple[list[float], float, float | None, float]:
+        times = psutil.cpu_times()
         children = resource.getrusage(resource.RUSAGE_CHILDREN)  # load generators, once they ended
         return (
             [application.cpu_s() for application in self._platform.applications],
             children.ru_utime + children.ru_stime,
             _tree_cpu_s(self._postmaster),
+            times.user + times.nice + times.system,
         )
 
 

@@ -7,6 +7,7 @@ Must not know: how a platform is run, what is drawn.
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,6 @@ from lab.experiments.hosting_run import Hosted, HostingRun, make_hosting_run
 from lab.experiments.intervals import estimate
 from lab.experiments.live_comparison import running_appliance
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
-from lab.experiments.neighbours import Neighbours
 from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_cases import (
     LIVE,
@@ -40,6 +40,8 @@ _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
 """To start a platform and to end it, about."""
+_OTHERS_AT_MOST_RATIO = 0.1
+"""CPU manager, Redis and system among them."""
 _TRIAL_S = 300.0
 _TRIAL_LOAD_RATIO = 0.3
 """Of what the processors could serve if nothing ran beside the applications."""
@@ -80,7 +82,7 @@ def reproduce_edragon(given: Mapping[str, Any]) -> Path:
     results = store.results(runs)
     made = [metrics for case in study.cases() for metrics in results.of(case)]
     page = write_report(
-        study,
+        replace(study, summary=(*study.summary, *disturbed_words(made, processors))),
         results,
         store,
         made_by(
@@ -200,9 +202,8 @@ def _run(
     asked = hosting_run(case, run.seed, factor, costs, beside_ratio)
     folder = store.path / _RUNS / run.name
     shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
-    neighbours = Neighbours()
     hosted = make_hosting_run(lab, asked, folder, lambda words: None)
-    return live_metrics(hosted, case, factor, neighbours.share())
+    return live_metrics(hosted, case, factor)
 
 
 def hosting_run(
@@ -235,9 +236,7 @@ def hosting_run(
     )
 
 
-def live_metrics(
-    hosted: Hosted, case: PlatformCase, factor: float, others_ratio: float
-) -> dict[str, Any]:
+def live_metrics(hosted: Hosted, case: PlatformCase, factor: float) -> dict[str, Any]:
     """In the form of a simulated run's, with what else was on the processors."""
     return {
         "duration_s": case.duration_s,
@@ -247,7 +246,7 @@ def live_metrics(
             "applications": hosted.applications_cpus,
             "load_generator": hosted.load_generator_cpus,
             "database": hosted.database_cpus,
-            "others": others_ratio * len(cpus.usable()),
+            "others": hosted.others_cpus,
         },
         "applications": [
             application_metrics(
@@ -323,6 +322,18 @@ def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> st
         f"measured {costs.measured_at}); load generator and database take {100 * ratio:.0f} % of "
         "that beside it, which is counted in."
     )
+
+
+def disturbed_words(made: Sequence[Metrics], processors: int) -> list[str]:
+    """A warning where others had more than a little of the processors; else nothing."""
+    most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
+    if most <= _OTHERS_AT_MOST_RATIO * processors:
+        return []
+    return [
+        f"The machine was busy with something else: up to {most:.2f} of its {processors} "
+        "processors in a run. Platform and admission take all of them for theirs; measure on a "
+        "quiet machine."
+    ]
 
 
 def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:

@@ -73,7 +73,7 @@ def test_a_case_becomes_a_run_with_the_loads_and_costs_of_this_machine():
     assert (options.provisioning, options.sharing, options.admission) == ("ecm", "to-high", "eac")
     assert (options.cto_s, options.ctn_s) == (0.75, 1.125)
     assert run.loads[0][0] == (0.0, 0.75 * 0.5)
-    assert run.duration_s == 5400 / 4
+    assert run.duration_s == 5400 / 6
     one = live.hosting_run(TWO.one(ORIGINAL, 3.0), 7, 0.5, costs(), 0.5)
     assert one.loads == [[(0.0, 1.5)]]
     assert (one.options.provisioning, one.options.admission) == ("static", "none")
@@ -81,12 +81,12 @@ def test_a_case_becomes_a_run_with_the_loads_and_costs_of_this_machine():
 
 def test_costs_of_other_sessions_are_refused_with_the_command_that_mends_it():
     live.check_costs(costs())
-    with pytest.raises(ExperimentError, match="--interactions-mean 15"):
+    with pytest.raises(ExperimentError, match="--interactions-mean 10"):
         live.check_costs(costs(interactions_mean=50.0))
 
 
 def hosted(replies_each_s):
-    seconds = 1350
+    seconds = 900
     one = HostedApplication(
         {"completed": 3, "refused": 2, "timed_out": 1, "failed": 0, "under_way": 4},
         np.linspace(0.0, 1.0, 101),
@@ -98,12 +98,12 @@ def hosted(replies_each_s):
         10.0,
         0.0,
     )
-    return Hosted((one, one), 1.2, 0.4, 0.2)
+    return Hosted((one, one), 1.2, 0.4, 0.2, 0.5)
 
 
 def test_a_live_run_has_the_metrics_of_a_simulated_one():
     case = TWO.two(LINUX)
-    metrics = live.live_metrics(hosted(2), case, 0.5, 0.1)
+    metrics = live.live_metrics(hosted(2), case, 0.5)
     assert values.throughput_ps(metrics) == 4.0
     assert values.count("refused")(metrics) == 4.0
     assert values.response_p95_s(metrics) == pytest.approx(0.95)
@@ -113,6 +113,8 @@ def test_a_live_run_has_the_metrics_of_a_simulated_one():
     assert "6 completed, 4 refused, 2 timed out; 4.0 replies/s" in live.verdict(metrics)
     words = dict(live.shares_words([metrics, metrics], 2))
     assert words["The database had"].startswith("0.20 of 2 processors")
+    assert "up to 0.50 of its 2 processors" in live.disturbed_words([metrics], 2)[0]
+    assert live.disturbed_words([metrics], 8) == []
 
 
 def test_live_claims_are_about_what_two_processors_can_show():
@@ -134,7 +136,7 @@ def test_the_time_it_takes_is_said_before():
     # Three loads of two servers, five arrangements.
     assert len(runs) == 3 * 2 + 5
     real_s = live.expected_real_s([run.case for run in runs])
-    assert 5 * 135 + 6 * 20 < real_s < 20 * 60
+    assert 5 * 180 + 6 * 30 < real_s < 30 * 60
 
 
 def test_without_an_appliance_nothing_is_begun(tmp_path, monkeypatch):
