@@ -216,6 +216,10 @@ class Customer(asyncio.Protocol):
         """The current request can take more of its body."""
         self._loop.call_soon(self._go_on_with_body)
 
+    def came_without_tls(self) -> None:
+        """The connection's first bytes, read already, were plain HTTP to the port for HTTPS."""
+        self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
+
     def retire(self) -> None:
         """The gateway is draining: close now if idle; a request in course is still answered."""
         if self.is_idle and not self._is_closing:

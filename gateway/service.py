@@ -140,8 +140,8 @@ class Gateway:
             rules=rules,
             sessions=self.sessions,
             own_hosts={
-                b"http": _authority(settings.host, settings.port),
-                b"https": _authority(settings.host, settings.tls_port or 0),
+                b"http": _authority(settings.host, settings.port).encode(),
+                b"https": _authority(settings.host, settings.tls_port or 0).encode(),
             },
             pages=self.pages,
             beside=self.beside,
@@ -253,6 +253,14 @@ class Gateway:
         return _port(self._admin_server)
 
     @property
+    def addresses(self) -> list[str]:
+        """Where customers come to, once started."""
+        found = [f"http://{_authority(self.settings.host, self.port)}"]
+        if self._tls_server is not None:
+            found.append(f"https://{_authority(self.settings.host, self.tls_port)}")
+        return found
+
+    @property
     def requests(self) -> int:
         """Requests that wait or are in service, of all kinds."""
         return self.pages.requests + sum(one.lane.requests for one in self.beside)
@@ -345,8 +353,8 @@ class Gateway:
         self._times.add(policy, page, fate, self.clock() - exchange.arrived_s)
 
 
-def _authority(host: str, port: int) -> bytes:
-    return (f"[{host}]:{port}" if ":" in host else f"{host}:{port}").encode()
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _port(server: asyncio.Server | None) -> int:

@@ -34,6 +34,7 @@ class Step(Enum):
     MORE = auto()  # the customer has to say more
     DONE = auto()
     FAILED = auto()
+    PLAIN = auto()  # what came is HTTP, without TLS
 
 
 class Handshakes:
@@ -173,8 +174,9 @@ class Handshake(asyncio.Protocol):
             self._ssl.do_handshake()
         except ssl.SSLWantReadError:
             return Step.MORE
-        except (OSError, ValueError):  # SSLError is an OSError
-            return Step.FAILED
+        except (OSError, ValueError) as error:  # SSLError is an OSError
+            is_plain = getattr(error, "reason", None) == "HTTP_REQUEST"
+            return Step.PLAIN if is_plain else Step.FAILED
         return Step.DONE
 
     def stepped(self, step: Step) -> None:
@@ -184,7 +186,7 @@ class Handshake(asyncio.Protocol):
             self._forget()
             return
         out = self._outgoing.read()
-        if out:
+        if out and step is not Step.PLAIN:  # an alert is nothing to who speaks no TLS
             self._raw.write(out)
         if step is Step.DONE and self._ssl is not None and self._ssl.is_as_asked:
             self._hand_over(self._ssl)
@@ -197,8 +199,11 @@ class Handshake(asyncio.Protocol):
         else:
             if self._ssl is None or not self._ssl.is_refused:  # else the gate has counted it
                 self._shared.gate.count("handshake_failed")
-            self._end()
-            self._raw.close()
+            if step is Step.PLAIN:
+                self._answer_plainly()
+            else:
+                self._end()
+                self._raw.close()
 
     def _go_on(self) -> None:
         self._fed_bytes += self._incoming.write(self._held_back)
@@ -218,6 +223,18 @@ class Handshake(asyncio.Protocol):
         if is_held:
             raw.resume_reading()
         connection.begin(held_back)
+
+    def _answer_plainly(self) -> None:
+        """Somebody has typed http:// before this port: they are told, not left with nothing."""
+        door, raw, is_held = self._shared.door, self._raw, self._is_held
+        self._end()
+        door.went(self)
+        customer = Customer(door)
+        raw.set_protocol(customer)
+        if is_held:
+            raw.resume_reading()
+        customer.connection_made(raw)
+        customer.came_without_tls()
 
     # ---- the end ---------------------------------------------------------------------------------
 

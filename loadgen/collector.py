@@ -9,6 +9,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -81,6 +82,15 @@ class Collector:
             return [(path, self.log)]
         return [(connections_file(path), self.connections), (path, self.log)]
 
+    def remove_stale(self) -> None:
+        """Takes away the connections of an earlier run, lest they stand beside this run's attempts.
+
+        What cannot be removed cannot be written either, which is told then.
+        """
+        if self.options.attempts_file is not None:
+            with suppress(OSError):
+                connections_file(self.options.attempts_file).unlink()
+
     def settled(self) -> bool:
         """True when nothing more is to be expected of any part."""
         return all(part.done or part.lost for part in self.parts.values())
@@ -108,7 +118,10 @@ class Collector:
             "ended_at": time.time(),
             "interrupted": self.interrupted,
             "complete": not (self.interrupted or lost or counts["broken"]),
-            "counts": {name: counts[name] for name in counts if name != "behind_s"},
+            "counts": {
+                name: counts[name] for name in counts if name not in ("behind_s", "load_changes")
+            },
+            "load_changes": counts["load_changes"],
             "schedule": _schedule(counts, options.late_tolerance_s),
             "workers": [
                 {

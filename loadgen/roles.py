@@ -266,6 +266,7 @@ def conclude(environment: Environment, collector: Collector) -> None:
     metadata = collector.metadata()
     path = collector.options.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
+    collector.remove_stale()
     for file, log in collector.files():
         try:
             log.write(file, metadata)

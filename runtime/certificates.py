@@ -72,8 +72,11 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
 
 def names_of(files: CertificateFiles) -> tuple[str, ...]:
     """Host names and addresses the server's certificate is good for."""
-    certificate = x509.load_pem_x509_certificate(files.server.read_bytes())
-    listed = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    extensions = x509.load_pem_x509_certificate(files.server.read_bytes()).extensions
+    try:
+        listed = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:  # somebody else's: no client of today takes it
+        return ()
     addresses = listed.get_values_for_type(x509.IPAddress)
     return (*listed.get_values_for_type(x509.DNSName), *map(str, addresses))
 

@@ -102,6 +102,31 @@ def other_authority(files: CertificateFiles) -> bytes:
     return certificates.make(files.folder / "other", names=NAMES).authority.read_bytes()
 
 
+def test_one_that_names_nobody_is_no_good(tmp_path: Path) -> None:
+    """As an authority of long ago may have signed it: a name in its subject only."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+
+    files = certificates.make(tmp_path, names=NAMES)
+    key = load_pem_private_key(files.key.read_bytes(), None)
+    old = x509.load_pem_x509_certificate(files.server.read_bytes())
+    nameless = (
+        x509.CertificateBuilder()
+        .subject_name(old.subject)
+        .issuer_name(old.subject)
+        .public_key(old.public_key())
+        .serial_number(old.serial_number)
+        .not_valid_before(old.not_valid_before_utc)
+        .not_valid_after(old.not_valid_after_utc)
+        .sign(key, hashes.SHA256())  # type: ignore[arg-type]
+    )
+    for path in (files.server, files.authority):
+        path.write_bytes(nameless.public_bytes(Encoding.PEM))
+    assert certificates.names_of(files) == ()
+    assert certificates.unusable(files, NAMES) == f"not made for {', '.join(sorted(NAMES))}"
+
+
 def test_a_new_name_needs_a_new_one(made: CertificateFiles) -> None:
     assert certificates.unusable(made, [*NAMES, "10.0.0.7"]) == "not made for 10.0.0.7"
 
