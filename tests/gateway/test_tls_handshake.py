@@ -226,6 +226,7 @@ def test_leaving_in_mid_handshake(files, sends, hears, how):
 def test_who_leaves_while_the_handshake_is_computed(files):
     """And another one while it waits for its turn: that is never computed."""
     may_go_on, asked = threading.Event(), []
+    already = len(alive(AskedSSLObject))
 
     def slow(resumed):
         asked.append(resumed)
@@ -248,7 +249,7 @@ def test_who_leaves_while_the_handshake_is_computed(files):
                 assert len(asked) == 1
             finally:
                 may_go_on.set()
-            await b.until(lambda: not alive(AskedSSLObject))
+            await b.until(lambda: len(alive(AskedSSLObject)) <= already)
             assert len(asked) == 1
 
     run(scene())
@@ -439,6 +440,7 @@ def resources():
 
 
 async def storm_of_refused(files, connections, most_growth_bytes):
+    already = len(alive((Handshake, AskedSSLObject)))  # of other tests
     async with tls_bed(files, shop_idle_s=0.2, **UNDER_WAY) as b:
         port = b.gateway.tls_port
         contexts = [trusting(files, version) for version in (V1_2, V1_3)]
@@ -476,7 +478,7 @@ async def storm_of_refused(files, connections, most_growth_bytes):
         assert (found["accepted_new"], found["resumed"]) == (2, came_back)
         assert (found["handshake_failed"], found["turned_away"]) == (0, 0)
         storm.said.clear()
-        await b.until(lambda: not alive((Handshake, AskedSSLObject)))
+        await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
         await b.until(lambda: resources()[0] <= before[0])
         after = resources()
         assert after[1] <= before[1] + 8  # asyncio's own, for this test's threads
@@ -496,6 +498,7 @@ def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
     """More at once than may be under way: they are reset at once, and then all is as before."""
 
     async def scene():
+        already = len(alive((Handshake, AskedSSLObject)))
         async with tls_bed(files, tls_waiting=20, tls_handshake_s=2, shop_idle_s=0.2) as b:
             port = b.gateway.tls_port
             before = resources()
@@ -516,7 +519,7 @@ def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
             assert found["turned_away"] == storm.said.count(None) > 0
             assert found["new"] + found["turned_away"] == 520
             await serves(b, files)
-            await b.until(lambda: not alive((Handshake, AskedSSLObject)))
+            await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
             await b.until(lambda: resources()[0] <= before[0])
 
     run(scene())
