@@ -29,10 +29,12 @@ def _number(name: str, default: int) -> int:
 # Several complete shops share a database and a Redis (docs/edragon.md): each has a schema of its
 # own, and keys and cookies that begin with its name.
 SHOP_SCHEMA = _text("SHOP_SCHEMA", "public")
-if not re.fullmatch(r"(?!pg_|ads$)[a-z][a-z0-9_]{0,39}", SHOP_SCHEMA):
+# Taken: schemas of PostgreSQL and the ad server, and the prefix of the first shop's keys.
+if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", SHOP_SCHEMA):
     raise ImproperlyConfigured(
         "DOORBUSTER_SHOP_SCHEMA must be up to 40 small letters, digits and underscores, beginning "
-        f"with a letter and not with pg_, and not the ad server's ads; not {SHOP_SCHEMA!r}."
+        "with a letter and not with pg_, and none of ads, information_schema and shop; "
+        f"not {SHOP_SCHEMA!r}."
     )
 _COOKIE_PREFIX = "" if SHOP_SCHEMA == "public" else f"{SHOP_SCHEMA}_"
 

@@ -9,7 +9,9 @@ import pytest
 from runtime.settings import REPOSITORY
 
 
-@pytest.mark.parametrize("name", ["Shop", "pg_shop", "ads", "a;drop"])
+@pytest.mark.parametrize(
+    "name", ["Shop", "pg_shop", "ads", "shop", "information_schema", "a;drop", "a\n"]
+)
 def test_a_name_that_no_schema_can_have_is_refused_in_a_line(name):
     done = subprocess.run(
         [sys.executable, "-m", "shop", "migrate-and-seed"],
