@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from hosting.processes import Listing, Process, has_thread, threads
+from hosting.processes import Listing, Process, has_thread, read, threads
 from runtime import cpus as cpu_lists
 
 log = logging.getLogger(__name__)
@@ -150,6 +150,8 @@ def _bind(process: Process, cpus: frozenset[int]) -> int:
             before = os.sched_getaffinity(thread)
             if before == cpus:
                 continue
+            if not changed and not process.is_same(read(process.pid)):
+                return 0  # it ended since it was listed, and a stranger has its number
             os.sched_setaffinity(thread, cpus)
         except ProcessLookupError:  # it has ended
             continue

@@ -9,13 +9,11 @@ platform must live as long as the platform: the kernel ends everything with it. 
 experiments, how processors are assigned.
 """
 
-import hashlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
@@ -32,7 +30,7 @@ from runtime import certificates, cpus, pinned, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY, Settings
-from runtime.supervision import LONGEST_SOCKET_PATH
+from runtime.supervision import socket_path
 
 START_PATIENCE_S = 240.0
 SEEDING_PATIENCE_S = 300.0
@@ -282,12 +280,8 @@ class Platform:
         return self.folder / f"{name}.log"
 
     def _socket(self) -> Path:
-        """In the state folder, unless its path is too long for a socket."""
-        path = self.folder / "ecm.sock"
-        if len(str(path)) <= LONGEST_SOCKET_PATH:
-            return path
-        name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"doorbuster-ecm-{os.geteuid()}-{name}.sock"
+        """In the state folder if it can be."""
+        return socket_path(self.folder / "ecm.sock")
 
 
 def _accepts(path: Path) -> bool:

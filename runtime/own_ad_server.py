@@ -1,20 +1,23 @@
 """An ad server with a PostgreSQL of its own, for as long as somebody measures it.
 
 Beside the appliance, whether that runs or not: free ports, a temporary folder, and nothing is left
-when the block ends. Both end with the process that began them, however that ends.
+when the block ends. Both end with the process that began them, however that ends; the folder of one
+that was killed is removed at the next start.
 Owns: starting and ending both. Must not know: what is measured, what the inventory is.
 """
 
+import fcntl
 import http.client
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from runtime import account, pinned, ports, postgres
@@ -26,9 +29,38 @@ END_PATIENCE_S = 60.0
 
 Environment = dict[str, str]
 
+_PREFIX = "doorbuster-ads-"
+_LOCK = "owner.lock"
+
 
 class NotStarted(RuntimeError):  # noqa: N818
     """PostgreSQL or the ad server cannot be started here; the message says why."""
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A temporary folder for the block; those that killed processes have left are removed.
+
+    Its owner holds a lock in it, which the kernel lets go when the owner ends.
+    """
+    _remove_left_over()
+    with tempfile.TemporaryDirectory(prefix=_PREFIX) as name:
+        folder = Path(name)
+        unlocked = folder / "unlocked"
+        with unlocked.open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            unlocked.rename(folder / _LOCK)  # nobody finds it before it is held
+            yield folder
+
+
+def _remove_left_over() -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # BlockingIOError: its owner lives
+            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+                continue
+            with (folder / _LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
 
 
 @contextmanager
@@ -37,9 +69,8 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
 
     Raises NotStarted.
     """
-    # Not below a private folder: as root PostgreSQL runs under another user, who has to reach it.
-    with tempfile.TemporaryDirectory(prefix="doorbuster-ads-") as name:
-        folder = Path(name)
+    with own_folder() as folder:
+        # Not below a private folder: as root PostgreSQL runs under another user, who must reach it.
         folder.chmod(0o755)
         try:
             run_as = account.for_database()

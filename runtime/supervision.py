@@ -27,12 +27,21 @@ from runtime.services import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
-LONGEST_SOCKET_PATH = 90  # of 107 bytes; supervisord appends its process id while it binds
+_LONGEST_SOCKET_PATH_BYTES = 90  # of 107; supervisord appends its process id while it binds
 LOG_BYTES = 10_000_000
 
 
 class SupervisorError(RuntimeError):
     """The supervisor does not do as told; the message says the mend."""
+
+
+def socket_path(wanted: Path) -> Path:
+    """`wanted`, or one in the temporary folder if that is too long for a socket."""
+    path = os.fsencode(wanted)
+    if len(path) <= _LONGEST_SOCKET_PATH_BYTES:
+        return wanted
+    name = hashlib.sha256(path).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"doorbuster-{os.geteuid()}-{name}.sock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +67,8 @@ class Supervisor:
 
     @property
     def socket(self) -> Path:
-        """Where it listens: in the state folder, unless its path is too long for a socket."""
-        path = self.state.folder / "supervisor.sock"
-        if len(str(path)) <= LONGEST_SOCKET_PATH:
-            return path
-        name = hashlib.sha256(str(path).encode()).hexdigest()[:16]
-        return Path(tempfile.gettempdir()) / f"doorbuster-{os.geteuid()}-{name}.sock"
+        """Where it listens: in the state folder if it can."""
+        return socket_path(self.state.folder / "supervisor.sock")
 
     @property
     def pid_file(self) -> Path:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -64,6 +65,16 @@ def test_a_stranger_who_got_the_number_of_an_ended_thread_keeps_its_cpus(monkeyp
         monkeypatch.setattr(affinity, "has_thread", lambda pid, thread: False)
         monkeypatch.setattr(affinity, "_MOST_PASSES", 1)
         tree.confine(frozenset(CPUS[:1]))
+        assert cpus_of(one.pid) == {CPUS}
+
+
+@two_cpus
+def test_a_stranger_who_got_the_number_of_an_ended_process_keeps_its_cpus():
+    with families() as (one,):
+        now = Listing.now()[one.pid]
+        earlier = replace(now, started_ticks=now.started_ticks - 1)
+        tree = ProcessTree(earlier, Listing({one.pid: earlier}))
+        assert tree.confine(frozenset(CPUS[:1])) == 0
         assert cpus_of(one.pid) == {CPUS}
 
 
