@@ -193,6 +193,14 @@ OPTIONS: tuple[Option, ...] = (
         "PEM file of the certificates to trust over https; without it the system's",
         in_web_ui=False,
     ),
+    Option(
+        "load-factor-file",
+        "PATH",
+        "",
+        "watched while sessions arrive: from when it says a number, 0 to 10, on, they arrive at so "
+        "many times their rate",
+        in_web_ui=False,
+    ),
     Option("late-tolerance-ms", "MS", "50", "an attempt this late (real ms) fell behind"),
     Option(
         "attempts-file",

@@ -72,15 +72,15 @@ def readable(flag: str, given: str) -> Path | None:
     return Path(given) if given else None
 
 
-def writable(given: str) -> Path | None:
+def writable(given: str, flag: str) -> Path | None:
     """The path in `given`, None when empty; raises `OptionError` where no file can be."""
     if not given:
         return None
     path = Path(given)
     if not path.parent.is_dir():
-        raise OptionError("--attempts-file", f"there is no folder {path.parent}; make it first")
+        raise OptionError(flag, f"there is no folder {path.parent}; make it first")
     if path.is_dir():
-        raise OptionError("--attempts-file", f"{path} is a folder; give a file name in it")
+        raise OptionError(flag, f"{path} is a folder; give a file name in it")
     return path
 
 

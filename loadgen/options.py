@@ -84,6 +84,8 @@ class RunOptions:
     """eDragon's sessions; of what is said of other sessions their number and end alone are used."""
     authority: Path | None
     """Whom to trust over https; None: whom the system trusts."""
+    load_factor_file: Path | None
+    """Says how many times their rate sessions arrive; watched while they do."""
     late_tolerance_s: float
     attempts_file: Path | None
     account: str
@@ -146,8 +148,9 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
         clients=clients,
         partly_open=partly,
         authority=readable("--authority", text["authority"]),
+        load_factor_file=_load_factor_file(text, has_arrivals=not (clients or closed_loop)),
         late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
-        attempts_file=writable(text["attempts_file"]),
+        attempts_file=writable(text["attempts_file"], "--attempts-file"),
         account=account(text["account"]),
         account_password=text["account_password"],
         progress_json=text["progress"] == "json",
@@ -224,6 +227,12 @@ def _load(
     if text["rho"] and number(text, "rho", above=0) != 1:
         raise OptionError("--rho", "--load-schedule says the loads; leave --rho out, or give 1")
     return model.session_rate(1.0, capacity_rps), None
+
+
+def _load_factor_file(text: dict[str, str], *, has_arrivals: bool) -> Path | None:
+    if text["load_factor_file"] and not has_arrivals:
+        raise OptionError("--load-factor-file", "a closed loop has no arrivals; leave it out")
+    return writable(text["load_factor_file"], "--load-factor-file")
 
 
 def _sessions(text: dict[str, str], customers: Customers, until_s: float | None) -> int:

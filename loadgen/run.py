@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from gevent.event import Event
 
+from loadgen import load_factor
 from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome
 from loadgen.browser import Fetched, ShopAddress
 from loadgen.client_pages import ClientPages
@@ -19,6 +20,7 @@ from loadgen.client_process import ClientProcess
 from loadgen.clients import ClientModel, Clients
 from loadgen.connection_log import ConnectionLog
 from loadgen.customer import CustomerSession
+from loadgen.load_factor import Pace
 from loadgen.options import ClosedLoop, Part, RunOptions
 from loadgen.partly_open import Partly
 from loadgen.partly_open_options import PartlyOpen
@@ -55,6 +57,8 @@ class LoadRun:
         self.connections = ConnectionLog()
         """Of a partly-open run; else empty."""
         self.clock: RunClock | None = None
+        self.pace = Pace()
+        self.tally.load_changes = self.pace.changes
         self.finished = Event()
         self._address = address
         self._report = report
@@ -109,9 +113,25 @@ class LoadRun:
         assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
         for session, arrival_s in of_part:
-            self.clock.sleep_until(arrival_s)
+            due_s = self._sleep_until_due(arrival_s)
             self.tally.started += 1
-            self._spawn(partial(play, session, arrival_s))
+            self._spawn(partial(play, session, due_s))
+
+    def _sleep_until_due(self, schedule_s: float) -> float:
+        """Returns when it is time, with the time on the run's clock at which that was due."""
+        assert self.clock is not None
+        file = self.options.load_factor_file
+        while True:
+            now_s = self.clock.now_s()
+            if file is not None:
+                factor = load_factor.read(file, otherwise=self.pace.factor)
+                if factor != self.pace.factor:
+                    self.pace.change(now_s, factor)
+            due_s = self.pace.due_s(schedule_s)
+            if due_s <= now_s:
+                return due_s
+            look_s = now_s + load_factor.LOOK_EVERY_S * self.clock.time_scale
+            self.clock.sleep_until(due_s if file is None else min(due_s, look_s))
 
     def _play_closed(self, closed: ClosedLoop) -> None:
         assert self.clock is not None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadgen.attempts import AttemptOutcome
+from loadgen.load_factor import Change
 from loadgen.schedule import Lag
 from loadgen.sessions import CONFIRM_PAGE
 
@@ -26,6 +27,7 @@ class Tally:
     broken: int = 0
     """Sessions ended by an error of the load generator itself."""
     outcomes: Counter[str] = field(default_factory=Counter)
+    load_changes: list[Change] = field(default_factory=list)
 
     def saw(self, page: str, outcome: AttemptOutcome) -> None:
         """An attempt ended, or a page was never asked for."""
@@ -49,6 +51,7 @@ class Tally:
             "late_attempts": self.lag.late,
             "behind_s": self.lag.take_newest(),
             "max_behind_s": self.lag.max_s,
+            "load_changes": [change._asdict() for change in self.load_changes],
         }
 
 
@@ -71,6 +74,8 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
         for outcome in AttemptOutcome
     }
+    # Every process watches the file itself: they differ by how soon they looked.
+    total["load_changes"] = max((part["load_changes"] for part in parts), key=len, default=[])
     for name in ("behind_s", "max_behind_s"):
         total[name] = max((part[name] for part in parts), default=0.0)
     return total

@@ -3,7 +3,8 @@
 Owns: the lines above them. Must not know: what stands in the tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lab.experiments.cells import Cell
 from lab.experiments.published import table5
@@ -44,6 +45,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
             f"Counts reconcile in all {len(runs)} runs: client's attempts, gateway's counts and "
             "shop's orders agree."
         )
+    lines += [
+        f"CHANGED IN MID-RUN: {cell.place}, seed {summary['seed']}: {'; '.join(changes)}. "
+        "Its figures are those of no single policy or ρ."
+        for cell, summary in runs
+        if (changes := _changes(summary))
+    ]
     late = [
         (cell, schedule)
         for cell, summary in runs
@@ -72,3 +79,16 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     if {"sq", "8q-lifo-pri"} <= beside_published:
         lines.append(WHY_IT_DIFFERS)
     return lines
+
+
+def _changes(summary: Mapping[str, Any]) -> list[str]:
+    """What somebody changed while the run went on; nothing in runs of before that was possible."""
+    switched = [
+        f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
+        f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"
+        for change in summary.get("switched", ())
+    ]
+    return switched + [
+        f"load × {change['factor']:g} from {change['at_s']:.0f} s"
+        for change in summary["load_generator"].get("load_changes", ())
+    ]

@@ -58,6 +58,8 @@ def make_run(
                 "seed": planned.seed,
                 "time-scale": spec.time_scale,
                 "attempts-file": folder.attempts_file,
+                # Whoever writes there changes the load from then on (docs/loadgen.md).
+                "load-factor-file": None if spec.clients else folder.load_factor_file,
             },
             folder.path / "loadgen.log",
             on_progress,
@@ -67,9 +69,14 @@ def make_run(
     finally:
         sampler.stop()
         sampler.write(folder.samples_file)
+        folder.load_factor_file.unlink(missing_ok=True)
     after = appliance.counts()
-    folder.log("run ended")
     load_generator = read_metadata(folder.attempts_file)
+    for change in sampler.changes:
+        folder.log("switched", **change)
+    for change in load_generator["load_changes"]:
+        folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+    folder.log("run ended")
     if not load_generator["complete"]:
         raise ExperimentError(
             "The load generator was stopped before its last session ended; "
@@ -80,6 +87,7 @@ def make_run(
         "waste": waste.of_appliance(before, after, spec.time_scale),
         "load_generator": load_generator,
         "samples_missed": sampler.missed,
+        "switched": sampler.changes,
     }
     write_json(folder.summary_file, summary)
     return summary

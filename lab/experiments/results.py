@@ -62,6 +62,8 @@ class RunFolder:
         self.samples_file = path / "samples.parquet"
         self.events_file = path / "events.jsonl"
         self.summary_file = path / "run.json"
+        self.load_factor_file = path / "load-factor"
+        """While a live run goes on: how many times their rate sessions shall arrive."""
 
     def clear(self) -> None:
         """Empty: what an interrupted attempt at the same run left is removed."""

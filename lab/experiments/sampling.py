@@ -76,6 +76,8 @@ class Sampler:
         self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
         self.missed = 0
         """Polls that the gateway did not answer."""
+        self.changes: list[dict[str, Any]] = []
+        """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
 
     def start(self) -> None:
         """Begin; the first row is time 0."""
@@ -99,11 +101,16 @@ class Sampler:
     def _poll(self) -> None:
         began_s = time.monotonic()
         due_s = began_s
+        before: dict[str, Any] | None = None
         while not self._stop.is_set():
             try:
                 snapshot = self._gateway.call("GET", "/snapshot")
                 elapsed_s = (time.monotonic() - began_s) * self._time_scale
                 self._rows.append(row(elapsed_s, snapshot))
+                chosen = choice_of(snapshot)
+                if before is not None and chosen != before:
+                    self.changes.append({"time_s": elapsed_s, **chosen})
+                before = chosen
             except ExperimentError:
                 self.missed += 1
             due_s = max(due_s + self._interval_real_s, time.monotonic())
@@ -135,6 +142,12 @@ def row(time_s: float, snapshot: Json) -> dict[str, Any]:
         "confirms_total": counts["Tr-4"]["answered"],
         **of_admission(policy["snapshot"].get("admission")),
     }
+
+
+def choice_of(snapshot: Json) -> dict[str, Any]:
+    """What can be changed in mid-run, from one snapshot."""
+    policy = {name: snapshot["policy"][name] for name in ("name", "parameters", "admission")}
+    return {"policy": policy, "abandonment": snapshot["abandonment"]["mode"]}
 
 
 def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
