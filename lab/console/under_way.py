@@ -25,7 +25,11 @@ class UnderWay:
 
     def told(self) -> Mapping[str, Any]:
         """As a frame has it."""
-        found: dict[str, Any] = {"launch": self.launch.pk, "title": self.launch.title}
+        found: dict[str, Any] = {
+            "launch": self.launch.pk,
+            "title": self.launch.title,
+            "words": self.launch.words or "measuring the capacity",
+        }
         if self.planned is not None and self.run is not None:
             load = "closed loop" if self.planned.rho is None else f"ρ = {self.planned.rho:g}"
             found |= {

@@ -16,11 +16,13 @@ function marks(list) {
           ctx.beginPath();
           ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
           ctx.clip();
+          ctx.textAlign = "left";
+          ctx.textBaseline = "alphabetic";
           ctx.font = `600 ${size}px system-ui, sans-serif`;
           for (const { x, text, kind } of list) {
             const at = plot.valToPos(x, "x", true);
             if (at < bbox.left || at > bbox.left + bbox.width) continue;
-            ctx.strokeStyle = ctx.fillStyle = style(MARKS[kind] ?? "--accent");
+            ctx.strokeStyle = style(MARKS[kind] ?? "--accent");
             ctx.lineWidth = 1.5 * devicePixelRatio;
             ctx.setLineDash([6, 4]);
             ctx.beginPath();
@@ -33,7 +35,14 @@ function marks(list) {
             let line = 0;
             while (taken.some((each) => each.line === line && left < each.to && left + wide > each.from)) line += 1;
             taken.push({ line, from: left, to: left + wide + 8 });
-            if (line < 5) ctx.fillText(text, left, bbox.top + size * 1.25 * (line + 1));
+            if (line > 4) continue;
+            const low = bbox.top + size * 1.3 * (line + 1);
+            ctx.fillStyle = style("--card");
+            ctx.globalAlpha = 0.8; // what is behind the words stays to be guessed
+            ctx.fillRect(left - 3, low - size, wide + 6, size * 1.3);
+            ctx.globalAlpha = 1;
+            ctx.fillStyle = ctx.strokeStyle;
+            ctx.fillText(text, left, low);
           }
           ctx.restore();
         },

@@ -21,13 +21,10 @@ const live = (() => {
     state.newest = frame;
   }
 
-  // The start of the run under way, or null.
-  const start = () => {
-    const mark = state.marks.findLast((one) => one.kind === "start");
-    return mark && state.newest?.run?.run ? mark : null;
-  };
+  // The start of the run under way, or of the last one; undefined before the first.
+  const start = () => state.marks.findLast((one) => one.kind === "start");
   // Counts at the start of the run; zero where there is none, or it is older than the history.
-  const base = () => start()?.base ?? { counts: {}, confirms: 0, work: {} };
+  const base = () => start()?.base ?? { confirms: 0 };
 
   // The frame `seconds` (real) before number `at`, or the one before it.
   function earlier(at, seconds) {
@@ -48,7 +45,7 @@ const live = (() => {
   const percent = (ratio) => (ratio === null || ratio === undefined ? "–" : `${Math.round(100 * ratio)} %`);
 
   function wasted(frame) {
-    const from = start() ? base().work : state.frames[0].work;
+    const from = start()?.base.work ?? state.frames[0].work;
     const since = (name) => (frame.work[name] ?? 0) - (from[name] ?? 0);
     const spent = since("cpu_s");
     return spent > 0.5 ? Math.max(0, (since("wasted_cpu_s") + since("unanswered_cpu_s")) / spent) : null;
@@ -61,7 +58,7 @@ const live = (() => {
     const frame = state.newest;
     const at = state.frames.length - 1;
     const found = {
-      run: frame.run ? [frame.run.words ?? "measuring the capacity", frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : "no run of this console is under way",
+      run: frame.run ? [frame.run.words, frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : `no run of this console is under way${start() ? "; figures since the last one began" : ""}`,
       policy: frame.title,
       discipline: frame.discipline,
       abandonment: ABANDONMENT[frame.abandonment] ?? frame.abandonment,
