@@ -46,10 +46,12 @@ def assign(wishes: Sequence[Wish], processors: int, sharing: Sharing = "both") -
     """A_i for every application; together at most `processors`.
 
     A_i = Round(P_i R_i N / Σ P_j R_j) (eq. 1), and never more than R_i; who asks for no more
-    than there is gets what it asks for. Where rounding gives out more or fewer than there are, who
-    was favoured most gives way, and who lost most gets more. Then processors are shared in halves:
-    between equals of whom one has one more, and from an application that got all it asked for to
-    one that got less. An application takes part in one half at most.
+    than there is gets what it asks for. An R_i above N counts as N: nobody can have more, and a
+    crowd at one application would else leave nothing to a neighbour who needs one processor.
+    Where rounding gives out more or fewer than there are, who was favoured most gives way, and who
+    lost most gets more. Then processors are shared in halves: between equals of whom one has one
+    more, and from an application that got all it asked for to one that got less. An application
+    takes part in one half at most.
 
     The order of `wishes` decides between equals. Raises ValueError for names that come twice,
     priorities that are not above 0, negative numbers.
@@ -130,7 +132,9 @@ def _whole(wishes: Sequence[Wish], processors: int) -> dict[str, int]:
     # Only their ratios count; so brought below 1, no priority is too large to be multiplied.
     highest = max(wish.priority for wish in wishes if wish.requested)
     weight = {
-        wish.application: wish.priority / highest * wish.requested if wish.requested else 0.0
+        wish.application: wish.priority / highest * min(wish.requested, max(1, processors))
+        if wish.requested
+        else 0.0
         for wish in wishes
     }
     weights = sum(weight.values())

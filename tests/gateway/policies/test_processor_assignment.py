@@ -176,6 +176,13 @@ def test_of_two_none_could_change_less(requests, processors, sharing):
         before = placed
 
 
+@pytest.mark.parametrize("processors", [2, 3, 4, 8])
+def test_a_neighbour_who_is_asked_of_far_too_much_leaves_one(processors):
+    shares = assign([Wish("crowded", 1, 1000), Wish("quiet", 1, 1)], processors)
+    assert shares["quiet"].processors >= 0.5
+    assert shares["crowded"].processors == processors - shares["quiet"].processors
+
+
 @pytest.mark.parametrize("size", [1e308, 1e-300])
 def test_only_the_ratio_of_priorities_counts(size):
     wanted = [Wish("one", size, 4), Wish("two", size, 4), Wish("three", 1 / size, 0)]
