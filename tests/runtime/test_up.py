@@ -107,8 +107,8 @@ def test_status_and_doctor_say_that_it_is_healthy(appliance: Appliance) -> None:
 def test_logs_of_an_unknown_service_name_the_known_ones(appliance: Appliance) -> None:
     code, printed = appliance.run("logs", "shoop")
     assert code == 1
-    known = "ads-seed, ads, gateway, postgres, redis, seed, shop, supervisor"
-    assert f"no log of shoop; logs: {known}" in printed
+    known = "ads-seed, ads, gateway, lab-prepare, lab-worker, lab, postgres, redis, seed, shop"
+    assert f"no log of shoop; logs: {known}, supervisor" in printed
 
 
 def test_a_command_beside_the_appliance_has_its_settings_and_not_its_cpu(
