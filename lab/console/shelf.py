@@ -3,10 +3,11 @@
 Owns: listing result folders, their kind, their pieces for a page. Must not know: requests.
 """
 
+import csv
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from lab.console.settings import LAB
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder, read_json
 from lab.experiments.spec import Spec
+from lab.experiments.titles import title_of
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
 
@@ -43,6 +45,11 @@ class Shelved:
             return None
 
     @property
+    def when(self) -> str:
+        """To the second, for results of one title; its name where that does not tell."""
+        return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
+
+    @property
     def spec(self) -> Spec | None:
         """Of a comparison; None of a reproduction, and where it is damaged."""
         try:
@@ -55,8 +62,15 @@ class Shelved:
         spec = self.spec
         if spec is not None:
             return spec.title
-        words = re.sub(r"^\d{8}T\d{6}Z-", "", self.name).replace("-", " ")
-        return words[:1].upper() + words[1:]
+        return _words(re.sub(r"^\d{8}T\d{6}Z-", "", self.name))
+
+    @property
+    def searched(self) -> str:
+        """What a search looks through."""
+        spec = self.spec
+        policies = [] if spec is None else [choice.key for choice in spec.policy]
+        titles = map(title_of, policies)
+        return " ".join((self.title, self.name, *policies, *titles)).casefold()
 
     @property
     def engine(self) -> str:
@@ -81,12 +95,87 @@ class Shelved:
         return sum(run.is_whole for _, run in runs), len(runs)
 
     def tables(self) -> list[Mapping[str, Any]]:
-        """As tables.json has them; empty until a report has been written."""
+        """Of a comparison as tables.json has them; empty until a report has been written."""
+        return [table for table in self._list("tables.json") if _is_table(table)]
+
+    def claims(self) -> list[Mapping[str, str]]:
+        """Of a reproduction what must hold, as claims.json has it."""
+        return self._list("claims.json")
+
+    def exhibits(self) -> list[Mapping[str, Any]]:
+        """Of a reproduction its tables and figures, in the order of the paper.
+
+        As exhibits.json has them; a report from before there was one has its tables as CSV alone.
+        """
+        found = self._list("exhibits.json") or self._tables_alone()
+        drawn = self.figures()
+        return [{**one, "figure": one["key"] if one.get("key") in drawn else None} for one in found]
+
+    def _tables_alone(self) -> list[Mapping[str, Any]]:
+        by_key: dict[str, list[dict[str, Any]]] = {key: [] for key in self.figures()}
+        for path in sorted((self.path / "tables").glob("*.csv")):
+            key = re.sub(r"-\d$", "", path.stem)
+            by_key.setdefault(key if key in by_key else path.stem, []).append(_of_csv(path))
+        return [
+            {"key": key, "heading": _words(key), "tables": tables} for key, tables in by_key.items()
+        ]
+
+    def every_table(self) -> list[Mapping[str, Any]]:
+        """All tables there are, in the order of the page."""
+        if not self.is_reproduction:
+            return self.tables()
+        return [table for one in self.exhibits() for table in one["tables"]]
+
+    def lines(self) -> list[str]:
+        """What a reader must know before believing the tables, as tables.md has it."""
         try:
-            found: list[Mapping[str, Any]] = json.loads((self.path / "tables.json").read_text())
-        except (OSError, ValueError):
+            text = (self.path / "tables.md").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
             return []
-        return found if isinstance(found, list) else []
+        head = text.split("\n### ", 1)[0]
+        return [line[2:] for line in head.splitlines() if line.startswith("- ")]
+
+    def circumstances(self) -> dict[str, str]:
+        """Where, with what and how it was made: what must be alike where figures are compared."""
+        spec = self.spec
+        how = {} if spec is None else {
+            "engine": spec.engine,
+            "time scale": f"{spec.time_scale:g}" if spec.engine == "live" else "–",
+            "page profile": spec.page_profile,
+            "load": spec.load.words(),
+            "first seed": str(spec.seed),
+        }  # fmt: skip
+        return how | {
+            f"{name} ({kind})": str(value)
+            for kind in ("machine", "versions")
+            for name, value in self.facts(kind).items()
+        }
+
+    @property
+    def origin(self) -> str:
+        """Version and CPUs in a few words, to tell results apart at a glance."""
+        machine, versions = self.facts("machine"), self.facts("versions")
+        version = str(versions.get("doorbuster", ""))[:7]
+        cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
+        return ", ".join(filter(None, (version, cpus)))
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """machine or versions; empty where they are not known."""
+        try:
+            return dict(read_json(self.path / f"{name}.json"))
+        except (ExperimentError, TypeError, ValueError):
+            pass
+        try:
+            return dict(read_json(self.path / "reproduction.json").get(name, {}))
+        except (ExperimentError, AttributeError, TypeError, ValueError):
+            return {}
+
+    def _list(self, name: str) -> list[Mapping[str, Any]]:
+        try:
+            found = read_json(self.path / name)
+        except ExperimentError:
+            return []
+        return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
     def figures(self) -> list[str]:
         """Names of the figures, without suffix."""
@@ -139,6 +228,30 @@ def _is_result(path: Path) -> bool:
     return (path / "plan.json").is_file() or (path / "reproduction.json").is_file()
 
 
-def columns(table: Mapping[str, Any]) -> Sequence[str]:
-    """The head of a table of tables.json."""
-    return list(table.get("header", ()))
+def matching(results: Iterable[Shelved], words: str, engine: str) -> list[Shelved]:
+    """Those whose title, name or policies have every one of `words`; `engine` empty for any."""
+    wanted = words.casefold().split()
+    return [
+        one
+        for one in results
+        if (not engine or one.engine == engine)
+        and (not wanted or all(word in one.searched for word in wanted))
+    ]
+
+
+def _is_table(table: Mapping[str, Any]) -> bool:
+    return isinstance(table.get("header"), list) and isinstance(table.get("rows"), list)
+
+
+def _of_csv(path: Path) -> dict[str, Any]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = [*csv.reader(file)] or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        header, rows = [], []
+    return {"title": _words(path.stem), "header": header, "rows": rows, "note": ""}
+
+
+def _words(key: str) -> str:
+    words = key.replace("-", " ")
+    return words[:1].upper() + words[1:]

@@ -1,8 +1,8 @@
 """The console's addresses."""
 
-from django.urls import path
+from django.urls import include, path
 
-from lab.console.views import gallery, launches, race, results, streams, watch
+from lab.console.views import gallery, launches, race, streams, watch
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
@@ -21,15 +21,10 @@ urlpatterns = [
     path("watch/policy", watch.switch, name="watch-switch"),
     path("watch/policy/fields", watch.policy_fields, name="watch-policy-fields"),
     path("watch/abandonment", watch.abandonment, name="watch-abandonment"),
+    path("watch/load", watch.load, name="watch-load"),
     path("watch/stream", streams.stream, name="watch-stream"),
     path("race/", race.race, name="race"),
-    path("race/frames/<str:name>/<str:run>.json", race.frames, name="race-frames"),
-    path("results/", results.shelf, name="results"),
-    path("results/import", results.bring, name="results-import"),
-    path("results/<str:name>/", results.one, name="result"),
-    path("results/<str:name>/bundle.zip", results.bundle, name="result-bundle"),
-    path("results/<str:name>/note", results.note, name="result-note"),
-    path("results/<str:name>/delete", results.delete, name="result-delete"),
-    path("results/<str:name>/table/<int:number>.csv", results.table_csv, name="result-table"),
-    path("results/<str:name>/files/<path:file>", results.file, name="result-file"),
+    path("race/lanes/<str:name>/<str:run>.json", race.lane, name="race-lane"),
+    path("race/waiting/<str:pk>/", race.waiting, name="race-waiting"),
+    path("results/", include("lab.console.result_urls")),
 ]

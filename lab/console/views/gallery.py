@@ -41,7 +41,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
     base = exhibit.spec
     if base is None:  # a reproduction has nothing to set
         if request.method == "POST":
-            return _ask(request, exhibits.launch_of(exhibit))
+            return ask(request, exhibits.launch_of(exhibit))
         return render(request, "console/launch.html", {"exhibit": exhibit})
     form = LaunchForm(request.POST or None, initial=initial(base))
     if request.method == "POST":
@@ -49,7 +49,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
         if spec is not None:
             if "download" in request.POST:
                 return _toml(spec)
-            return _ask(request, exhibits.launch_of_spec(spec))
+            return ask(request, exhibits.launch_of_spec(spec))
     return render(
         request,
         "console/launch.html",
@@ -92,10 +92,11 @@ def upload(request: HttpRequest) -> HttpResponse:
     except SpecError as fault:
         messages.error(request, str(fault))
         return redirect("gallery")
-    return _ask(request, exhibits.launch_of_spec(spec))
+    return ask(request, exhibits.launch_of_spec(spec))
 
 
-def _ask(request: HttpRequest, wanted: Launch) -> HttpResponse:
+def ask(request: HttpRequest, wanted: Launch) -> HttpResponse:
+    """Join the queue, or say why not."""
     try:
         queueing.enqueue(wanted)
     except QueueError as fault:

@@ -1,60 +1,75 @@
-"""Results: the shelf, one result, taking it away, bringing one, deleting.
+"""Results: the shelf, one result, its files, bringing one, notes, running it again, deleting.
 
 Owns: these pages. Must not know: how a result came about.
 """
 
-import csv
-import io
 import mimetypes
-import tempfile
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.console import bundles
+from lab.console import bundles, curve_cache, rerunning
 from lab.console import shelf as shelves
-from lab.console.models import Launch, Note
+from lab.console.gallery import launch_of_spec
+from lab.console.models import Note
 from lab.console.settings import LAB, MOST_UPLOAD_BYTES
 from lab.console.shelf import Shelved
-from lab.experiments.errors import ExperimentError, SpecError
-from lab.experiments.results import ResultFolder, read_json
+from lab.console.views.curves import sources
+from lab.console.views.gallery import ask
+from lab.experiments.errors import ExperimentError
+from lab.experiments.results import ResultFolder
 
-SHOWN = 100
+A_PAGE = 25
+ENGINES = ("live", "simulated")
 
 
 @require_GET
 def shelf(request: HttpRequest) -> HttpResponse:
-    """All results, the newest first."""
-    found = shelves.shelf()
+    """All results, the newest first, by words and engine; a page of them at a time."""
+    words = request.GET.get("words", "").strip()[:100]
+    engine = request.GET.get("engine", "")
+    found = shelves.matching(shelves.shelf(), words, engine if engine in ENGINES else "")
+    page = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
     return render(
-        request, "console/shelf.html", {"results": found[:SHOWN], "more": len(found) - SHOWN}
+        request,
+        "console/shelf.html",
+        {"page": page, "words": words, "engine": engine, "engines": ENGINES},
     )
 
 
 @require_GET
 def one(request: HttpRequest, name: str) -> HttpResponse:
-    """Tables, figures, runs, notes, and everything to take away."""
+    """Tables, curves, runs, notes, and everything to take away."""
     result = _of(name)
-    context: dict[str, object] = {
-        "result": result,
-        "notes": Note.objects.filter(result=name),
-        "launch": Launch.objects.filter(result=name).order_by("-asked_at").first(),
-        "tables": result.tables(),
-        "figures": result.figures(),
-        "runs": result.runs(),
-        "has_report": result.file("report.html") is not None,
-    }
-    if not result.is_reproduction:
-        context["lines"] = _honesty(result)
-        context["spec_text"] = _text(result, "spec.toml")
-    for facts in ("machine", "versions"):
-        try:
-            context[facts] = read_json(result.path / f"{facts}.json")
-        except ExperimentError:
-            context[facts] = {}
-    return render(request, "console/result.html", context)
+    made, planned = result.progress()
+    claims = result.claims() if result.is_reproduction else []
+    return render(
+        request,
+        "console/result.html",
+        {
+            "result": result,
+            "made": made,
+            "planned": planned,
+            "runs": result.runs(),
+            "sources": sources([result]),
+            "lines": result.lines(),
+            "tables": result.tables(),
+            "claims": claims,
+            "held": sum(claim.get("Holds") == "yes" for claim in claims),
+            "exhibits": result.exhibits() if result.is_reproduction else [],
+            "all_tables": result.every_table(),
+            "figures": result.figures(),
+            "has_report": result.file("report.html") is not None,
+            "spec_text": "" if result.is_reproduction else _text(result, "spec.toml"),
+            "machine": result.facts("machine"),
+            "versions": result.facts("versions"),
+            "elsewhere": rerunning.differences(result),
+            "notes": Note.objects.filter(result=name),
+        },
+    )
 
 
 @require_GET
@@ -74,30 +89,6 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
             "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
         )
     return response
-
-
-@require_GET
-def table_csv(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """One table as CSV."""
-    tables = _of(name).tables()
-    if number >= len(tables):
-        raise Http404
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(tables[number]["header"])
-    lines.writerows(tables[number]["rows"])
-    response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{name}-{number + 1}.csv"'
-    return response
-
-
-@require_GET
-def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Everything in one file, for another machine."""
-    packed = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    bundles.write(_of(name).path, packed)
-    packed.seek(0)
-    return FileResponse(packed, as_attachment=True, filename=f"{name}.zip")
 
 
 @require_POST
@@ -132,12 +123,29 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("result", name)
 
 
+@require_POST
+def again(request: HttpRequest, name: str) -> HttpResponse:
+    """Its spec, seed and all, as a new launch."""
+    result = _of(name)
+    try:
+        spec = None if result.is_reproduction else ResultFolder(result.path).spec()
+    except ExperimentError as fault:
+        messages.error(request, str(fault))
+        return redirect("result", name)
+    if spec is None:
+        raise Http404
+    for words in rerunning.differences(result):
+        messages.warning(request, f"Not as it was made: {words}.")
+    return ask(request, launch_of_spec(spec))
+
+
 @require_http_methods(["GET", "POST"])
 def delete(request: HttpRequest, name: str) -> HttpResponse:
     """Asks first."""
     result = _of(name)
     if request.method == "POST":
         result.delete()
+        curve_cache.forget(name)
         Note.objects.filter(result=name).delete()
         messages.success(request, f"{result.name} is deleted.")
         return redirect("results")
@@ -149,17 +157,6 @@ def _of(name: str) -> Shelved:
     if result is None:
         raise Http404
     return result
-
-
-def _honesty(result: Shelved) -> list[str]:
-    from lab.experiments.cells import read_cells
-    from lab.experiments.honesty import honesty
-
-    try:
-        cells = read_cells(ResultFolder(result.path))
-    except (ExperimentError, SpecError, KeyError):
-        return []
-    return honesty(cells) if cells else []
 
 
 def _text(result: Shelved, name: str) -> str:

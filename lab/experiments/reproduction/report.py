@@ -9,6 +9,7 @@ import io
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,19 @@ def write_report(
     write_json(
         store.path / "claims.json",
         [dict(zip(claims.header, row, strict=True)) for row in claims.rows],
+    )
+    write_json(
+        store.path / "exhibits.json",
+        [
+            {
+                "key": one["key"],
+                "heading": one["heading"],
+                "what": one["what"],
+                "differs": list(one["differs"]),
+                "tables": [asdict(table) for table in (*one["tables"], *one["numbers"])],
+            }
+            for one in exhibits
+        ],
     )
     write_text(store.report_file, page)  # last: a folder with a report is a whole one
     return store.report_file

@@ -1,0 +1,44 @@
+"""The curves of a result, computed once for as long as its logs stay as they are.
+
+Owns: where they are kept and when they are made anew. Must not know: what a curve is, pages.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from lab.console.settings import FOLDER
+from lab.console.shelf import Shelved
+from lab.experiments.curves import curves_of
+from lab.experiments.machine import code_digest
+from lab.experiments.results import ResultFolder, write_text
+
+PLACE = FOLDER / "curves"
+
+
+def curves(result: Shelved) -> dict[str, Any]:
+    """What `lab.experiments.curves` says of a comparison; raises ExperimentError."""
+    stamp = _stamp(result)
+    kept = PLACE / f"{result.name}.json"
+    try:
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        if found["stamp"] == stamp:
+            return dict(found["curves"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # not there yet, or cut short: made anew
+    made = curves_of(ResultFolder(result.path))
+    PLACE.mkdir(parents=True, exist_ok=True)
+    write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
+    return made
+
+
+def forget(name: str) -> None:
+    """The result is deleted."""
+    (PLACE / f"{name}.json").unlink(missing_ok=True)
+
+
+def _stamp(result: Shelved) -> str:
+    digest = hashlib.sha256(code_digest().encode())
+    for path in [result.path / "spec.toml", *sorted(result.path.glob("runs/*/run.json"))]:
+        digest.update(f"{path.parent.name} {path.stat().st_mtime_ns}\n".encode())
+    return digest.hexdigest()
