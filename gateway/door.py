@@ -92,7 +92,10 @@ class Door:
         """Somebody has connected who must do a handshake first; counted from now on."""
         self.newcomers.add(newcomer)
         self._deadlines.watched.add(newcomer)
-        self._cut_off_beyond_limit(newcomer)
+        if self.is_draining:  # accepted just before the door was closed
+            newcomer.abort()
+        else:
+            self._cut_off_beyond_limit(newcomer)
 
     def went(self, newcomer: Newcomer) -> None:
         """They are gone, or will be `opened` as a customer now."""

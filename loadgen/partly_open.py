@@ -107,7 +107,7 @@ class PartlyOpenModel:
         """p, with which a session leaves after an interaction.
 
         Lengths are geometric and cut at M = `interactions_most`; p is the one solution of
-        (1 − (1 − p)^M) / p = `interactions_mean`. 0.0159 for 50 of at most 100, 0 when the mean
+        (1 − (1 − p)^M) / p = `interactions_mean`. 0.0160 for 50 of at most 100, 0 when the mean
         is M: then every session has M.
         """
         if self.interactions_mean == self.interactions_most:

@@ -392,6 +392,18 @@ def test_draining_ends_handshakes_and_takes_leave_of_customers(files):
     run(scene())
 
 
+def test_who_was_accepted_just_before_the_door_closed_does_not_outlive_it(files):
+    async def scene():
+        async with tls_bed(files, **UNDER_WAY) as b:
+            b.gateway.door.drain()  # the listening sockets are still open
+            assert await says(b.gateway.tls_port, b"") in (None, b"")
+            assert await says(b.gateway.tls_port, hello()) in (None, b"")
+            assert counts(b, "under_way", "new") == (0, 0)
+            await quiet(b)
+
+    run(scene())
+
+
 def _handshake_threads():
     return [one for one in threading.enumerate() if one.name.startswith("handshake")]
 
