@@ -19,7 +19,10 @@ def appliance():
     with tempfile.TemporaryDirectory(prefix="doorbuster-appliance-") as folder:
         Path(folder).chmod(0o755)
         environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("DOORBUSTER_")
+            name: value
+            for name, value in os.environ.items()
+            # Nor the settings of Django that these tests have: the console has its own.
+            if not name.startswith(("DOORBUSTER_", "DJANGO_"))
         }
         names = list(load().ports())
         environment |= {
