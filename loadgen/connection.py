@@ -7,6 +7,7 @@ comes with the first data, so the session is taken when the connection is given 
 Must not know: HTTP, pages, patience, time scales. Durations are real seconds.
 """
 
+import errno
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,14 @@ Connected = Callable[[ConnectionKind, float], None]
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
 """How OpenSSL names an alert that came from the other side."""
+_OUR_OWN = (
+    errno.EADDRNOTAVAIL,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOBUFS,
+    errno.ENOMEM,
+)
+"""What this machine has run out of, ports or files or memory: nobody was turned away."""
 
 
 class NotConnectedError(Exception):
@@ -53,13 +62,14 @@ class Connection:
         """Connects, the handshake included. Raises `NotConnectedError`.
 
         Refused is who was turned away: no TCP connection, a TLS alert, or a connection that was
-        closed in the handshake. Failed is what this side cannot accept, as a wrong certificate.
+        closed in the handshake. Failed is what this side cannot do or accept: no more files or
+        ports for it, a wrong certificate.
         """
         self._began = time.monotonic()
         try:
             kind = self._open()
         except OSError as error:
-            refused = not isinstance(error, ssl.SSLError) or _is_refusal(error)
+            refused = _is_refusal(error)
             kind = ConnectionKind.REFUSED if refused else ConnectionKind.FAILED
             self._opened(kind)
             self.close()
@@ -76,6 +86,7 @@ class Connection:
         """Closes it now, whatever is still under way."""
         sock, self._sock = self._sock, None
         if sock is None:
+            self._began = None
             return
         if self._address.tls is not None and self._began is None:
             self._keep_session(sock)
@@ -153,7 +164,9 @@ def why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
-def _is_refusal(error: ssl.SSLError) -> bool:
+def _is_refusal(error: OSError) -> bool:
+    if not isinstance(error, ssl.SSLError):
+        return error.errno not in _OUR_OWN
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return True
     return (error.reason or "").startswith(_ALERTS)

@@ -19,7 +19,7 @@ class ConnectionKind(StrEnum):
     NEW = "new"  # a full handshake; over plain HTTP every connection
     RESUMED = "resumed"  # the handshake resumed the session of an earlier connection
     REFUSED = "refused"  # turned away: no TCP connection, a TLS alert, closed in the handshake
-    FAILED = "failed"  # given up by the customer: a wrong certificate, no TLS over there
+    FAILED = "failed"  # given up by the customer: a wrong certificate, no TLS there, no files here
     TIMED_OUT = "timed_out"  # patience ended in the handshake
 
 

@@ -1,12 +1,14 @@
 """A customer's connection over TLS, against a real server: sessions, refusals, patience."""
 
 import math
+import os
+import resource
 import socket
 import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -324,3 +326,29 @@ def test_sessions_are_the_customers_own(made: certificate.Certificate) -> None:
 
     with small_shop(tls=_server(made)) as shop:
         assert two(shop) == [["new"], ["new"]]
+
+
+def test_running_out_of_files_here_is_no_refusal_there(made: certificate.Certificate) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held: list[socket.socket] = []
+    with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
+        assert customer.ask().outcome is AttemptOutcome.COMPLETED
+        customer.browser.close()
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_open_files() + 8, limits[1]))
+            with suppress(OSError):
+                while True:
+                    held.append(socket.socket())
+            lost = customer.ask()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            for sock in held:
+                sock.close()
+        assert (lost.outcome, lost.reason) == (AttemptOutcome.FAILED, "Too many open files")
+        assert customer.ask().outcome is AttemptOutcome.COMPLETED
+        assert customer.kinds == ["new", "failed", "resumed"]
+
+
+def _open_files() -> int:
+    """The highest number of an open file, or more."""
+    return max(int(name) for name in os.listdir("/proc/self/fd"))
