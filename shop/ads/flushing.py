@@ -63,10 +63,10 @@ class Writer:
 
     def _try(self) -> bool:
         try:
+            self.exchange()
             if time.monotonic() >= self._renews_s:
                 renewing.renew(timezone.now())
                 self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
-            self.exchange()
         except Exception:  # this thread must live: without reports no banner is placed for long
             self.failures += 1
             if self.failures == 1:

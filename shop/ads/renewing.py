@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from shop.ads.models import next_revision
+from shop.ads.models import MOST_IMPRESSIONS, next_revision
 
 AHEAD = timedelta(days=1)  # renewed so long before they end
 TERM = timedelta(days=90)
@@ -35,13 +35,19 @@ def renew(now: datetime) -> int:
             UPDATE ads_contract
             SET starts = starts + greatest(%(now)s - ends, interval '0'),
                 ends = greatest(ends, %(now)s) + %(term)s,
-                impressions = round(
+                impressions = least(%(most)s, round(
                     impressions * (1 + extract(epoch FROM %(term)s)
                                        / extract(epoch FROM ends - starts))
-                ),
+                )),
                 revision = %(revision)s
             WHERE renews AND ends < %(about)s
             """,
-            {"now": now, "about": about, "term": TERM, "revision": next_revision()},
+            {
+                "now": now,
+                "about": about,
+                "term": TERM,
+                "most": MOST_IMPRESSIONS,
+                "revision": next_revision(),
+            },
         )
         return cursor.rowcount

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from shop.ads.models import MOST_IMPRESSIONS
 from shop.ads.schedule import due
 from tests.conftest import REPOSITORY
 from tests.shop.ads.conftest import rows, served
@@ -91,6 +92,13 @@ def test_time_in_which_nobody_served_is_not_made_up_for(ads_environment, of_time
     assert renewed[:2] == (starts + 200 * DAYS, NOW + TERM)
     assert renewed[2:] == (round(1000 * (1 + 90 / 40)), 900)
     assert due(renewed[2], *renewed[:2], NOW) == pytest.approx(1000, abs=1)
+
+
+def test_no_rate_is_too_large_to_be_renewed(ads_environment, of_time):
+    """Somebody has moved the start of such a contract to just before its end."""
+    of_time(27, NOW - 10 * DAYS - timedelta(seconds=1), NOW - 10 * DAYS)
+    assert renew(ads_environment) >= 1
+    assert contract(ads_environment, 27)[1:3] == (NOW + TERM, MOST_IMPRESSIONS)
 
 
 def test_who_has_time_or_does_not_renew_is_left_alone(ads_environment, of_time):
