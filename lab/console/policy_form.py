@@ -1,6 +1,7 @@
-"""The form that changes a policy in mid-run: a field for each parameter of its data sheet.
+"""The forms that change a run that goes on: its policy, what leaving does, its load.
 
-Owns: fields from sheets, turning them into the gateway's calls. Must not know: pages, the gateway.
+Owns: their fields, a policy's from its data sheet, turning them into the gateway's calls.
+Must not know: pages, the gateway.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from gateway.policies.registry import (
 )
 from gateway.policies.sheet import Parameter, Sheet
 from lab.console.launch_form import ABANDONMENTS
+from lab.experiments.results import HIGHEST_LOAD_FACTOR
 from lab.experiments.titles import title_of
 
 
@@ -89,6 +91,18 @@ class AbandonmentForm(forms.Form):
 
     abandonment = forms.ChoiceField(
         choices=list(ABANDONMENTS.items()), label="When a customer leaves, from now on"
+    )
+
+
+class LoadForm(forms.Form):
+    """How many times their rate customers arrive, from now on until the run ends."""
+
+    load_factor = forms.FloatField(
+        min_value=0,
+        max_value=HIGHEST_LOAD_FACTOR,
+        label="Arrivals from now on, times the rate of the run",
+        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the rate the run began with",
+        widget=forms.NumberInput(attrs={"step": "any"}),
     )
 
 

@@ -37,6 +37,7 @@ class UnderWay:
                 "of": self.of,
                 "words": f"run {self.planned.number}/{self.of}: "
                 f"{title_of(self.planned.policy)}, {load}",
+                "load_factor": self.run.load_factor(),
             }
         return found
 

@@ -146,6 +146,8 @@ class Watch:
             if self._run is not None and _run_number(self._run):
                 base = {name: frame[name] for name in ("counts", "confirms", "work")}
                 found.append({"kind": "start", "text": self._run["words"], "base": base})
+        elif _run_number(before) and before["load_factor"] != self._run["load_factor"]:
+            found.append({"kind": "load", "text": f"load × {self._run['load_factor']:g}"})
         return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
 
     def _event(self, name: str, frame: Frame) -> bytes:

@@ -28,7 +28,10 @@ import pyarrow.parquet as pq
 
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.spec import Spec, read_spec
+from loadgen import load_factor
 from loadgen.attempts import AttemptsFileError, read_attempts
+
+HIGHEST_LOAD_FACTOR = load_factor.HIGHEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,16 @@ class RunFolder:
     def samples(self) -> pa.Table:
         """Gateway and shop, a row per utilisation interval."""
         return pq.read_table(self.samples_file)
+
+    def load_factor(self) -> float:
+        """How many times their rate sessions arrive, as long as the run goes on."""
+        return load_factor.read(self.load_factor_file, otherwise=1.0)
+
+    def set_load_factor(self, factor: float) -> None:
+        """From now on, 0 to `HIGHEST_LOAD_FACTOR`; of a run that has ended nothing is changed."""
+        write_text(self.load_factor_file, f"{factor:g}\n")
+        if self.is_whole:
+            self.load_factor_file.unlink(missing_ok=True)
 
     def log(self, event: str, **facts: object) -> None:
         """Add a line to events.jsonl."""

@@ -1,68 +1,118 @@
-"""Runs side by side over the same customers, drawn in step from their samples.
+"""Runs side by side over the same customers, drawn in step.
 
-Owns: choosing runs, their frames as JSON. Must not know: how a run was made.
+Owns: the pages: choosing, racing, launching a new race and waiting for it. Must not know: how a
+run was made, what is in a lane (`racing`).
 """
 
+import contextlib
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
 
 from gateway.policies.interface import PAGES
-from lab.console import shelf
+from lab.console import queueing, racing, shelf, working
+from lab.console.gallery import launch_of_spec
+from lab.console.models import Launch, State
+from lab.console.queueing import QueueError
+from lab.console.racing import BEGINS_WITH, RaceForm
+from lab.experiments.errors import ExperimentError
 from lab.experiments.titles import title_of
 
-MOST_LANES = 4
-MOST_FRAMES = 1200
+LISTED = 50
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def race(request: HttpRequest) -> HttpResponse:
-    """Without a result: which can be raced. With one: two to four of its runs."""
+    """Without a result: which can be raced, and a form for a new one. With one: its lanes."""
+    if request.method == "POST":
+        return _begin(request)
     name = request.GET.get("result", "")
-    chosen = shelf.shelved(name) if name else None
-    if name and chosen is None:
-        raise Http404
-    context: dict[str, Any] = {"result": chosen}
+    if not name:
+        return _choose(request, RaceForm(initial=BEGINS_WITH))
+    chosen = shelf.shelved(name)
     if chosen is None:
-        context["results"] = [one for one in shelf.shelf() if one.progress()[0] >= 2][:50]
-    else:
-        whole = [(planned, run) for planned, run in chosen.runs() if run.is_whole]
-        groups: dict[tuple[Any, int], list[Any]] = {}
-        for planned, _ in whole:
-            groups.setdefault((planned.rho, planned.seed), []).append(planned)
-        keys = list(groups)
-        wanted = request.GET.get("group", "0")
-        index = int(wanted) if wanted.isdigit() and int(wanted) < len(keys) else 0
-        lanes = groups[keys[index]][:MOST_LANES] if keys else []
-        context |= {
-            "groups": list(enumerate(keys)),
-            "index": index,
-            "lanes": [(title_of(planned.policy), planned.folder) for planned in lanes],
-            "pages": list(PAGES),
-        }
-    return render(request, "console/race.html", context)
+        raise Http404
+    fields = racing.fields_of(chosen.runs())
+    field = request.GET.get("field", "")
+    if field not in fields:
+        field = next(iter(fields), "")
+    runs = fields.get(field, [])
+    wanted = request.GET.getlist("lane")
+    lanes = [one for one in runs if one[0].folder in wanted] if wanted else runs[: racing.MOST]
+    fault = ""
+    if wanted and not racing.FEWEST <= len(lanes) <= racing.MOST:
+        fault = f"lanes: {len(lanes)} chosen; choose {racing.FEWEST} to {racing.MOST}"
+        lanes = runs[: racing.MOST]
+    context = {
+        "result": chosen,
+        "fields": list(fields),
+        "field": field,
+        "runs": [(title_of(planned.policy), planned.folder) for planned, _ in runs],
+        "lanes": [(title_of(planned.policy), planned.folder) for planned, _ in lanes],
+        "chosen": [planned.folder for planned, _ in lanes],
+        "pages": list(PAGES),
+        "fault": fault,
+    }
+    return render(request, "console/race.html", context, status=400 if fault else 200)
 
 
 @require_GET
-def frames(request: HttpRequest, name: str, run: str) -> HttpResponse:
-    """The samples of a run, at most MOST_FRAMES of them, times in paper seconds."""
+def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
+    """The frames of one run."""
     chosen = shelf.shelved(name)
-    found = next(
-        (one for planned, one in (chosen.runs() if chosen else []) if planned.folder == run), None
-    )
-    if found is None or not found.is_whole:
+    runs = chosen.runs() if chosen else []
+    found = next((folder for planned, folder in runs if planned.folder == run), None)
+    if chosen is None or found is None or not found.is_whole:
         raise Http404
-    samples = found.samples()
-    step = max(1, -(-samples.num_rows // MOST_FRAMES))
-    columns = samples.take(list(range(0, samples.num_rows, step))).to_pydict()
-    wanted = ("time_s", "discipline", "cpu_utilisation_ratio", "in_service", "waiting",
-              "answered_total", "arrived_total", "dropped_total", "rejected_total",
-              "orphaned_total", "confirms_total")  # fmt: skip
-    return JsonResponse(
-        {
-            **{name: columns[name] for name in wanted},
-            "waiting_by_page": [columns[f"waiting_{page}"] for page in PAGES],
-        }
-    )
+    try:
+        return JsonResponse(racing.lane(chosen, found))
+    except (ExperimentError, OSError, ValueError, KeyError):  # damaged: there is nothing to show
+        raise Http404 from None
+
+
+@require_GET
+def waiting(request: HttpRequest, pk: str) -> HttpResponse:
+    """A race that is being made; it leads to its lanes when it is."""
+    launch = get_object_or_404(Launch, pk=pk)
+    if launch.state == State.DONE and launch.result:
+        target = f"{reverse('race')}?result={launch.result}"
+        if not request.headers.get("HX-Request"):
+            return redirect(target)
+        return HttpResponse(headers={"HX-Redirect": target})
+    part = bool(request.headers.get("HX-Request"))
+    template = "console/race_waiting_state.html" if part else "console/race_waiting.html"
+    return render(request, template, {"launch": launch})
+
+
+def _begin(request: HttpRequest) -> HttpResponse:
+    form = RaceForm(request.POST)
+    spec = form.spec()
+    if spec is None:
+        return _choose(request, form, status=400)
+    launch = launch_of_spec(spec)
+    try:
+        queueing.enqueue(launch)
+    except QueueError as fault:
+        form.add_error(None, str(fault))
+        return _choose(request, form, status=400)
+    with contextlib.suppress(Exception):  # Redis may be away; the keeper tells again
+        working.tell()
+    return redirect("race-waiting", launch.pk)
+
+
+def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResponse:
+    context: dict[str, Any] = {
+        "form": form,
+        "results": [one for one in shelf.shelf() if _can_be_raced(one)][:LISTED],
+    }
+    return render(request, "console/race.html", context, status=status)
+
+
+def _can_be_raced(one: shelf.Shelved) -> bool:
+    try:
+        return bool(racing.fields_of(one.runs()))
+    except ExperimentError:
+        return False

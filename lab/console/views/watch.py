@@ -1,6 +1,6 @@
 """The live shop: queues, load, sessions; and changing things meanwhile.
 
-Owns: the page, switching policy and abandonment. Must not know: how the gateway is looked at
+Owns: the page, changing policy, abandonment and load. Must not know: how the gateway is looked at
 (`watching`).
 """
 
@@ -11,8 +11,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from gateway.policies.interface import PAGES
-from lab.console.policy_form import AbandonmentForm, PolicyForm, in_force
+from lab.console.policy_form import AbandonmentForm, LoadForm, PolicyForm, in_force
 from lab.console.settings import LAB
+from lab.console.under_way import under_way
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
 
@@ -54,6 +55,24 @@ def abandonment(request: HttpRequest) -> HttpResponse:
     return _answer(request, "console/watch_abandonment.html", context)
 
 
+@require_POST
+def load(request: HttpRequest) -> HttpResponse:
+    """More or fewer customers from now on."""
+    form = LoadForm(request.POST)
+    said = ""
+    if form.is_valid():
+        going = under_way()
+        if going is None or going.run is None or going.planned is None:
+            form.add_error(None, "No run of this console is under way: nobody arrives.")
+        elif going.planned.rho is None:
+            form.add_error(None, "This run is a closed loop: it has no arrivals to change.")
+        else:
+            going.run.set_load_factor(form.cleaned_data["load_factor"])
+            said = "In force."
+    context = {"load_form": form, "load_said": said}
+    return _answer(request, "console/watch_load.html", context)
+
+
 def _told(form: Any, change: Any) -> str:
     """Make a change at the appliance; what went wrong stands in the form."""
     appliance = Appliance(LAB)
@@ -87,6 +106,7 @@ def _page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     context = {
         "policy_form": PolicyForm(policy),
         "abandonment_form": AbandonmentForm({"abandonment": mode}),
+        "load_form": LoadForm({"load_factor": 1}),
         "pages": list(PAGES),
     } | context
     return render(request, "console/watch.html", context)

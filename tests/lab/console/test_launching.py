@@ -38,11 +38,11 @@ def test_a_form_becomes_a_result(console):
     assert console.get(f"/results/{name}/table/0.csv").text.startswith("ρ,Policy")
     assert console.get(f"/results/{name}/files/spec.toml").text.count("name = ") == 2
     race = console.get(f"/race/?result={name}").text
-    assert race.count('class="lane"') == 2
+    assert race.count('data-run="') == 2
     (run,) = [
         path.name for path in (console.results / name / "runs").iterdir() if "-sq-" in path.name
     ]
-    frames = console.get(f"/race/frames/{name}/{run}.json").json()
+    frames = console.get(f"/race/lanes/{name}/{run}.json").json()
     assert len(frames["time_s"]) == len(frames["waiting_by_page"][0]) > 10
 
 
