@@ -88,6 +88,9 @@ class PlatformOptions:
                     )
         if self.shop_threads is not None and not 1 <= self.shop_threads <= 100:
             raise HostingError(f"shop_threads: {self.shop_threads}; allowed are 1 to 100")
+        last = 65536 - self.applications
+        if self.port is not None and not 1 <= self.port <= last:
+            raise HostingError(f"port: {self.port}; allowed are 1 to {last}, the others follow")
         if self.provisioning == "static" and self.applications > 2 * len(self.processors):
             raise HostingError(
                 f"applications: {self.applications} on {len(self.processors)} processors; static "

@@ -85,6 +85,15 @@ def has_thread(pid: int, thread: int) -> bool:
     return os.path.exists(f"/proc/{pid}/task/{thread}")
 
 
+def tree_cpu_s(pid: int) -> float | None:
+    """CPU seconds of the process and of all that descend from it; None if there is none."""
+    root = read(pid)
+    if root is None:
+        return None
+    tree = Listing.now().with_descendants({root.pid: root}).values()
+    return sum(one.own_ticks + one.ended_children_ticks for one in tree) / TICKS_PER_S
+
+
 class Listing(Mapping[int, Process]):
     """All processes of the machine, by pid."""
 

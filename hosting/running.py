@@ -16,7 +16,7 @@ from typing import Any
 from hosting.application import last_lines
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
-from hosting.processes import TICKS_PER_S, Listing, read
+from hosting.processes import tree_cpu_s
 from hosting.template import Application
 from runtime.services import PAGE_TIMEOUT_S
 
@@ -93,11 +93,7 @@ class RunningApplication:
 
     def cpu_s(self) -> float:
         """CPU of its whole process tree since it began, real seconds."""
-        root = read(self.process.pid)
-        if root is None:
-            return 0.0
-        tree = Listing.now().with_descendants({root.pid: root}).values()
-        return sum(one.own_ticks + one.ended_children_ticks for one in tree) / TICKS_PER_S
+        return tree_cpu_s(self.process.pid) or 0.0
 
     def last_words(self) -> str:
         """What its parent process said last."""

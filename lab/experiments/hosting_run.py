@@ -204,7 +204,7 @@ class _Meter:
         return (
             [application.cpu_s() for application in self._platform.applications],
             children.ru_utime + children.ru_stime,
-            _tree_cpu_s(self._postmaster),
+            None if self._postmaster is None else processes.tree_cpu_s(self._postmaster),
             times.user + times.nice + times.system,
         )
 
@@ -215,15 +215,6 @@ def _postmaster(lab: Settings) -> int | None:
         return int(file.read_text().split(maxsplit=1)[0])
     except (OSError, ValueError, IndexError):
         return None
-
-
-def _tree_cpu_s(pid: int | None) -> float | None:
-    root = None if pid is None else processes.read(pid)
-    if root is None:
-        return None
-    tree = processes.Listing.now().with_descendants({root.pid: root}).values()
-    ticks = sum(one.own_ticks + one.ended_children_ticks for one in tree)
-    return ticks / processes.TICKS_PER_S
 
 
 def _accounts(platform: Platform) -> list[dict[str, Any]]:
@@ -288,7 +279,8 @@ def assigned(
     seconds: int,
 ) -> Series:
     """Processors assigned at each second of a run that began at `began_at` (Unix time), read off
-    the CPU manager's accounts; nan before the first entry."""
+    the CPU manager's accounts: an entry, written at the end of an interval, says what was assigned
+    in it. Of seconds after the last entry: what that says."""
     known = [
         (float(entry["time_s"]), float(one["assigned"]))
         for entry in entries
@@ -298,8 +290,8 @@ def assigned(
     if not known:
         raise ExperimentError(f"The CPU manager has accounted for nothing of {application}.")
     at_s = (np.array([time_s for time_s, _ in known]) - began_at) * time_scale
-    in_force = np.searchsorted(at_s, np.arange(seconds), side="right") - 1
-    return np.array([value for _, value in known])[np.maximum(in_force, 0)]
+    entry_of = np.searchsorted(at_s, np.arange(seconds), side="left")
+    return np.array([value for _, value in known])[np.minimum(entry_of, len(known) - 1)]
 
 
 def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:

@@ -24,6 +24,7 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
         ({"cpus": (8000,)}, "cpus: this machine has no CPU 8000; allowed are"),
         ({"cto_s": None}, "cto_s: admission eac needs what a connection costs"),
         ({"ctn_s": 0.0}, "ctn_s: admission eac needs what a connection costs"),
+        ({"port": 65535}, "port: 65535; allowed are 1 to 65534"),
         ({"shop_threads": 0}, "shop_threads: 0; allowed are 1 to 100"),
     ],
 )

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from hosting.processes import Listing, Process, owner, read, threads
+from hosting.processes import TICKS_PER_S, Listing, Process, owner, read, threads, tree_cpu_s
 from tests.hosting.family import families, until
 
 NOBODY = 2**22 + 1  # beyond what the kernel gives out
@@ -15,12 +15,14 @@ def test_this_process():
     assert (me.pid, me.parent, me.has_ended) == (os.getpid(), os.getppid(), False)
     assert me.own_ticks > 0
     assert me.is_same(read(os.getpid()))
+    assert tree_cpu_s(os.getpid()) >= me.own_ticks / TICKS_PER_S
     assert owner(os.getpid()) == os.getuid()
     assert os.getpid() in threads(os.getpid())
 
 
 def test_nobody():
     assert read(NOBODY) is None
+    assert tree_cpu_s(NOBODY) is None
     assert owner(NOBODY) is None
     assert threads(NOBODY) == []
     assert not read(os.getpid()).is_same(None)
