@@ -92,8 +92,9 @@ def entry(time_s, **processors):
 
 def test_the_accounts_say_what_was_assigned_at_each_second():
     entries = [entry(1000.0, a=2.0, b=0.0), entry(1000.2, a=0.5), entry(1000.4, a=1.5)]
-    # A run that began 0.15 s (1.5 paper seconds) before the first entry.
+    # A run that began 0.15 s (1.5 paper seconds) before the first entry, which is written at the
+    # end of its interval; the second one's is from 1.5 to 3.5 paper seconds.
     found = assigned(entries, "a", began_at=999.85, time_scale=10.0, seconds=8)
-    assert list(found) == [2.0, 2.0, 2.0, 2.0, 0.5, 0.5, 1.5, 1.5]
+    assert list(found) == [2.0, 2.0, 0.5, 0.5, 1.5, 1.5, 1.5, 1.5]
     with pytest.raises(ExperimentError, match="nothing of c"):
         assigned(entries, "c", 999.9, 10.0, 3)
