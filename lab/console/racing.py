@@ -28,14 +28,24 @@ _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total",
 Run = tuple[PlannedRun, RunFolder]
 
 
-def fields_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Whole runs that had the same customers at the same load, by what they had, for people."""
+def fields_of(result: Shelved) -> dict[str, list[Run]]:
+    """Whole runs that had the same customers at the same load, by what they had, for people.
+
+    The lanes are in the order of the spec: the runs were made in a random one. Raises
+    ExperimentError when the plan is damaged.
+    """
+    spec = result.spec
+    order = [choice.key for choice in spec.policy] if spec else []
     found: dict[str, list[Run]] = {}
-    for planned, run in runs:
+    for planned, run in sorted(result.runs(), key=lambda one: _place(order, one[0].policy)):
         if run.is_whole and run.samples_file.is_file():
             load = "closed loop" if planned.rho is None else f"ρ = {planned.rho:g}"
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
     return {name: lanes for name, lanes in found.items() if len(lanes) >= FEWEST}
+
+
+def _place(order: Sequence[str], policy: str) -> int:
+    return order.index(policy) if policy in order else len(order)
 
 
 def lane(result: Shelved, run: RunFolder) -> dict[str, Any]:
@@ -119,9 +129,7 @@ class RaceForm(forms.Form):
         given = self.cleaned_data
         names = ", ".join(title_of(name) for name in given["policies"])
         try:
-            base = changed(
-                load_spec("lifo-pri-simulated"), title=f"Race at ρ = {given['rho']:g}: {names}"
-            )
+            base = changed(load_spec("lifo-pri-simulated"), title=f"Race: {names}")
             return with_options(
                 base,
                 {

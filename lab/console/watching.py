@@ -54,7 +54,7 @@ class Watch:
         self.name = secrets.token_hex(4)
         self.frames: deque[Frame] = deque(maxlen=KEPT)
         self.marks: deque[Mark] = deque(maxlen=MARKS_KEPT)
-        self._viewers: set[asyncio.Queue[bytes | None]] = set()
+        self._viewers: dict[asyncio.Queue[bytes | None], bool] = {}
         self._seen: Frame | None = None
         self._run: Mapping[str, Any] | None = None
         self._sales: Json | None = None
@@ -86,21 +86,22 @@ class Watch:
             for queue in self._viewers:
                 _put(queue, None)
 
-    async def follow(self, after: str = "") -> AsyncIterator[bytes]:
+    async def follow(self, after: str = "", *, closely: bool = True) -> AsyncIterator[bytes]:
         """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
         history, then every look from now on.
+
+        Only for who looks `closely` is it asked who waits and what was sold.
         """
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
         missed = self._missed(after)  # no await until the queue is known: nothing is left out
-        self._viewers.add(queue)
-        self._sales_due_s = 0.0 if len(self._viewers) == 1 else self._sales_due_s
+        self._viewers[queue] = closely
         try:
             for told in missed:
                 yield told
             while (told := await queue.get()) is not None:
                 yield told
         finally:
-            self._viewers.discard(queue)
+            del self._viewers[queue]
 
     def _missed(self, after: str) -> list[bytes]:
         name, _, number = after.partition("-")
@@ -117,7 +118,7 @@ class Watch:
     def _look(self, appliance: Appliance) -> Frame:
         snapshot = appliance.gateway.call("GET", "/snapshot")
         queue = None
-        if self._viewers:
+        if any(list(self._viewers.values())):
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
             if time.monotonic() >= self._sales_due_s:
                 self._sales_due_s = time.monotonic() + SALES_EVERY_S

@@ -4,7 +4,6 @@ Owns: the pages: choosing, racing, launching a new race and waiting for it. Must
 run was made, what is in a lane (`racing`).
 """
 
-import contextlib
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -13,11 +12,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from gateway.policies.interface import PAGES
-from lab.console import queueing, racing, shelf, working
+from lab.console import racing, shelf
 from lab.console.gallery import launch_of_spec
 from lab.console.models import Launch, State
-from lab.console.queueing import QueueError
 from lab.console.racing import BEGINS_WITH, RaceForm
+from lab.console.views.gallery import ask
 from lab.experiments.errors import ExperimentError
 from lab.experiments.titles import title_of
 
@@ -35,7 +34,7 @@ def race(request: HttpRequest) -> HttpResponse:
     chosen = shelf.shelved(name)
     if chosen is None:
         raise Http404
-    fields = racing.fields_of(chosen.runs())
+    fields = racing.fields_of(chosen)
     field = request.GET.get("field", "")
     if field not in fields:
         field = next(iter(fields), "")
@@ -93,14 +92,9 @@ def _begin(request: HttpRequest) -> HttpResponse:
     if spec is None:
         return _choose(request, form, status=400)
     launch = launch_of_spec(spec)
-    try:
-        queueing.enqueue(launch)
-    except QueueError as fault:
-        form.add_error(None, str(fault))
-        return _choose(request, form, status=400)
-    with contextlib.suppress(Exception):  # Redis may be away; the keeper tells again
-        working.tell()
-    return redirect("race-waiting", launch.pk)
+    answer = ask(request, launch)
+    taken_on = Launch.objects.filter(pk=launch.pk).exists()
+    return redirect("race-waiting", launch.pk) if taken_on else answer
 
 
 def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResponse:
@@ -113,6 +107,6 @@ def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResp
 
 def _can_be_raced(one: shelf.Shelved) -> bool:
     try:
-        return bool(racing.fields_of(one.runs()))
+        return bool(racing.fields_of(one))
     except ExperimentError:
         return False

@@ -110,8 +110,8 @@ const live = (() => {
     if (!state.newest.away) for (const listener of listeners) listener();
   }
 
-  function follow() {
-    const stream = new EventSource("/watch/stream");
+  function follow(address = "/watch/stream") {
+    const stream = new EventSource(address);
     stream.addEventListener("history", (event) => {
       const { frames, marks } = JSON.parse(event.data);
       state.frames.length = state.marks.length = 0;
@@ -124,7 +124,7 @@ const live = (() => {
       told();
     });
     addEventListener("pagehide", () => stream.close());
-    addEventListener("pageshow", (event) => event.persisted && follow());
+    addEventListener("pageshow", (event) => event.persisted && follow(address), { once: true });
   }
   return { state, start, base, rate, follow, onLook: (listener) => listeners.push(listener) };
 })();

@@ -1,0 +1,15 @@
+// The panel of the gallery: there while a live run of the console is under way.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const panel = document.getElementById("glance");
+  const queues = panel.querySelector(".queues");
+  const pages = JSON.parse(document.getElementById("pages").textContent);
+  let most = 20;
+  live.onLook(() => {
+    const frame = live.state.newest;
+    panel.hidden = !frame.run;
+    most = Math.max(20, most * 0.98, ...frame.waiting_by_page);
+    bars(queues, frame.waiting_by_page, most, pages);
+  });
+  live.follow("/watch/stream?glance");
+});
