@@ -59,20 +59,14 @@ async def _serve(settings: Settings) -> bool:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told_to_stop.set)
     log.info(
-        "customers on %s, shop on %s:%d, policy %s, admission %s",
+        "customers on %s, shop on %s:%d, policy %s, admission %s, connection admission %s",
         " and ".join(gateway.addresses),
         settings.shop_host,
         settings.shop_port,
         settings.policy,
         settings.admission,
+        settings.connection_admission,
     )
-    if settings.tls_port is not None:
-        log.info(
-            "and on https://%s:%d, connection admission %s",
-            settings.host,
-            gateway.tls_port,
-            settings.connection_admission,
-        )
     await told_to_stop.wait()
     for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait
         loop.remove_signal_handler(number)
