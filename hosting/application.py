@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime import cpus, pinned
+from runtime import cpus, ending, pinned
 from runtime.settings import REPOSITORY
 
 END_PATIENCE_S = 30.0
@@ -92,17 +92,9 @@ def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
     for child in reversed(children):
         child.terminate()
         if child is children[-1]:
-            _wait(child, deadline_s)
+            ending.await_end(child, deadline_s - time.monotonic())
     for child in children:
-        _wait(child, deadline_s)
-
-
-def _wait(child: subprocess.Popen[bytes], deadline_s: float) -> None:
-    try:
-        child.wait(max(0.0, deadline_s - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
+        ending.await_end(child, deadline_s - time.monotonic())
 
 
 def _how(status: int) -> str:

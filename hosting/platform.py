@@ -26,7 +26,7 @@ from hosting.errors import HostingError
 from hosting.options import K_ECM_S, PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
-from runtime import certificates, cpus, pinned, ports
+from runtime import certificates, cpus, ending, pinned, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY, Settings
@@ -219,7 +219,7 @@ class Platform:
         deadline_s = time.monotonic() + START_PATIENCE_S
         while not _accepts(where):
             if process.poll() is not None or time.monotonic() > deadline_s:
-                _end(process)
+                ending.end(process, END_PATIENCE_S)
                 raise HostingError(f"the CPU manager did not start{last_lines(log)}")
             time.sleep(_PAUSE_S)
 
@@ -267,11 +267,11 @@ class Platform:
         for process in processes:
             process.terminate()
         for process in processes:
-            _end(process)
+            ending.await_end(process, END_PATIENCE_S)
 
     def _end_cpu_manager(self) -> None:
         if self._cpu_manager is not None:
-            _end(self._cpu_manager)
+            ending.end(self._cpu_manager, END_PATIENCE_S)
         self._socket().unlink(missing_ok=True)
 
     # ---- where things are ----------------------------------------------------------------------
@@ -289,12 +289,3 @@ def _accepts(path: Path) -> bool:
         probe.connect(str(path))
         return True
     return False
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(END_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

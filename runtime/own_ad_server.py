@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from runtime import account, pinned, ports, postgres
+from runtime import account, ending, pinned, ports, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
@@ -192,12 +192,7 @@ def _running(
             time.sleep(0.05)
         yield
     finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(END_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        ending.end(process, END_PATIENCE_S, signal.SIGINT)
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
