@@ -89,7 +89,16 @@ def table(settings: Settings, state: State) -> list[Service]:
 
 def probe_host(settings: Settings) -> str:
     """Where this machine itself reaches the gateway."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
+    return _reached_at(settings.host)
+
+
+def lab_probe_host(settings: Settings) -> str:
+    """Where this machine itself reaches the console."""
+    return _reached_at(settings.lab_host)
+
+
+def _reached_at(host: str) -> str:
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def _postgres(settings: Settings, state: State) -> Service:
@@ -259,7 +268,7 @@ _LAB_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/setting
 
 
 def _lab(settings: Settings) -> Service:
-    host = probe_host(settings)
+    host = lab_probe_host(settings)
     return Service(
         name="lab",
         title="Lab console",

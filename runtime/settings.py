@@ -7,6 +7,7 @@ Owns: names, defaults and checks of the variables. Must not know: who uses them.
 
 import difflib
 import hashlib
+import ipaddress
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,8 @@ class Settings:
     ads_banners: int
     lab_port: int
     first_look: bool
+    lab_accounts: bool
+    lab_classroom: bool
     secret_key: str
     gateway_cookie_key: str
     shop_cpus: tuple[int, ...]
@@ -59,6 +62,11 @@ class Settings:
     celery_broker: str
     # Variables of `.env` that belong to one part alone; handed on untouched.
     extra: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lab_host(self) -> str:
+        """Where the console listens: beyond this machine only where people have accounts."""
+        return self.host if self.lab_accounts or _is_loopback(self.host) else "127.0.0.1"
 
     def environment(self) -> dict[str, str]:
         """The environment for a child process: this process's own, with every setting spelt out."""
@@ -151,6 +159,8 @@ def load_leniently(
         ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
         lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
         first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
+        lab_accounts=read("DOORBUSTER_LAB_ACCOUNTS", _switch, False),
+        lab_classroom=read("DOORBUSTER_LAB_CLASSROOM", _switch, False),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         shop_cpus=shop_cpus,
@@ -163,6 +173,11 @@ def load_leniently(
         extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
     )
     errors += _ports_used_twice(settings)
+    if settings.lab_classroom and not settings.lab_accounts:
+        errors.append(
+            "DOORBUSTER_LAB_CLASSROOM=1: without accounts nobody is a student; "
+            "set DOORBUSTER_LAB_ACCOUNTS=1 too"
+        )
     return settings, errors
 
 
@@ -199,6 +214,8 @@ _FIELDS = {
         "ADS_BANNERS",
         "LAB_PORT",
         "FIRST_LOOK",
+        "LAB_ACCOUNTS",
+        "LAB_CLASSROOM",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
         "SHOP_CPUS",
@@ -208,6 +225,15 @@ _FIELDS = {
         "CELERY_BROKER",
     )
 }
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name: who knows where it leads
+        return False
 
 
 def _written(value: object) -> str:

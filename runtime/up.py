@@ -21,7 +21,7 @@ from runtime.supervision import Supervisor, left_over
 SUPERVISED = "supervised"
 LOG_LINES = 20
 FIRST_SPARE_PORT = 8088  # the defaults end at 8087
-PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT", "DOORBUSTER_LAB_PORT")
+PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
 SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster-2005"}
@@ -48,11 +48,18 @@ def urls(settings: Settings) -> dict[str, str]:
     """What to open or type next."""
     host = services.probe_host(settings)
     named = f"[{host}]" if ":" in host else host
+    lab_host = services.lab_probe_host(settings)
+    lab_named = f"[{lab_host}]" if ":" in lab_host else lab_host
     return {
         "Shop": f"http://{named}:{settings.gateway_port}/",
         "Shop by TLS": f"https://{named}:{settings.gateway_tls_port}/ (make certs)",
         **SIGN_IN,
-        "Lab console": f"http://{named}:{settings.lab_port}/",
+        "Lab console": f"http://{lab_named}:{settings.lab_port}/"
+        + (
+            ""
+            if settings.lab_host == settings.host
+            else " (this machine; DOORBUSTER_LAB_ACCOUNTS=1)"
+        ),
         "Gateway's admin API": f"http://127.0.0.1:{settings.gateway_admin_port}/snapshot",
         "First comparison": "make compare",
         "Everything else": "make help",
@@ -195,6 +202,8 @@ def taken_ports(settings: Settings) -> list[str]:
     avoid = set(settings.ports().values())
     for variable, port in settings.ports().items():
         host = settings.host if variable in PUBLIC_PORTS else "127.0.0.1"
+        if variable == "DOORBUSTER_LAB_PORT":
+            host = settings.lab_host
         try:
             who = ports.holder(port, host)
         except ports.AddressError as error:

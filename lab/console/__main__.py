@@ -4,6 +4,9 @@ Owns: their names. Must not know: what they do inside.
 """
 
 import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -45,6 +48,43 @@ def work() -> None:
     from lab.console import working
 
     working.serve()
+
+
+@main.command()
+@click.argument("name")
+def teacher(name: str) -> None:
+    """Make an account that may do everything, or give it a new password; prints it."""
+    _enrol(lambda people: [(name, people.enrol(name, teacher=True))])
+
+
+@main.command()
+@click.argument("name")
+def student(name: str) -> None:
+    """Make an account that may launch and write notes, or give it a new password; prints it."""
+    _enrol(lambda people: [(name, people.enrol(name, teacher=False))])
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def students(file: Path) -> None:
+    """Make the accounts named in the first column of a CSV file; prints names and passwords."""
+    _enrol(lambda people: people.enrol_students(people.names_in(file)))
+
+
+def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
+    import django
+
+    django.setup()
+    from lab.console import people
+    from lab.console.settings import LAB
+
+    try:
+        for name, password in make(people):
+            click.echo(f"{name},{password}")
+    except people.PeopleError as fault:
+        raise click.ClickException(str(fault)) from None
+    if not LAB.lab_accounts:
+        click.echo("Accounts are off; they count with DOORBUSTER_LAB_ACCOUNTS=1.", err=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Owns: the context of the base template. Must not know: any page.
 from django.http import HttpRequest
 
 from lab.console.models import Launch, State
+from lab.console.people import is_teacher, name_of
 from lab.console.settings import LAB
 
 PAGES = (
@@ -20,7 +21,11 @@ PAGES = (
 def frame(request: HttpRequest) -> dict[str, object]:
     """Navigation and the live run under way."""
     here = next((path for path, _ in reversed(PAGES) if request.path.startswith(path)), "/")
+    if LAB.lab_accounts and not request.user.is_authenticated:  # the login itself
+        return {"navigation": (), "here": ""}
     return {
+        "person": name_of(request),
+        "is_teacher": is_teacher(request),
         "navigation": PAGES,
         "here": here,
         "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),

@@ -5,7 +5,7 @@ Owns: how the console is served.
 
 from lab.console.settings import LAB
 
-bind = f"{LAB.host if ':' not in LAB.host else f'[{LAB.host}]'}:{LAB.lab_port}"
+bind = f"{LAB.lab_host if ':' not in LAB.lab_host else f'[{LAB.lab_host}]'}:{LAB.lab_port}"
 wsgi_app = "lab.console.asgi:application"
 proc_name = "doorbuster-lab"
 worker_class = "lab.console.serving.ConsoleWorker"

@@ -33,6 +33,15 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "lab.console.security.ContentSecurityMiddleware",
 ]
+if LAB.lab_accounts:
+    MIDDLEWARE.append("lab.console.people.AccountsMiddleware")
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+]
 ROOT_URLCONF = "lab.console.urls"
 ASGI_APPLICATION = "lab.console.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from lab.console.views import gallery, launches, race, streams, watch
+from lab.console.views import gallery, launches, people, race, streams, watch
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
@@ -26,5 +26,8 @@ urlpatterns = [
     path("race/", race.race, name="race"),
     path("race/lanes/<str:name>/<str:run>.json", race.lane, name="race-lane"),
     path("race/waiting/<str:pk>/", race.waiting, name="race-waiting"),
+    path("people/login", people.Login.as_view(), name="login"),
+    path("people/logout", people.Logout.as_view(), name="logout"),
+    path("people/password", people.Password.as_view(), name="password"),
     path("results/", include("lab.console.result_urls")),
 ]

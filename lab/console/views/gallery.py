@@ -9,8 +9,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console import gallery as exhibits
-from lab.console import queueing, working
+from lab.console import people, queueing, working
 from lab.console.launch_form import MOST_SPEC_BYTES, LaunchForm, initial, uploaded
+from lab.console.limits import LAUNCHES
 from lab.console.models import Launch
 from lab.console.queueing import QueueError
 from lab.experiments.errors import SpecError
@@ -97,6 +98,17 @@ def upload(request: HttpRequest) -> HttpResponse:
 
 def ask(request: HttpRequest, wanted: Launch) -> HttpResponse:
     """Join the queue, or say why not."""
+    wait_s = LAUNCHES.wait_s(people.key_of(request))
+    refusal = people.refusal(request, wanted)
+    if wait_s:
+        refusal = (
+            f"{LAUNCHES.most} launches a minute are enough; you may launch again in {wait_s} s"
+        )
+    if refusal:
+        messages.error(request, refusal)
+        return redirect("queue")
+    LAUNCHES.note(people.key_of(request))
+    wanted.by = people.name_of(request)
     try:
         queueing.enqueue(wanted)
     except QueueError as fault:

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from lab.console import queueing, working
+from lab.console import people, queueing, working
 from lab.console.models import ENDED, Launch, State
 
 LAST = 30
@@ -39,13 +39,17 @@ def table(request: HttpRequest) -> HttpResponse:
 @require_GET
 def one(request: HttpRequest, pk: str) -> HttpResponse:
     """One launch, its permanent address."""
-    return render(request, "console/launch_page.html", _facts(get_object_or_404(Launch, pk=pk)))
+    return render(
+        request, "console/launch_page.html", _facts(request, get_object_or_404(Launch, pk=pk))
+    )
 
 
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
     """Where it stands, without a page around it; asked for every second."""
-    return render(request, "console/launch_state.html", _facts(get_object_or_404(Launch, pk=pk)))
+    return render(
+        request, "console/launch_state.html", _facts(request, get_object_or_404(Launch, pk=pk))
+    )
 
 
 @require_POST
@@ -64,7 +68,7 @@ def first(request: HttpRequest, pk: str) -> HttpResponse:
     return redirect("queue")
 
 
-def _facts(launch: Launch) -> dict[str, object]:
+def _facts(request: HttpRequest, launch: Launch) -> dict[str, object]:
     queued = list(Launch.objects.filter(state=State.QUEUED))
     running = list(Launch.objects.filter(state=State.RUNNING))
     log = working.folder_of(launch) / "output.log"
@@ -74,6 +78,7 @@ def _facts(launch: Launch) -> dict[str, object]:
         output = ""
     return {
         "launch": launch,
+        "may_cancel": people.owns(request, launch),
         "position": next((n for n, q in enumerate(queued, start=1) if q.pk == launch.pk), None),
         "starts_in_s": queueing.starts_in_s(queued, running).get(launch.pk),
         "output": output,

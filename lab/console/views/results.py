@@ -11,7 +11,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.console import bundles, curve_cache, rerunning
+from lab.console import bundles, curve_cache, people, rerunning
 from lab.console import shelf as shelves
 from lab.console.gallery import launch_of_spec
 from lab.console.models import Note
@@ -117,7 +117,7 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
     """Somebody writes on a result."""
     text = request.POST.get("text", "").strip()
     if text and len(text) <= Note._meta.get_field("text").max_length:
-        Note.objects.create(result=_of(name).name, text=text)
+        Note.objects.create(result=_of(name).name, text=text, by=people.name_of(request))
     elif text:
         messages.error(request, "note: at most 10,000 characters")
     return redirect("result", name)
