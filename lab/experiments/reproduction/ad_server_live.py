@@ -7,6 +7,7 @@ client asks.
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -246,8 +247,12 @@ class Shares(NamedTuple):
 
 def _shares(store: Store, runs: Iterable[PlannedRun], cpus: int) -> Shares:
     wanted = {run.name for run in runs}
-    lines = (store.path / _RUNS).read_text(encoding="utf-8").splitlines()
-    told = {line["run"]: line for line in map(json.loads, lines) if line["run"] in wanted}
+    told = {}
+    for text in (store.path / _RUNS).read_text(encoding="utf-8").splitlines():
+        with suppress(ValueError):  # torn, when the disk was full or the machine crashed
+            line = json.loads(text)
+            if line["run"] in wanted:
+                told[line["run"]] = line
     return Shares(
         cpus,
         [line["cpu_s"] / (line["took_s"] * cpus) for line in told.values()],

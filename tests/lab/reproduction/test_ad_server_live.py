@@ -8,12 +8,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from lab.experiments.errors import ExperimentError
-from lab.experiments.reproduction import ad_server_host
+from lab.experiments.reproduction import ad_server_host, ad_server_live
 from lab.experiments.results import read_json
 from loadgen.ad_clients import AdOrder
 from loadgen.attempts import read_attempts, read_metadata
@@ -148,3 +149,11 @@ def test_clients_that_cannot_begin_say_why(tmp_path):
         pytest.raises(ExperimentError, match=r"process ended: .*ftp://x"),
     ):
         clients.play(order)
+
+
+def test_a_torn_line_of_how_runs_went_does_not_lose_the_report(tmp_path):
+    told = '{"run": "one", "cpu_s": 1.0, "took_s": 2.0, "others_ratio": 0.25}\n'
+    (tmp_path / "runs.jsonl").write_text(told + '{"run": "two", "cpu')
+    runs = [SimpleNamespace(name=name) for name in ("one", "two")]
+    shares = ad_server_live._shares(SimpleNamespace(path=tmp_path), runs, 2)
+    assert (shares.clients, shares.others) == ([0.25], [0.25])
