@@ -6,11 +6,11 @@ Owns: names, defaults and checks. Must not know: how any of it is started.
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
 from runtime import cpus
 
 Provisioning = Literal["ecm", "static", "linux"]
-Sharing = Literal["both", "to-high", "none"]
 Admission = Literal["eac", "none"]
 Profile = Literal["paper", "cpu", "real"]
 

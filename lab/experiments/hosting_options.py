@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import click
 
+from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
 from hosting.options import (
     KEY,
@@ -16,7 +17,6 @@ from hosting.options import (
     PlatformOptions,
     Profile,
     Provisioning,
-    Sharing,
 )
 from lab.experiments import connection_costs
 from lab.experiments.errors import SpecError

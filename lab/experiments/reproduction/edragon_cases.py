@@ -12,17 +12,15 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, Literal
 
+from gateway.policies.processor_assignment import Sharing
 from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_zones import Course, Range
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import PartlyOpenModel
 from simulator.connection_profile import ConnectionProfile, profile_connections
-from simulator.hosting_scenario import AppScenario, PlatformScenario
+from simulator.hosting_scenario import Admission, AppScenario, PlatformScenario, Provisioning
 
 Engine = Literal["simulated", "live"]
-Provisioning = Literal["ecm", "static", "linux"]
-Sharing = Literal["both", "to-high", "none"]
-Admission = Literal["eac", "none"]
 
 Loads = tuple[tuple[float, float], ...]
 """(from_s, new sessions/s) of an application, from the start of the run."""
