@@ -77,10 +77,7 @@ class Shelved:
         spec = self.spec
         if spec is not None:
             return spec.engine
-        try:
-            return str(read_json(self.path / "reproduction.json").get("engine", ""))
-        except ExperimentError:
-            return ""
+        return str(self._reproduction().get("engine", ""))
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
         """Planned runs and their folders; empty for a reproduction."""
@@ -107,7 +104,7 @@ class Shelved:
 
         As exhibits.json has them; a report from before there was one has its tables as CSV alone.
         """
-        found = self._list("exhibits.json") or self._tables_alone()
+        found = list(filter(_is_exhibit, self._list("exhibits.json"))) or self._tables_alone()
         drawn = self.figures()
         return [{**one, "figure": one["key"] if one.get("key") in drawn else None} for one in found]
 
@@ -165,10 +162,15 @@ class Shelved:
             return dict(read_json(self.path / f"{name}.json"))
         except (ExperimentError, TypeError, ValueError):
             pass
+        known = self._reproduction().get(name)
+        return known if isinstance(known, dict) else {}
+
+    def _reproduction(self) -> dict[str, Any]:
         try:
-            return dict(read_json(self.path / "reproduction.json").get(name, {}))
-        except (ExperimentError, AttributeError, TypeError, ValueError):
+            found = read_json(self.path / "reproduction.json")
+        except ExperimentError:
             return {}
+        return found if isinstance(found, dict) else {}
 
     def _list(self, name: str) -> list[Mapping[str, Any]]:
         try:
@@ -237,6 +239,15 @@ def matching(results: Iterable[Shelved], words: str, engine: str) -> list[Shelve
         if (not engine or one.engine == engine)
         and (not wanted or all(word in one.searched for word in wanted))
     ]
+
+
+def _is_exhibit(one: Mapping[str, Any]) -> bool:
+    tables = one.get("tables")
+    return (
+        isinstance(one.get("key"), str)
+        and isinstance(tables, list)
+        and all(isinstance(table, dict) and _is_table(table) for table in tables)
+    )
 
 
 def _is_table(table: Mapping[str, Any]) -> bool:

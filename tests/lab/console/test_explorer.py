@@ -1,0 +1,149 @@
+"""Why one request was served, held or refused: told of a simulated run, logged of a live one."""
+
+import html
+import json
+import re
+import shutil
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+import requests
+
+from tests.lab.console.conftest import PATIENCE_S
+
+
+@pytest.fixture(scope="module")
+def result(console):
+    launch = console.launch("Explained", sessions=700, seed=3)
+    console.wait_until(launch, "done")
+    return console.result_of(launch)
+
+
+def run_of(console, result, policy):
+    (found,) = [
+        path.name
+        for path in (console.results / result / "runs").iterdir()
+        if f"-{policy}-" in path.name
+    ]
+    return found
+
+
+def rows(console, result, **asked):
+    answer = console.session.get(
+        console.url(f"/results/{result}/attempts"), params=asked, timeout=PATIENCE_S
+    )
+    assert answer.status_code == 200, answer.text
+    addresses = [
+        html.unescape(one) for one in re.findall(r'href="([^"]*/why\?[^"]*)"', answer.text)
+    ]
+    return answer.text, addresses
+
+
+def told(console, address):
+    """What the page asks for once it stands."""
+    assert "simulated again" in console.get(address).text
+    answer = requests.get(console.url(address), headers={"HX-Request": "true"}, timeout=PATIENCE_S)
+    assert answer.status_code == 200
+    return html.unescape(answer.text)
+
+
+def test_a_dropped_one_found_its_queue_full(console, result):
+    _, found = rows(console, result, run=run_of(console, result, "sq"), kind="dropped")
+    story = told(console, found[0])
+    assert "Refused by the queue: queue full (100)." in story
+    assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in story
+    assert "The verdict: drop, “queue full (100)”." in story
+    assert "all its attempts came out the same" in story
+    page = html.unescape(console.get(found[0]).text)
+    assert "drop an arrival that finds capacity requests waiting" in page
+    assert "capacity = 100" in page
+
+
+def test_a_slow_one_was_held_while_others_were_served(console, result):
+    run = run_of(console, result, "sq")
+    text, found = rows(console, result, run=run, kind="slow")
+    took = [float(one) for one in re.findall(r"<td>([\d.]+)</td><td>completed</td>", text)]
+    assert took == sorted(took, reverse=True)
+    story = told(console, found[0])
+    assert re.search(r"Held for \d+\.\d\d s, then served\.", story)
+    assert "had come before it" in story
+    assert "overtook" not in story  # FIFO
+    assert re.search(r"It was the oldest of \d+ there, and the discipline was FIFO", story)
+
+
+def test_a_purchase_went_first_by_its_priority(console, result):
+    run = run_of(console, result, "8q-lifo-pri")
+    text, found = rows(console, result, run=run, kind="confirmed")
+    assert set(re.findall(r"<td>((?:Br|Tr)-\d)</td>", text)) == {"Tr-4"}
+    story = told(console, found[-1])
+    assert re.search(r"(Held for|Served at once)", story)
+    assert "Queue Tr-4 had the largest N × utility: 1 × 5000 = 5000" in story
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"session": "-1"}, "session: '-1'; allowed: its number"),
+        ({"session": "x"}, "session: 'x'"),
+        ({"kind": "best"}, "kind: 'best'; allowed: slow"),
+        ({"type": "Br-9"}, "page type: 'Br-9'; allowed: Br-1"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(console, result, asked, said):
+    text, found = rows(console, result, **asked)
+    assert said in html.unescape(text)
+    assert not found
+
+
+def test_all_of_a_session_are_found(console, result):
+    run = run_of(console, result, "sq")
+    text, _ = rows(console, result, run=run, kind="all", session="17")
+    assert set(re.findall(r"<tr><td>(\d+)</td>", text)) == {"17"}
+
+
+@pytest.mark.parametrize("asked", ["session=99999999", "session=x", "step=0", ""])
+def test_an_attempt_that_is_not_there(console, result, asked):
+    run = run_of(console, result, "sq")
+    address = f"/results/{result}/why?run={run}&step=0&attempt=1&{asked}"
+    assert console.get(address).status_code == 404
+    assert (
+        console.get(f"/results/{result}/why?run=none&session=0&step=0&attempt=1").status_code == 404
+    )
+
+
+def test_a_run_of_another_version_is_not_explained(console, result):
+    """The logs say something else than what this code makes of spec and seed."""
+    run = run_of(console, result, "8q-lifo-pri")
+    file = console.results / result / "runs" / run / "attempts.parquet"
+    kept = file.read_bytes()
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("finished_s")
+    pq.write_table(table.set_column(place, "finished_s", pc.add(table["finished_s"], 0.5)), file)
+    try:
+        _, found = rows(console, result, run=run, kind="dropped")
+        story = requests.get(
+            console.url(found[1]), headers={"HX-Request": "true"}, timeout=PATIENCE_S
+        )
+        assert "makes another run of the same spec and seed" in story.text
+    finally:
+        file.write_bytes(kept)
+
+
+def test_of_a_live_run_it_says_what_is_not_known(console, result):
+    """The same logs under a spec that says live."""
+    folder = console.results / "20260101T000000Z-live"
+    source = console.results / result
+    shutil.copytree(source, folder)
+    spec = folder / "spec.toml"
+    spec.write_text(spec.read_text().replace('engine = "simulated"', 'engine = "live"'))
+    run = run_of(console, folder.name, "sq")
+    _, found = rows(console, folder.name, run=run, kind="slow")
+    text = console.get(found[0]).text
+    assert "is not known any more" in text
+    assert "What was logged around it" in text
+    times = [float(one) for one in re.findall(r"<tr><td>([\d.-]+)</td><td>FIFO</td>", text)]
+    assert len(times) > 3
+    events = (folder / "runs" / run / "events.jsonl").read_text().splitlines()
+    assert all(json.loads(event)["event"] in text for event in events)
+    shutil.rmtree(folder)
