@@ -1,0 +1,112 @@
+"""What is told of a look, what is a change, what is left out of a long history."""
+
+from itertools import pairwise
+
+import pytest
+
+from gateway.policies.interface import FATES, PAGES
+from lab.console.frames import changes, frame_of, thinned
+
+
+def snapshot(**other):
+    return {
+        "time_s": 10.0,
+        "time_scale": 10.0,
+        "policy": {
+            "name": "8q-lifo-pri",
+            "parameters": {"cpu_upper_threshold": 0.99, "cpu_lower_threshold": 0.95},
+            "admission": {"name": "none", "parameters": {}},
+            "snapshot": {"discipline": "LIFO"},
+        },
+        "abandonment": {"mode": "ignore"},
+        "waiting": 3,
+        "waiting_by_page": {page: 3 * (page == "Br-2") for page in PAGES},
+        "in_service": 30,
+        "workers": 30,
+        "counts": {page: dict.fromkeys(FATES, 2) for page in PAGES},
+        "load": {"cpu_utilisation_ratio": 0.9, "status": {"cpu_s": 7.0, "sentry": {}}},
+        "connections": {"new": 0, "resumed": 0, "refused": 0, "admission": {"name": "none"}},
+    } | other
+
+
+def test_a_frame_has_the_queue_in_the_order_of_waiting():
+    queue = {"requests": [[7, "Br-2", 3.0, True], [9, "Tr-4", 1.0, False]]}
+    frame = frame_of(snapshot(), queue, {"orders": 1, "revenue": 12.5})
+    assert frame["strip"] == [[7, 1, 1], [9, 7, 0]]
+    assert frame["waiting_by_page"] == [0, 3, 0, 0, 0, 0, 0, 0]
+    assert frame["thresholds"] == [0.99, 0.95]
+    assert frame["title"] == "8Q-LIFO-Pri"
+    assert frame["counts"]["arrived"] == 16
+    assert frame["confirms"] == 2
+    assert frame["sales"]["revenue"] == 12.5
+
+
+def test_a_shop_that_has_not_answered_yet_leaves_gaps():
+    frame = frame_of(snapshot(load={"status": None}), None, None)
+    assert frame["cpu_utilisation_ratio"] is frame["work"]["cpu_s"] is frame["strip"] is None
+
+
+@pytest.mark.parametrize(
+    ("connections", "told"),
+    [
+        ({"new": 0, "resumed": 0, "refused": 0, "admission": {"name": "none"}}, False),
+        ({"new": 0, "resumed": 0, "refused": 0, "admission": {"name": "eac"}}, True),
+        ({"new": 1, "resumed": 0, "refused": 0, "admission": {"name": "none"}}, True),
+    ],
+)
+def test_connections_are_told_where_there_is_something_to_tell(connections, told):
+    frame = frame_of(snapshot(connections=connections), None, None)
+    assert (frame["connections"] is not None) == told
+
+
+def policy(name="sq", parameters=None, admission="none", admission_parameters=None):
+    return {
+        "name": name,
+        "parameters": parameters or {},
+        "admission": {"name": admission, "parameters": admission_parameters or {}},
+        "snapshot": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "marks"),
+    [
+        ({}, {}, []),
+        ({"policy": policy()}, {"policy": policy("8q-af")}, ["8Q-AF"]),
+        ({"policy": policy()}, {"policy": policy(admission="sbac")}, ["SQ + SBAC"]),
+        (
+            {"policy": policy(parameters={"capacity": 100})},
+            {"policy": policy(parameters={"capacity": 50})},
+            ["SQ capacity 50"],
+        ),
+        (
+            {"policy": policy(admission="sbac", admission_parameters={"ac_weight": 0.5})},
+            {"policy": policy(admission="sbac", admission_parameters={"ac_weight": 1.0})},
+            ["SQ + SBAC ac_weight 1"],
+        ),
+        ({}, {"abandonment": {"mode": "cancel"}}, ["who leaves: cancel"]),
+        ({}, {"time_scale": 5.0}, ["time scale 5"]),
+        ({}, {"waiting": 50, "time_s": 99.0}, []),
+    ],
+)
+def test_what_somebody_changed_is_a_mark(before, after, marks):
+    frames = [frame_of(snapshot(**each), None, None) for each in (before, after)]
+    assert [mark["text"] for mark in changes(*frames)] == marks
+
+
+def test_the_first_look_is_no_change():
+    assert changes(None, frame_of(snapshot(), None, None)) == []
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 9, 10, 11, 400, 1999])
+def test_a_history_is_thinned_evenly_and_keeps_the_newest(length):
+    frames = [{"number": number, "strip": [number]} for number in range(length)]
+    kept = thinned(frames, 10)
+    assert len(kept) <= 11
+    assert [frame["number"] for frame in kept[-1:]] == [length - 1][:length]
+    numbers = [frame["number"] for frame in kept]
+    assert numbers == sorted(set(numbers))
+    gaps = [b - a for a, b in pairwise(numbers[:-1])]
+    assert len(set(gaps)) <= 1
+    assert all(frame["strip"] is None for frame in kept[:-1])
+    assert all(frame["strip"] for frame in kept[-1:])
