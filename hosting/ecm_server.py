@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 _LONGEST_PATH_BYTES = 107
 _MOST_CONNECTIONS = 1000
+_READ_BYTES = 4096
+"""At once from one connection: the turn comes between, however much everybody has to say."""
 
 
 class SocketError(RuntimeError):
@@ -98,7 +100,7 @@ class EcmServer:
         self._connections.discard(connection)
 
 
-class _Connection(asyncio.Protocol):
+class _Connection(asyncio.BufferedProtocol):
     """One application, or somebody who only asks.
 
     Who does not read is not waited for and costs no memory: it is told the newest assignment once
@@ -111,6 +113,7 @@ class _Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._application: Application | None = None
         self._peer = 0
+        self._read = bytearray(_READ_BYTES)
         self._rest = b""
         self._is_deaf = False
         self._is_behind = False
@@ -129,8 +132,11 @@ class _Connection(asyncio.Protocol):
             self._send(Refused("too many connections", "", f"{_MOST_CONNECTIONS}"))
             transport.close()
 
-    def data_received(self, data: bytes) -> None:
-        *lines, rest = (self._rest + data).split(b"\n")
+    def get_buffer(self, sizehint: int) -> bytearray:
+        return self._read
+
+    def buffer_updated(self, nbytes: int) -> None:
+        *lines, rest = (self._rest + self._read[:nbytes]).split(b"\n")
         self._rest = rest
         for line in lines:
             if len(line) >= LONGEST_LINE_BYTES:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -26,7 +27,7 @@ from gateway.processor_protocol import (
     Register,
     written,
 )
-from hosting import accounts
+from hosting import accounts, ecm_server
 from hosting.__main__ import main
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager, until
 
@@ -222,6 +223,11 @@ def test_a_client_that_never_reads_is_managed_like_any_other():
         assert cpus_of(one.pid) <= {FIRST, LAST, CPUS}
         memory = Path(f"/proc/{m.process.pid}/status").read_text()
         assert int(re.search(r"VmRSS:\s+(\d+) kB", memory).group(1)) < 200_000
+
+
+def test_little_is_read_at_once_so_that_the_turn_comes_between_all_that_many_say():
+    connection = ecm_server._Connection(SimpleNamespace(manager=None))
+    assert 0 < len(connection.get_buffer(1_000_000)) <= 4096
 
 
 def test_a_hundred_applications():
