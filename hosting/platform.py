@@ -35,6 +35,7 @@ from runtime.supervision import socket_path
 START_PATIENCE_S = 240.0
 SEEDING_PATIENCE_S = 300.0
 END_PATIENCE_S = 60.0
+LEFT_OVER_PATIENCE_S = 10.0  # a platform that was killed is gone after so long
 _PAUSE_S = 0.1
 
 
@@ -53,6 +54,7 @@ class Platform:
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
         """What the CPU manager has accounted for, a line each interval; anew for each platform."""
+        self._socket = socket_path(self.folder / "ecm.sock")
         self._say = say
         self._cpu_manager: subprocess.Popen[bytes] | None = None
         self._running = ExitStack()
@@ -89,8 +91,9 @@ class Platform:
         made = self._certificates()
         manager = None
         if self.options.provisioning == "ecm":
-            manager = self._socket()
+            manager = self._socket
             self._say("CPU manager")
+            _wait_until_free(manager)
             self.accounts.unlink(missing_ok=True)  # of an earlier platform
             self._running.callback(self._end_cpu_manager)
             self._start_cpu_manager()
@@ -201,7 +204,7 @@ class Platform:
         )
 
     def _start_cpu_manager(self) -> None:
-        where = self._socket()
+        where = self._socket
         options = {
             "socket": where,
             "cpus": cpus.written(self.options.processors),
@@ -272,16 +275,22 @@ class Platform:
     def _end_cpu_manager(self) -> None:
         if self._cpu_manager is not None:
             ending.end(self._cpu_manager, END_PATIENCE_S)
-        self._socket().unlink(missing_ok=True)
+        self._socket.unlink(missing_ok=True)
 
     # ---- where things are ----------------------------------------------------------------------
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
 
-    def _socket(self) -> Path:
-        """In the state folder if it can be."""
-        return socket_path(self.folder / "ecm.sock")
+
+def _wait_until_free(where: Path) -> None:
+    """Raises HostingError when somebody else's CPU manager stays there: it would be taken for ours,
+    and end with us."""
+    deadline_s = time.monotonic() + LEFT_OVER_PATIENCE_S
+    while _accepts(where):
+        if time.monotonic() >= deadline_s:
+            raise HostingError(f"another platform has its CPU manager on {where}; mend: end it")
+        time.sleep(_PAUSE_S)
 
 
 def _accepts(path: Path) -> bool:

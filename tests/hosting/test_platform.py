@@ -1,6 +1,7 @@
 """A hosting platform as it really is: two shops behind TLS on one PostgreSQL and one Redis."""
 
 import os
+import socket
 import ssl
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import psutil
 import psycopg
 import pytest
 
+import hosting.platform
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
@@ -205,3 +207,23 @@ def test_an_application_ends_with_its_reason_when_one_of_its_processes_does(host
     with pytest.raises(HostingError, match=r"(?s)application-2 has ended: .*gateway ended"):
         hosted.check()
     until(lambda: not alive(processes), "all of the application ended")
+
+
+def test_a_second_platform_leaves_the_first_ones_cpu_manager_alone(lab, monkeypatch):
+    monkeypatch.setattr(hosting.platform, "LEFT_OVER_PATIENCE_S", 0.0)
+    second = Platform(lab, PlatformOptions(provisioning="ecm", **OPTIONS))
+    second.folder.mkdir(parents=True, exist_ok=True)
+    where = second._socket
+    where.unlink(missing_ok=True)
+    second.accounts.write_text("the first one's")
+    with socket.socket(socket.AF_UNIX) as manager:
+        manager.bind(str(where))
+        manager.listen()
+        try:
+            with pytest.raises(HostingError, match="another platform"):
+                second.__enter__()
+            assert where.exists()
+            assert second.accounts.read_text() == "the first one's"
+        finally:
+            where.unlink()
+            second.accounts.unlink()
