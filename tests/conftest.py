@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -114,6 +115,20 @@ def appliance_database() -> Iterator[Settings]:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(appliance_database: Settings) -> None:
     """pytest-django makes its test database only after PostgreSQL is there."""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A headless browser. A module's: while it is there, Django cannot be called in this thread."""
+    from playwright.sync_api import sync_playwright
+
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
+        pytest.fail("no Chromium; install it: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @contextmanager

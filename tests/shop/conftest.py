@@ -4,14 +4,12 @@ The shop is imported inside the fixtures: this file is read before Django is set
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -121,20 +119,6 @@ def running_shop(
     """One Gunicorn for all tests that need a real one."""
     with shop_served(shop_environment, tmp_path_factory.mktemp("shop") / "shop.log") as shop:
         yield shop
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A headless browser. A module's: while it is there, Django cannot be called in this thread."""
-    from playwright.sync_api import sync_playwright
-
-    executable = shutil.which("chromium") or shutil.which("chromium-browser")
-    if executable is None:
-        pytest.fail("no Chromium; install it: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @contextmanager
