@@ -13,7 +13,9 @@ from gateway.policies.registry import (
     ADMISSIONS,
     NO_ADMISSION,
     POLICIES,
+    PolicyError,
     admission_sheet,
+    create,
     sheet,
 )
 from gateway.policies.sheet import Parameter, Sheet
@@ -63,6 +65,14 @@ class PolicyForm(forms.Form):
             return None
         given = self.cleaned_data
         chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
+        try:  # values that do not go together
+            create(given["policy"], chosen[""], given["admission"], chosen["admission."])
+        except PolicyError as fault:
+            name = fault.field.removeprefix("parameters.")
+            name = name.replace("admission_parameters.", "admission.")
+            text = f"{fault.message}; allowed: {fault.allowed}"
+            self.add_error(name if name in self.fields else None, text)
+            return None
         return {
             "name": given["policy"],
             "parameters": chosen[""],

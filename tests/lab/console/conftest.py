@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -150,3 +152,42 @@ def worker(console: Console, folder: Path):  # type: ignore[no-untyped-def]
         folder / "work.log",
         stop=signal.SIGQUIT,
     )
+
+
+@pytest.fixture(scope="module")
+def lab(appliance: dict[str, str]) -> Console:
+    """The console of the running appliance."""
+    return Console(
+        int(appliance["DOORBUSTER_LAB_PORT"]),
+        Path(appliance["DOORBUSTER_STATE_DIR"]),
+        Path(appliance["DOORBUSTER_RESULTS_DIR"]),
+        appliance,
+    )
+
+
+def call(
+    appliance: dict[str, str], part: str, method: str, path: str, body: object = None
+) -> dict[str, Any]:
+    """A call of the gateway's admin API or the shop's controller."""
+    port = appliance[{"gateway": "DOORBUSTER_GATEWAY_ADMIN_PORT",
+                      "shop": "DOORBUSTER_SHOP_CONTROLLER_PORT"}[part]]  # fmt: skip
+    url = f"http://127.0.0.1:{port}{path}"
+    answer = requests.request(method, url, json=body, timeout=PATIENCE_S)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.fixture
+def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
+    """More requests than there are workers, at a shop that takes its time; as open sockets."""
+    call(appliance, "shop", "PUT", "/settings", {"time_scale": 0.2, "profile": "paper"})
+    address = ("127.0.0.1", int(appliance["DOORBUSTER_GATEWAY_PORT"]))
+    customers = []
+    with ExitStack() as open_sockets:
+        for target in ("/", "/browse/fiction/", "/search/?q=x") * 25:
+            customer = open_sockets.enter_context(socket.create_connection(address, PATIENCE_S))
+            customer.sendall(f"GET {target} HTTP/1.1\r\nHost: shop\r\n\r\n".encode())
+            customers.append(customer)
+        yield customers
+    call(appliance, "shop", "PUT", "/settings", {"time_scale": 10})
+    call(appliance, "gateway", "PUT", "/settings", {"abandonment": "ignore"})

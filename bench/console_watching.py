@@ -1,0 +1,66 @@
+"""What a watched run costs the gateway: its CPU time for a look at it, with a queue of requests.
+
+    make up && python -m bench.console_watching
+
+Owns: the queue, the measurement. Must not know: the console.
+"""
+
+import socket
+import time
+from contextlib import ExitStack
+
+import psutil
+
+from lab.experiments.appliance import Appliance
+from runtime.settings import load
+
+CALLS, ROUNDS = 1_000, 5
+CUSTOMERS = 120
+SLOW = 0.1
+"""Paper seconds a real one: the queue stands while it is looked at."""
+
+
+def main() -> None:
+    """Prints µs of CPU per call, the least of some rounds."""
+    lab = load()
+    appliance = Appliance(lab)
+    scale = appliance.shop.call("GET", "/status")["settings"]["time_scale"]
+    appliance.shop.call("PUT", "/settings", {"time_scale": SLOW, "profile": "paper"})
+    try:
+        with ExitStack() as customers:
+            for _ in range(CUSTOMERS):
+                address = ("127.0.0.1", lab.gateway_port)
+                customer = customers.enter_context(socket.create_connection(address))
+                customer.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
+            until_s = time.monotonic() + 10
+            while not appliance.gateway.call("GET", "/waiting")["waiting"]:
+                assert time.monotonic() < until_s, "nobody waits"
+            gateway = _listening(lab.gateway_admin_port)
+            waiting = appliance.gateway.call("GET", "/waiting")["waiting"]
+            print(f"{waiting} requests wait; µs of the gateway's CPU a call:")
+            for path in ("/health", "/snapshot", "/waiting?limit=300"):
+                print(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")
+    finally:
+        appliance.shop.call("PUT", "/settings", {"time_scale": scale})
+
+
+def _listening(port: int) -> psutil.Process:
+    for one in psutil.net_connections("tcp"):
+        if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
+            return psutil.Process(one.pid)
+    raise SystemExit("no gateway; make up")
+
+
+def _cost_us(appliance: Appliance, gateway: psutil.Process, path: str) -> float:
+    rounds = []
+    for _ in range(ROUNDS):
+        before = gateway.cpu_times()
+        for _ in range(CALLS):
+            appliance.gateway.call("GET", path)
+        after = gateway.cpu_times()
+        rounds.append(after.user + after.system - before.user - before.system)
+    return min(rounds) / CALLS * 1e6
+
+
+if __name__ == "__main__":
+    main()
