@@ -4,11 +4,8 @@ Owns: these pages. Must not know: how a decision is made (the policy's sheet say
 watched (`lab.experiments.explaining`).
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,20 +14,11 @@ from django.views.decorators.http import require_GET
 from gateway.policies.interface import PAGES
 from lab.console import stories
 from lab.console.views.downloads import result_of, run_of
+from lab.experiments.attempt_choice import KINDS, attempt_at, chosen, of_session, response_s
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import ResultFolder
-from loadgen.attempts import AttemptOutcome
-from loadgen.sessions import CONFIRM_PAGE
 
 A_PAGE = 25
-KINDS = {
-    "slow": "the slowest that were answered",
-    "confirmed": "purchases that were confirmed",
-    "timed_out": "left by their customers",
-    "dropped": "dropped: a queue was full",
-    "rejected": "rejected by admission",
-    "all": "all, in the order of their sessions",
-}
 
 
 @require_GET
@@ -46,7 +34,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
     session = request.GET.get("session", "").strip()
     fault = ""
     try:
-        table = _chosen(run_of(result, folder).attempts(), kind, page, session)
+        table = chosen(run_of(result, folder).attempts(), kind, page, session)
     except ExperimentError as error:
         table, fault = None, str(error)
     rows = Paginator(range(table.num_rows if table else 0), A_PAGE).get_page(
@@ -66,7 +54,7 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
             "type": page,
             "session": session,
             "page": rows,
-            "rows": [row | {"response_s": _response_s(row)} for row in shown],
+            "rows": [row | {"response_s": response_s(row)} for row in shown],
             "fault": fault,
         },
     )
@@ -81,7 +69,7 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
     planned = next(planned for planned, _ in result.runs() if planned.folder == folder)
     try:
         key = {part: int(request.GET.get(part, "")) for part in ("session", "step", "attempt")}
-        attempt = _row(run.attempts(), key)
+        attempt = attempt_at(run.attempts(), key)
         known = ResultFolder(result.path).spec().choice(planned.policy)
     except (ValueError, ExperimentError):
         raise Http404 from None
@@ -90,9 +78,12 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
     context: dict[str, Any] = {
         "result": result,
         "planned": planned,
-        "attempt": attempt | {"response_s": _response_s(attempt)},
+        "attempt": attempt | {"response_s": response_s(attempt)},
         "sheets": stories.sheets(known),
-        "others": _of_session(run.attempts(), key["session"]),
+        "others": [
+            row | {"response_s": response_s(row)}
+            for row in of_session(run.attempts(), key["session"])
+        ],
     }
     if attempt["attempt"] == 0:
         context["never"] = True
@@ -107,47 +98,3 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
             context["fault"] = str(fault)
         return render(request, "console/story.html", context)
     return render(request, "console/why.html", context)
-
-
-def _chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """The attempts asked for, sorted as their kind wants; ExperimentError names a wrong field."""
-    if kind not in KINDS:
-        raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")
-    if page and page not in set(PAGES):
-        raise ExperimentError(f"page type: {page!r}; allowed: {', '.join(PAGES)}")
-    if session and not (session.isascii() and session.isdigit() and len(session) < 10):
-        raise ExperimentError(f"session: {session!r}; allowed: its number, from 0")
-    wanted: dict[str, object] = {}
-    if kind != "all":
-        answered = kind in ("slow", "confirmed")
-        wanted["outcome"] = AttemptOutcome.COMPLETED.value if answered else kind
-    if page or kind == "confirmed":
-        wanted["page"] = page or CONFIRM_PAGE
-    if session:
-        wanted["session"] = int(session)
-    found = _where(table, wanted)
-    if kind == "slow":
-        took_s = pc.subtract(found.column("finished_s"), found.column("started_s"))
-        return found.take(pc.array_sort_indices(took_s.combine_chunks(), order="descending"))
-    return found if kind == "all" else found.sort_by("started_s")
-
-
-def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
-    """The rows whose columns are as wanted."""
-    for column, value in wanted.items():
-        table = table.filter(pc.equal(table.column(column), value))
-    return table
-
-
-def _row(table: pa.Table, key: Mapping[str, object]) -> dict[str, Any] | None:
-    found = _where(table, key).slice(0, 1).to_pylist()
-    return found[0] if found else None
-
-
-def _of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
-    found = _where(table, {"session": session}).slice(0, 60).to_pylist()
-    return [row | {"response_s": _response_s(row)} for row in found]
-
-
-def _response_s(row: dict[str, Any]) -> float | None:
-    return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

@@ -32,6 +32,8 @@ addEventListener("DOMContentLoaded", async () => {
   const loads = [...new Set(whole.flatMap((one) => one.lines.map((line) => line.load)))];
   const common = loads.findLast((load) => whole.every((one) => one.lines.some((line) => line.load === load)));
   const pages = [...new Set(whole.flatMap((one) => one.lines.flatMap((line) => Object.keys(line.attempts))))];
+  const highest = (one) => one.lines.reduce((most, line) => (line.rho > most.rho ? line : most)).load;
+  const HIGHEST = "the highest of each";
   const group = (one, policy) => `${one.source.name}/${policy}`;
   const lines = whole.flatMap((one, place) =>
     [...new Map(one.lines.map((line) => [line.policy, line.title]))].map(([policy, title]) => ({
@@ -52,7 +54,7 @@ addEventListener("DOMContentLoaded", async () => {
     select.closest("label").hidden = values.length < 2;
   }
   options(id("page"), pages, chosen.get("page") ?? (pages.includes("Br-1") ? "Br-1" : pages[0]), (page) => page);
-  options(id("load"), several && loads.length > 1 ? [...loads, "all"] : loads, chosen.get("load") ?? common ?? "all", (load) => load || "closed loop");
+  options(id("load"), several && loads.length > 1 ? [...loads, HIGHEST] : loads, chosen.get("load") ?? common ?? HIGHEST, (load) => load || "closed loop");
   const figures = [...new Map(whole.flatMap((one) => one.against_rho.map((figure) => [figure.key, figure.words])))];
   options(id("against"), figures.map(([key]) => key), chosen.get("against") ?? figures[0]?.[0], (key) => new Map(figures).get(key));
   id("against").closest("label").hidden = false;
@@ -71,7 +73,9 @@ addEventListener("DOMContentLoaded", async () => {
     swatch.innerHTML = `<line x1="0" y1="6" x2="40" y2="6" stroke="${line.colour}" stroke-width="3" stroke-dasharray="${line.dash.join(" ")}"/>`;
     line.value = Object.assign(document.createElement("span"), { className: "value" });
     label.className = "choice";
-    label.append(box, swatch, document.createTextNode(line.title), line.value);
+    const words = document.createElement("span");
+    words.append(line.title, line.value);
+    label.append(box, swatch, words);
     id("lines").append(label);
   }
   for (const select of ["page", "load", "against"]) id(select).addEventListener("change", () => draw());
@@ -114,7 +118,7 @@ addEventListener("DOMContentLoaded", async () => {
   const shown = () => lines.filter((line) => line.shown);
   const parts = () =>
     shown().flatMap((line) =>
-      line.result.lines.filter((one) => one.policy === line.policy && (id("load").value === "all" || one.load === id("load").value)).map((one) => ({ line, one })),
+      line.result.lines.filter((one) => one.policy === line.policy && one.load === (id("load").value === HIGHEST ? highest(line.result) : id("load").value)).map((one) => ({ line, one })),
     );
   const percent = (value, at) => `${(100 * value).toFixed(1)} % at ${at.toFixed(2)} s`;
 
