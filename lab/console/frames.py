@@ -18,6 +18,8 @@ Frame = dict[str, Any]
 Mark = dict[str, Any]
 
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
+_OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
+                  "sessions", "connections", "sales", "run", "marks")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -118,9 +120,16 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 
 def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
-    """At most about `most` of them, evenly, the newest always; only that one has its strip."""
+    """At most about `most` of them, evenly, the newest always; only that one is whole.
+
+    The others have what charts are drawn from.
+    """
     step = max(1, -(-len(frames) // most))
     kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []
     if len(kept) > 1 and kept[-1] is kept[-2]:
         kept.pop()
-    return [*({**frame, "strip": None} for frame in kept[:-1]), *kept[-1:]]
+    charted = [
+        {name: value for name, value in frame.items() if name not in _OF_THE_NEWEST}
+        for frame in kept[:-1]
+    ]
+    return [*charted, *kept[-1:]]

@@ -58,8 +58,8 @@ class Watch:
         self._seen: Frame | None = None
         self._run: Mapping[str, Any] | None = None
         self._sales: Json | None = None
-        self._sales_due_s = 0.0
         self._number = 0
+        self._history: tuple[int, bytes] | None = None  # of that number: a class comes at once
 
     @property
     def viewers(self) -> int:
@@ -69,6 +69,7 @@ class Watch:
     async def run(self) -> None:
         """Look until cancelled; then every stream ends."""
         appliance = Appliance(self._lab)
+        asking = asyncio.create_task(self._ask_for_sales())
         due_s = time.monotonic()
         try:
             while True:
@@ -83,8 +84,26 @@ class Watch:
                 due_s = max(due_s + EVERY_S, time.monotonic())
                 await asyncio.sleep(due_s - time.monotonic())
         finally:
+            asking.cancel()
             for queue in self._viewers:
                 _put(queue, None)
+
+    async def _ask_for_sales(self) -> None:
+        """Beside the looks: a shop that drowns may take ten seconds to answer."""
+        appliance = Appliance(self._lab)
+        while True:
+            if self._is_watched_closely():
+                try:
+                    self._sales = await asyncio.to_thread(appliance.shop.call, "GET", "/orders")
+                except ExperimentError:
+                    self._sales = None
+                await asyncio.sleep(SALES_EVERY_S)
+            else:
+                self._sales = None  # of long ago
+                await asyncio.sleep(EVERY_S)
+
+    def _is_watched_closely(self) -> bool:
+        return any(list(self._viewers.values()))  # a copy: also asked by the thread that looks
 
     async def follow(self, after: str = "", *, closely: bool = True) -> AsyncIterator[bytes]:
         """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
@@ -109,20 +128,22 @@ class Watch:
             missed = [frame for frame in self.frames if frame["number"] > int(number)]
             if len(missed) <= BEHIND:
                 return [self._event("look", frame) for frame in missed]
+        if self._history is None or self._history[0] != self._number:
+            self._history = (self._number, self._whole_history())
+        return [self._history[1]]
+
+    def _whole_history(self) -> bytes:
         frames = thinned([frame for frame in self.frames if "away" not in frame], TOLD)
         if self.frames and "away" in self.frames[-1]:
             frames.append(self.frames[-1])
         history = {"frames": frames, "marks": list(self.marks)}
-        return [event("history", history, f"{self.name}-{self._number}")]
+        return event("history", history, f"{self.name}-{self._number}")
 
     def _look(self, appliance: Appliance) -> Frame:
         snapshot = appliance.gateway.call("GET", "/snapshot")
         queue = None
-        if any(list(self._viewers.values())):
+        if self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
-            if time.monotonic() >= self._sales_due_s:
-                self._sales_due_s = time.monotonic() + SALES_EVERY_S
-                self._sales = _sales(appliance)
         return frame_of(snapshot, queue, self._sales) | {"run": self._under_way()}
 
     def _tell(self, frame: Frame) -> None:
@@ -171,11 +192,3 @@ def _put(queue: asyncio.Queue[bytes | None], told: bytes | None) -> None:
         with contextlib.suppress(asyncio.QueueEmpty):
             queue.get_nowait()
     queue.put_nowait(told)
-
-
-def _sales(appliance: Appliance) -> Json | None:
-    """Orders and revenue since the shop was seeded; None while the shop does not answer."""
-    try:
-        return appliance.shop.call("GET", "/orders")
-    except ExperimentError:
-        return None

@@ -4,8 +4,10 @@ Owns: the page, changing policy, abandonment and load. Must not know: how the ga
 (`watching`).
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
@@ -73,7 +75,7 @@ def load(request: HttpRequest) -> HttpResponse:
     return _answer(request, "console/watch_load.html", context)
 
 
-def _told(form: Any, change: Any) -> str:
+def _told(form: Form, change: Callable[[Appliance], object]) -> str:
     """Make a change at the appliance; what went wrong stands in the form."""
     appliance = Appliance(LAB)
     try:

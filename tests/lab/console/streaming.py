@@ -42,9 +42,9 @@ def _events(answer: requests.Response) -> Iterator[Event]:
 
 
 def looks(events: Iterator[Event]) -> Iterator[dict[str, Any]]:
-    """Frames that say something, of the history and after it."""
+    """Frames that say something: the newest of the history, and all after it."""
     for event in events:
-        frames = event.data["frames"] if event.name == "history" else [event.data]
+        frames = event.data["frames"][-1:] if event.name == "history" else [event.data]
         yield from (frame for frame in frames if "away" not in frame)
 
 
