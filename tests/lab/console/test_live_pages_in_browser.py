@@ -5,7 +5,6 @@ import re
 import pytest
 
 from tests.lab.console.conftest import PATIENCE_S
-from tests.shop.conftest import chromium  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
@@ -14,7 +13,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True}
 
 
 @pytest.fixture
-def visit(chromium, lab):  # noqa: F811
+def visit(chromium, lab):
     """A function (path, **context) → page; what goes wrong in it fails the test."""
     faults, contexts = [], []
 
