@@ -160,9 +160,12 @@ class Watch:
 
     def _marks(self, frame: Frame) -> list[Mark]:
         """What was changed, and runs that began or ended, since the last look that was answered."""
-        found = changes(self._seen, frame)
         before, self._run = self._run, frame["run"]
-        if _run_number(before) != _run_number(self._run):
+        goes_on = _run_number(before) == _run_number(self._run)
+        # What a launch sets before and between its runs nobody has changed.
+        prepares = self._run is not None and (_run_number(before) is None or not goes_on)
+        found = [] if prepares else changes(self._seen, frame)
+        if not goes_on:
             if _run_number(before):
                 found.append({"kind": "end", "text": "run ended"})
             if self._run is not None and _run_number(self._run):
