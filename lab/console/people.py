@@ -22,7 +22,7 @@ from lab.console.settings import LAB
 
 OPEN = {"login", "health"}
 STUDENTS_POST = {
-    "launch", "predict", "upload", "launch-cancel", "result-note", "result-again",
+    "launch", "predict", "upload", "race", "launch-cancel", "result-note", "result-again",
     "results-import", "login", "logout", "password",
 }  # fmt: skip
 """What a student may send, by the name of the address; anything else is the teacher's."""

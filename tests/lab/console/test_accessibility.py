@@ -61,7 +61,7 @@ def test_no_page_shuts_anybody_out(console, pages: dict[str, str], chromium: Any
     for name, path in pages.items():
         page = context.new_page()
         errors: list[object] = []
-        page.on("pageerror", errors.append)
+        page.on("pageerror", lambda error, errors=errors: errors.append(error))
         answer = page.goto(console.url(path))
         assert answer.status == (404 if name == "nothing" else 200), name
         if name in ("result", "overlay"):
