@@ -58,8 +58,7 @@ def test_watch_shows_who_waits_and_takes_a_switch(visit, queue):
         customer.close()
     when(page, "document.querySelectorAll('.strip .request.left').length > 0")
 
-    page.focus("#id_policy")
-    page.keyboard.type("8Q-L")  # a select chooses by what is typed
+    page.select_option("#id_policy", "8q-lifo-pri")
     page.wait_for_selector("#id_cpu_upper_threshold")
     page.fill("#id_cpu_upper_threshold", "7")
     page.click("#policy-control button")
