@@ -5,6 +5,7 @@ Owns: where they are kept and when they are made anew. Must not know: what a cur
 
 import hashlib
 import json
+import threading
 from typing import Any
 
 from lab.console.settings import FOLDER
@@ -14,10 +15,16 @@ from lab.experiments.machine import code_digest
 from lab.experiments.results import ResultFolder, write_text
 
 PLACE = FOLDER / "curves"
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def curves(result: Shelved) -> dict[str, Any]:
     """What `lab.experiments.curves` says of a comparison; raises ExperimentError."""
+    with _ONE_AT_A_TIME:  # of a class that looks at once one computes
+        return _kept(result)
+
+
+def _kept(result: Shelved) -> dict[str, Any]:
     stamp = _stamp(result)
     kept = PLACE / f"{result.name}.json"
     try:

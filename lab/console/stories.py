@@ -5,24 +5,31 @@ Owns: the wording, and keeping a story that was made. Must not know: requests, h
 
 import hashlib
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from gateway.policies.interface import PAGES
 from gateway.policies.registry import NO_ADMISSION, admission_sheet, sheet
 from gateway.policies.sheet import Sheet
-from lab.console.settings import FOLDER
+from lab.console.settings import FOLDER, LAB
 from lab.console.shelf import Shelved
 from lab.experiments.errors import ExperimentError
-from lab.experiments.explaining import Story, Wanted, explain
+from lab.experiments.explaining import Story, Wanted
 from lab.experiments.machine import code_digest
 from lab.experiments.results import PlannedRun, ResultFolder, write_text
 from lab.experiments.spec_sections import PolicyChoice
 from lab.experiments.titles import title_of
+from runtime import pinned
 
 PLACE = FOLDER / "stories"
 MOST_KEPT = 500
+_ONE_AT_A_TIME = threading.Lock()
 NOT_KNOWN = (
     "A live run keeps what the gateway knew once in each utilisation interval, not at every "
     "decision: who stood before this request, who was preferred to it and what the policy knew "
@@ -128,13 +135,32 @@ def _kept(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> S
         return Story(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         pass  # not told yet
-    story = explain(ResultFolder(result.path), planned, wanted)
+    with _ONE_AT_A_TIME:  # a class that asks at once must not take the machine
+        text = _explained(result, planned, wanted)
+    story = Story(**json.loads(text))
     PLACE.mkdir(parents=True, exist_ok=True)
     kept = sorted(PLACE.glob("*.json"), key=lambda one: one.stat().st_mtime)
     for old in kept[: max(0, len(kept) - MOST_KEPT)]:
         old.unlink(missing_ok=True)
-    write_text(path, json.dumps(asdict(story)))
+    write_text(path, text)
     return story
+
+
+def _explained(result: Shelved, planned: PlannedRun, wanted: Wanted) -> str:
+    """Simulated in an idle process on the CPUs that are not the shop's, as launches are."""
+    words = [str(result.path), planned.folder, json.dumps(asdict(wanted))]
+    program = [sys.executable, "-m", "lab.experiments.explaining", *words]
+    done = subprocess.run(
+        pinned.command(LAB.other_cpus, program, end_with_parent=signal.SIGTERM, idle=True),
+        cwd=Path(__file__).parents[2],
+        env=LAB.environment(),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines()
+        raise ExperimentError(said[-1] if said else "It cannot be explained.")
+    return done.stdout
 
 
 # ---- wording -------------------------------------------------------------------------------------

@@ -7,8 +7,11 @@ The same spec and seed make the same run to the last digit, so that what is seen
 what happened in the first. That is checked: the attempts must be the same.
 """
 
+import json
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdicts
@@ -192,3 +195,22 @@ def explain(folder: ResultFolder, planned: PlannedRun, wanted: Wanted) -> Story:
     simulate(replace(scenario, policy=watched), log=log)
     watched.story.same_run = log.table().equals(folder.run(planned).attempts())
     return watched.story
+
+
+def main() -> None:
+    """`python -m lab.experiments.explaining FOLDER RUN WANTED`: the story, WANTED and it in JSON.
+
+    A process of its own, for whoever asks may have better to do than to simulate.
+    """
+    path, run, wanted = sys.argv[1:]
+    folder = ResultFolder(Path(path))
+    try:
+        planned = next(one for one in folder.plan() if one.folder == run)
+        story = explain(folder, planned, Wanted(**json.loads(wanted)))
+    except ExperimentError as fault:
+        sys.exit(str(fault))
+    json.dump(asdict(story), sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
