@@ -4,7 +4,8 @@ Owns: the three lists. A new policy is one module, one line here, one line in th
 suite's example traces. Must not know: what any policy does.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from gateway.policies import (
@@ -120,9 +121,10 @@ def create(
 
 
 def _create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
-    values = _read(admission_sheet(name), parameters, "admission")
-    make = ADMISSIONS[name][1]
-    return make(**values) if make is not None else None
+    known, make = admission_sheet(name), ADMISSIONS[name][1]
+    with _named("admission"):
+        values: dict[str, Any] = known.read(parameters)
+        return make(**values) if make is not None else None
 
 
 def create_connection_admission(
@@ -133,13 +135,17 @@ def create_connection_admission(
     Raises PolicyError; its field is `connection_admission` or
     `connection_admission_parameters.<name>`.
     """
-    values = _read(connection_admission_sheet(name), parameters or {}, "connection_admission")
-    return CONNECTION_ADMISSIONS[name][1](**values)
+    known = connection_admission_sheet(name)
+    with _named("connection_admission"):
+        values: dict[str, Any] = known.read(parameters or {})
+        return CONNECTION_ADMISSIONS[name][1](**values)
 
 
-def _read(known: Sheet, parameters: Mapping[str, object], kind: str) -> dict[str, Any]:
+@contextmanager
+def _named(kind: str) -> Iterator[None]:
+    """Faults of parameters say of which kind of policy they are."""
     try:
-        return known.read(parameters)
+        yield
     except PolicyError as error:
         raise PolicyError(f"{kind}_{error.field}", error.message, error.allowed) from None
 
