@@ -21,8 +21,8 @@ def started(program):
 
 def test_who_listens_ends_by_the_signal_that_was_asked_for():
     with started("import time; print(flush=True); time.sleep(600)") as process:
-        end(process, _PATIENT_S, signal.SIGHUP)
-    assert process.returncode == -signal.SIGHUP
+        end(process, _PATIENT_S, signal.SIGUSR1)
+    assert process.returncode == -signal.SIGUSR1
 
 
 def test_who_does_not_listen_is_killed():
