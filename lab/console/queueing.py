@@ -126,6 +126,9 @@ def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str
 
 def _lives(process: int, began: float | None) -> bool:
     try:
-        return began is None or abs(psutil.Process(process).create_time() - began) < 1.0
+        found = psutil.Process(process)
+        if found.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has asked how it ended
+            return False
+        return began is None or abs(found.create_time() - began) < 1.0
     except psutil.Error:
         return False

@@ -20,6 +20,7 @@ from pathlib import Path
 import psutil
 from celery import Celery
 from celery.exceptions import SecurityWarning
+from celery.signals import worker_ready
 
 from lab.console import queueing
 from lab.console.models import Launch, State
@@ -65,6 +66,22 @@ def serve() -> None:
         without_gossip=True,
         without_mingle=True,
     ).start()
+
+
+@worker_ready.connect
+def _end_at_once_when_told(**_: object) -> None:
+    """SIGQUIT is the end, now: Celery's own way there waits for its pool, sometimes for ever.
+
+    Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
+    """
+
+    def end(*_: object) -> None:
+        for child in psutil.Process().children():
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+        os._exit(0)
+
+    signal.signal(signal.SIGQUIT, end)
 
 
 @app.task(name=TASK)

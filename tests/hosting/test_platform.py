@@ -20,6 +20,8 @@ from lab.experiments import connection_profile
 from runtime.settings import REPOSITORY
 from shop.walker import Walker
 
+pytestmark = pytest.mark.long
+
 PATIENCE_S = 240.0
 OPTIONS = {"cto_s": 0.1, "ctn_s": 0.3, "key": "ec-p256", "shop_threads": 4, "profile": "real"}
 SHELF, WORDS, BOOK = "crime", "winter", 20

@@ -59,6 +59,7 @@ def load_generators(environment):
     ]
 
 
+@pytest.mark.long
 def test_interrupt_resume_and_draw(appliance):
     before = folders(appliance)
 

@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from loadgen.attempts import read_attempts
 from loadgen.connection_log import read_connections
 from runtime import certificates, ports
@@ -17,6 +19,7 @@ from tests.loadgen.small_shop import small_shop
 TIME_SCALE = 4
 
 
+@pytest.mark.long
 def test_new_resumed_and_refused_connections_and_replies(tmp_path: Path) -> None:
     """Nobody leaves because this machine is slow, so that both have seen all there was."""
     files = certificates.make(tmp_path / "certificates", names=("127.0.0.1",))

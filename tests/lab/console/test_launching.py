@@ -108,6 +108,7 @@ def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
     assert not commands_of(console)
 
 
+@pytest.mark.long
 def test_one_that_waits_is_cancelled_and_moved(console):
     first = console.launch("First", sessions=100_000, repetitions=20)
     second = console.launch("Second", sessions=100)

@@ -16,6 +16,8 @@ from runtime.settings import REPOSITORY, SettingsError, load
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, SPEC, Console, run
 
+pytestmark = pytest.mark.long
+
 LIVE = SPEC.format(title="Live", seed=1, repetitions=1, sessions=50).replace(
     '"simulated"', '"live"'
 )

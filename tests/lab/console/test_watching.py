@@ -153,6 +153,7 @@ def _newest(lab):
         return next(events).data["frames"][-1]["number"]
 
 
+@pytest.mark.long
 def test_sixty_viewers_see_the_same_while_pages_answer(lab):
     together = threading.Barrier(VIEWERS + 1)
     seen, faults = [], []

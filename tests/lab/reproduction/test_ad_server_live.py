@@ -66,6 +66,7 @@ def all_ended(processes):
     return not any(each.is_running() for each in processes)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1200)  # two servers are started, on a machine that may be busy
 def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(folder):
     # A run or two, then Ctrl-C: as a terminal sends it, to the command's group alone.

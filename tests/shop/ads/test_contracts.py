@@ -82,7 +82,9 @@ def test_an_accepted_banner_is_placed_reported_and_ended(ads, token, contract):
 
     until(counted, "the report")
     found = ads.call("GET", report, token=token).json
-    assert found["due"] == pytest.approx(250, abs=5)
+    begun = datetime.fromisoformat(contract["starts"])
+    share = (datetime.now(UTC) - begun) / (datetime.fromisoformat(contract["ends"]) - begun)
+    assert found["due"] == pytest.approx(500 * share, abs=5)
     assert found["pace"] == pytest.approx(found["delivered"] / found["due"])
     assert found["click_rate"] == pytest.approx(1 / found["delivered"])
     ended = ads.call("POST", f"/ads/contracts/{contract['id']}/end", token=token)
