@@ -90,7 +90,9 @@ class Handshake(asyncio.Protocol):
     __slots__ = (
         "_computation",
         "_fed_bytes",
+        "_has_answered",
         "_has_begun",
+        "_has_ended",
         "_held_back",
         "_incoming",
         "_is_held",
@@ -111,7 +113,9 @@ class Handshake(asyncio.Protocol):
         self._computation: Future[None] | None = None
         self._held_back = bytearray()
         self._fed_bytes = 0
+        self._has_answered = False
         self._has_begun = False
+        self._has_ended = False
         self._is_held = False
         self._is_over = False
         self.deadline_s = shared.door.loop.time() + shared.deadline_s
@@ -139,9 +143,13 @@ class Handshake(asyncio.Protocol):
             self._raw.pause_reading()
 
     def eof_received(self) -> bool:
-        """The customer has left."""
-        if not self._is_over:
-            self._fail("handshake_failed")
+        """The customer has left; its last words may have completed the handshake all the same."""
+        if self._is_over:
+            return False
+        if self._has_answered and self._computation is not None:
+            self._has_ended = True
+            return True  # `stepped` says which
+        self._fail("handshake_failed")
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -188,9 +196,14 @@ class Handshake(asyncio.Protocol):
         out = self._outgoing.read()
         if out and step is not Step.PLAIN:  # an alert is nothing to who speaks no TLS
             self._raw.write(out)
+            self._has_answered = True
         if step is Step.DONE and self._ssl is not None and self._ssl.is_as_asked:
             self._hand_over(self._ssl)
-        elif step is Step.MORE and self._fed_bytes <= _HANDSHAKE_BYTES:
+        elif (
+            step is Step.MORE
+            and self._fed_bytes <= _HANDSHAKE_BYTES
+            and (self._held_back or not self._has_ended)
+        ):
             if self._is_held:
                 self._is_held = False
                 self._raw.resume_reading()
@@ -223,6 +236,8 @@ class Handshake(asyncio.Protocol):
         if is_held:
             raw.resume_reading()
         connection.begin(held_back)
+        if self._has_ended:
+            connection.eof_received()
 
     def _answer_plainly(self) -> None:
         """Somebody has typed http:// before this port: they are told, not left with nothing."""

@@ -20,7 +20,6 @@ from pathlib import Path
 import psutil
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.signals import worker_ready
 
 from lab.console import queueing
 from lab.console.models import Launch, State
@@ -54,10 +53,28 @@ def tell() -> None:
     app.send_task(TASK, retry=False)
 
 
+class _Worker(app.Worker):  # type: ignore[misc, name-defined]
+    """Ends at SIGQUIT, now: Celery's own way there waits for its pool, sometimes for ever.
+
+    Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
+    """
+
+    def install_platform_tweaks(self, worker: object) -> None:
+        super().install_platform_tweaks(worker)
+        signal.signal(signal.SIGQUIT, _end_now)
+
+
+def _end_now(*_: object) -> None:
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    os._exit(0)
+
+
 def serve() -> None:
     """Work until a signal comes."""
     warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
-    app.Worker(
+    _Worker(
         hostname=f"doorbuster-console-{os.getpid()}@{os.uname().nodename}",
         concurrency=1 + queueing.SIMULATED_AT_ONCE,
         pool="prefork",
@@ -66,22 +83,6 @@ def serve() -> None:
         without_gossip=True,
         without_mingle=True,
     ).start()
-
-
-@worker_ready.connect
-def _end_at_once_when_told(**_: object) -> None:
-    """SIGQUIT is the end, now: Celery's own way there waits for its pool, sometimes for ever.
-
-    Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
-    """
-
-    def end(*_: object) -> None:
-        for child in psutil.Process().children():
-            with contextlib.suppress(psutil.Error):
-                child.kill()
-        os._exit(0)
-
-    signal.signal(signal.SIGQUIT, end)
 
 
 @app.task(name=TASK)
