@@ -17,6 +17,8 @@ from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, call, wait_for
 from tests.lab.console.streaming import first, looks, stream
 
+pytestmark = pytest.mark.long
+
 VIEWERS = 60
 IN_FORCE = "In force."
 
