@@ -99,6 +99,7 @@ def test_a_file_that_is_no_spec_is_refused(console, content, said):
     assert 'role="alert"' in answer.text
 
 
+@pytest.mark.long
 def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
     launch = console.launch("Long", sessions=100_000, repetitions=20)
     console.wait_until(launch, "running")
@@ -135,6 +136,7 @@ def test_a_launch_that_cannot_be_says_why(console):
     assert "make up" in console.get(f"/launches/{launch}/").text
 
 
+@pytest.mark.long
 def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_path):
     launch = console.launch("Doomed", sessions=100_000, repetitions=20)
     console.wait_until(launch, "running")
