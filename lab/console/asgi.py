@@ -51,6 +51,7 @@ def _first_look() -> None:
 @sync_to_async
 def _keep() -> None:
     queueing.reap()
+    working.end_left_overs()
     if Launch.objects.filter(state=State.QUEUED).exists():
         working.tell()
 

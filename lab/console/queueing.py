@@ -91,7 +91,7 @@ def move_first(launch: Launch) -> None:
 def reap() -> None:
     """Mark what has died in the middle: the process that carried it out is not there any more."""
     for launch in Launch.objects.filter(state=State.RUNNING):
-        if launch.process is None or not _lives(launch.process, launch.process_began):
+        if launch.process is None or not lives(launch.process, launch.process_began):
             end(
                 launch,
                 State.INTERRUPTED,
@@ -124,7 +124,8 @@ def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str
     return {pk: math.ceil(seconds) for pk, seconds in found.items()}
 
 
-def _lives(process: int, began: float | None) -> bool:
+def lives(process: int, began: float | None) -> bool:
+    """Whether that process, which began then (Unix time), still runs."""
     try:
         found = psutil.Process(process)
         if found.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has asked how it ended

@@ -15,11 +15,13 @@ import subprocess
 import sys
 import time
 import warnings
+from datetime import timedelta
 from pathlib import Path
 
 import psutil
 from celery import Celery
 from celery.exceptions import SecurityWarning
+from django.utils import timezone
 
 from lab.console import queueing
 from lab.console.models import Launch, State
@@ -34,6 +36,8 @@ LOOK_EVERY_S = 0.5
 STOP_WITHIN_S = 30.0
 """So long a command may take to end its load and keep what it has, once it is told to stop."""
 INTERRUPTED = 130
+_COMMAND = "command"
+"""In the folder of a launch while its command runs: which process, begun when."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -159,6 +163,8 @@ def _run(launch: Launch, folder: Path) -> int:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    mark = folder / _COMMAND
+    mark.write_text(f"{child.pid} {psutil.Process(child.pid).create_time()}", encoding="utf-8")
     stop_by_s: float | None = None
     try:
         while child.poll() is None:
@@ -173,6 +179,7 @@ def _run(launch: Launch, folder: Path) -> int:
         if child.poll() is None:
             _end_all(child.pid)
             child.wait()
+        mark.unlink(missing_ok=True)
     _note_progress(launch, progress)
     return child.returncode
 
@@ -185,6 +192,24 @@ def _note_progress(launch: Launch, path: Path) -> None:
         launch.words = str(said.get("words", ""))[:300]
         launch.result = Path(said["folder"]).name if said.get("folder") else launch.result
         launch.save(update_fields=["done_ratio", "words", "result"])
+
+
+def end_left_overs() -> None:
+    """End commands whose launch has been over for STOP_WITHIN_S: their worker died.
+
+    They were told when it died; but Python may lose an interrupt, while it imports for one.
+    """
+    for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
+        launch = Launch.objects.filter(pk=mark.parent.name).first()
+        if launch is not None and launch.ended_at is None:
+            continue
+        over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S) if launch else timezone.now()
+        with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
+            process, began = mark.read_text(encoding="utf-8").split()
+            if not queueing.lives(int(process), float(began)):
+                mark.unlink(missing_ok=True)
+            elif timezone.now() >= over:
+                _end_all(int(process))
 
 
 def _end_all(process: int) -> None:
