@@ -68,6 +68,7 @@ class Dispatcher:
         self._ids = 0
         self._waiting: dict[int, Request] = {}
         self._in_service: dict[int, Request] = {}
+        self._gone: set[int] = set()  # who waits although the customer has left
         self._counts: dict[Page, Counter[str]] = {page: Counter() for page in Page}
         self._events: deque[Callable[[float], Verdicts]] = deque()
         self._busy = False
@@ -115,13 +116,13 @@ class Dispatcher:
                 return ()
             if waiting is not None:
                 self._counts[waiting.page]["abandoned_waiting"] += 1
+                self._gone.add(id)
             self._obey(self.policy.abandonment(now_s, id))
             if self.abandonment == "cancel" and id in self._in_service:
                 self._host.cancel(id)
             elif self.abandonment != "ignore" and id in self._waiting:
                 self.policy.withdraw(now_s, id)
-                self._counts[self._waiting.pop(id).page]["withdrawn"] += 1
-                self._host.withdraw(id)
+                self._withdraw(id)
             return ()
 
         self._handle(abandonment)
@@ -208,9 +209,14 @@ class Dispatcher:
                     self._counts[self._take_waiting(id).page]["rejected"] += 1
                     self._host.refuse(id, verdict)
                 case Cancel(id):
-                    if id not in self._in_service:
-                        raise BrokenPolicyError(f"{self.policy.name}: {id} is not in service")
-                    self._host.cancel(id)
+                    if id in self._in_service:
+                        self._host.cancel(id)
+                    elif id in self._gone:
+                        self._withdraw(id)
+                    else:
+                        raise BrokenPolicyError(
+                            f"{self.policy.name}: {id} is neither in service nor left waiting"
+                        )
 
     def _dispatch(self, id: int) -> None:
         if len(self._in_service) >= self.workers:
@@ -220,7 +226,12 @@ class Dispatcher:
         self._counts[request.page]["dispatched"] += 1
         self._host.start(id)
 
+    def _withdraw(self, id: int) -> None:
+        self._counts[self._take_waiting(id).page]["withdrawn"] += 1
+        self._host.withdraw(id)
+
     def _take_waiting(self, id: int) -> Request:
         if id not in self._waiting:
             raise BrokenPolicyError(f"{self.policy.name}: verdict on {id}, which does not wait")
+        self._gone.discard(id)
         return self._waiting.pop(id)

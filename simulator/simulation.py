@@ -314,9 +314,15 @@ class _Simulation:
                         now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED
                     )
             elif type(verdict) is Cancel:
-                if id not in self._in_service:
-                    raise BrokenPolicyError(f"{self._policy.name}: {id} is not in service")
-                self._cancel(now_s, id)
+                if id in self._in_service:
+                    self._cancel(now_s, id)
+                    continue
+                asked = self._waiting.get(id)
+                if asked is None or asked[0].awaits == id:
+                    raise BrokenPolicyError(
+                        f"{self._policy.name}: {id} is neither in service nor left waiting"
+                    )
+                self._record.withdrawn[self._waiting.pop(id)[1]] += 1
         for _ in range(rejections):  # not before the workers that were offered are taken
             self._server.reject(now_s)
 

@@ -30,7 +30,7 @@ UTILITY: Mapping[Page, float] = dict(
 )
 """LIFO-Pri, Table 3."""
 
-_QUEUES = (
+CAPACITIES = (
     Parameter(
         "browsing_capacity",
         50,
@@ -49,6 +49,9 @@ _QUEUES = (
         1,
         1_000_000,
     ),
+)
+_QUEUES = (
+    *CAPACITIES,
     Parameter(
         "utility",
         UTILITY,
@@ -106,13 +109,17 @@ class EightQueues(IgnoringPolicy):
         return [self._dispatch() for _ in range(min(free, self._total))]
 
     def _dispatch(self) -> Dispatch:
+        line, page = self._next()
+        self._total -= 1
+        return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
+
+    def _next(self) -> tuple[Line, Page]:
         # An empty queue must never win, also when every utility is 0.
         line, _, page = max(
             (entry for entry in self._by_lateness if len(entry[0])),
             key=lambda entry: len(entry[0]) * entry[1],
         )
-        self._total -= 1
-        return Dispatch(line.take(Discipline.FIFO if page.is_transaction else self.discipline).id)
+        return line, page
 
     def withdraw(self, time_s: float, id: int) -> None:
         next(line for line in self._lines.values() if id in line).remove(id)

@@ -113,7 +113,11 @@ class Reject(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """Stop this dispatched request; its completion follows as an event of its own."""
+    """Stop this request. Of a dispatched one the completion follows as an event of its own.
+
+    One that waits may be stopped only after its customer has left: it is withdrawn, and nothing
+    follows.
+    """
 
     id: int
 

@@ -11,12 +11,14 @@ from typing import Any
 from gateway.policies import (
     admission,
     connection_admission,
+    door,
     edragon,
     eight_queues,
     sbac,
     sbac_hybrid,
     sbac_predictive,
     single_queue,
+    static_stages,
 )
 from gateway.policies.admission import Admission
 from gateway.policies.combination import Combination
@@ -50,6 +52,9 @@ POLICIES: dict[str, tuple[Sheet, Callable[..., Policy]]] = {
         (single_queue.LIFO_AT_OVERLOAD, single_queue.lifo_at_overload),
         (eight_queues.EIGHT_QUEUES_AF, eight_queues.eight_queues_af),
         (eight_queues.EIGHT_QUEUES_LIFO_PRI, eight_queues.eight_queues_lifo_pri),
+        (static_stages.STATIC_STAGES, static_stages.static_stages),
+        (door.DOOR_LIFO, door.door_lifo),
+        (door.DOOR_FIFO, door.door_fifo),
     )
 }
 

@@ -57,14 +57,15 @@ class Drive:
     def __init__(self, name):
         self.policy = fresh(name)
         self.time_s, self.ids = 0.0, 0
-        self.waiting, self.in_service = {}, []
+        self.waiting, self.in_service, self.gone = {}, [], set()
         self.verdicts = []
 
     def obey(self, verdicts):
         for verdict in verdicts:
             self.verdicts.append(verdict)
             if isinstance(verdict, Cancel):
-                assert verdict.id in self.in_service
+                assert verdict.id in self.in_service or verdict.id in self.gone
+                self.waiting.pop(verdict.id, None)
                 continue
             assert verdict.id in self.waiting, "a verdict on a request that does not wait"
             del self.waiting[verdict.id]
@@ -78,6 +79,7 @@ class Drive:
     def event(self, kind, value):
         self.time_s += 0.1
         now = self.time_s
+        self.obey_timers()
         if kind == "arrival":
             self.ids += 1
             opens = self.ids % 3 == 0
@@ -89,8 +91,10 @@ class Drive:
             done = self.in_service.pop(value)
             self.obey(self.policy.completion(now, done, Outcome.ANSWERED))
         elif kind == "abandonment" and (value in self.waiting or value in self.in_service):
+            self.gone.add(value)
             self.obey(self.policy.abandonment(now, value))
         elif kind == "withdraw" and value in self.waiting:
+            self.gone.add(value)
             self.obey(self.policy.abandonment(now, value))
             if value in self.waiting:
                 self.policy.withdraw(now, value)
@@ -100,10 +104,15 @@ class Drive:
         elif kind == "switch":
             self.policy = fresh(value)
             self.policy.adopt(now, list(self.waiting.values()))
+            self.obey_timers()
         if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
             offered = self.policy.workers_free(now, free)
             assert sum(isinstance(verdict, Dispatch) for verdict in offered) <= free
             self.obey(offered)
+
+    def obey_timers(self):
+        while (due_s := self.policy.next_timer_s()) is not None and due_s <= self.time_s:
+            self.obey(self.policy.timer_due(self.time_s))
 
     def check(self):
         assert list(self.policy.waiting()) == list(self.waiting.values())

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import psutil
 import pytest
@@ -149,6 +150,22 @@ def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_pa
     with worker(console, tmp_path):
         again = console.launch("Next", sessions=100)
         console.wait_until(again, "done")
+
+
+@pytest.mark.long
+def test_a_command_that_outlives_its_worker_is_ended(console):
+    launch = console.launch("Over", sessions=100)
+    console.wait_until(launch, "done")
+    deaf = subprocess.Popen(["sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"])
+    try:
+        began_s = psutil.Process(deaf.pid).create_time()
+        mark = console.state / "console" / "launches" / launch / "command"
+        mark.write_text(f"{deaf.pid} {began_s}", encoding="utf-8")
+        wait_for(lambda: deaf.poll() is not None, "the end of what was left over")
+        wait_for(lambda: not mark.exists(), "its mark's end")
+    finally:
+        deaf.kill()
+        deaf.wait()
 
 
 def commands_of(console) -> list[int]:

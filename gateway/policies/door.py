@@ -1,0 +1,350 @@
+"""DOOR: few hands, house first, fresh door. This project's own policy, in two forms.
+
+Owns: the house (sessions that have been served), the two doors, their data sheets.
+Must not know: the gateway, the simulator, what a page costs.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import Discipline
+from gateway.policies.hands import HANDS, HANDS_AUTOMATIC, Hands, hands_of
+from gateway.policies.interface import (
+    NOTHING,
+    PAGES,
+    Cancel,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Reject,
+    Request,
+    Verdict,
+    Verdicts,
+)
+from gateway.policies.patience_estimate import PatienceEstimate
+from gateway.policies.sheet import Parameter, Sheet
+
+_UNBOUNDED = 1 << 62
+"""Nobody of the house is ever turned away."""
+
+
+class Entrance(Protocol):
+    """Where newcomers wait: who of them is turned away, who is let in next."""
+
+    line: Line
+    discipline: Discipline
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        """A newcomer."""
+        ...
+
+    def turn_away(self, time_s: float) -> Verdicts:
+        """Those who have waited too long."""
+        ...
+
+    def next_timer_s(self) -> float | None:
+        """When somebody will have waited too long; None for never."""
+        ...
+
+    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
+        """An interval has gone by."""
+        ...
+
+    def figures(self) -> Mapping[str, object]:
+        """For the snapshot."""
+        ...
+
+
+class NewestFirst:
+    """At most `places` newcomers wait; one more pushes out the one who has waited longest."""
+
+    discipline = Discipline.LIFO
+
+    def __init__(self, places: int) -> None:
+        self.line = Line(places)
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        turned_away = NOTHING
+        if self.line.is_full:
+            oldest = self.line.take(Discipline.FIFO)
+            turned_away = (Drop(oldest.id, f"door full ({self.line.capacity}), others are newer"),)
+        self.line.append(request)
+        return turned_away
+
+    def turn_away(self, time_s: float) -> Verdicts:
+        return NOTHING
+
+    def next_timer_s(self) -> float | None:
+        return None
+
+    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
+        pass
+
+    def figures(self) -> Mapping[str, object]:
+        return {}
+
+
+class InTurn:
+    """First come, first served; who has waited `wait_s` is turned away with a page.
+
+    With `follows`, wait_s is FOLLOWS_SHARE × the age at which FOLLOWS_QUANTILE of the customers
+    have left, once that is known: they are told before they would go.
+    """
+
+    discipline = Discipline.FIFO
+    FOLLOWS_SHARE = 0.75
+    FOLLOWS_QUANTILE = 0.05
+    LEAST_S = 0.5
+
+    def __init__(self, places: int, wait_s: float, *, follows: bool, retry_after_s: float) -> None:
+        self.line = Line(places)
+        self.wait_s = wait_s
+        self._follows = follows
+        self._retry_after_s = retry_after_s
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        if self.line.is_full:
+            return (Drop(request.id, f"door full ({self.line.capacity})"),)
+        self.line.append(request)
+        return NOTHING
+
+    def turn_away(self, time_s: float) -> Verdicts:
+        late: list[Verdict] = []
+        for request in self.line:
+            if time_s < request.arrived_s + self.wait_s:
+                break
+            reason = f"waited {self.wait_s:g} s at the door"
+            late.append(Reject(request.id, reason, self._retry_after_s))
+        for verdict in late:
+            self.line.remove(verdict.id)
+        return late
+
+    def next_timer_s(self) -> float | None:
+        oldest = next(iter(self.line), None)
+        return None if oldest is None else oldest.arrived_s + self.wait_s
+
+    def sample(self, sample: LoadSample, patience: PatienceEstimate) -> None:
+        if self._follows:
+            left_s = patience.quantile_s(self.FOLLOWS_QUANTILE)
+            if left_s is not None:
+                self.wait_s = max(self.LEAST_S, self.FOLLOWS_SHARE * left_s)
+
+    def figures(self) -> Mapping[str, object]:
+        return {"wait_s": self.wait_s}
+
+
+class Door(IgnoringPolicy):
+    """The house is served before the door; inside the house later stages go first.
+
+    Of the house is whose session has been served before (`session_is_new` is false); everybody
+    else is a newcomer. With `removes_gone`, newcomers who have left are taken out of the line.
+    """
+
+    def __init__(
+        self, name: str, *, entrance: Entrance, hands: Hands, removes_gone: bool = True
+    ) -> None:
+        self.name = name
+        self._entrance = entrance
+        self._hands = hands
+        self._removes_gone = removes_gone
+        self._house = {page: Line(_UNBOUNDED) for page in PAGES}
+        self._latest_first = [self._house[page] for page in reversed(PAGES)]
+        self._in_house = 0
+        self._patience = PatienceEstimate()
+        self._arrived_s: dict[int, float] = {}  # of everybody who is there, until they leave
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self._arrived_s[request.id] = request.arrived_s
+        if request.session_is_new:
+            return self._told(time_s, self._entrance.arrival(time_s, request))
+        self._house[request.page].append(request)
+        self._in_house += 1
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        waiting = self._in_house + len(self._entrance.line)
+        return [self._dispatch() for _ in range(min(free, self._hands.free, waiting))]
+
+    def _dispatch(self) -> Dispatch:
+        if self._in_house:
+            self._in_house -= 1
+            line = next(line for line in self._latest_first if len(line))
+            id = line.take(Discipline.FIFO).id
+        else:
+            id = self._entrance.line.take(self._entrance.discipline).id
+        self._hands.take(id)
+        return Dispatch(id)
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self._hands.release(id)
+        self._stayed(time_s, id)
+        return NOTHING
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        arrived_s = self._arrived_s.pop(id, None)
+        if arrived_s is not None:
+            self._patience.left(time_s - arrived_s)
+        if self._removes_gone and id in self._entrance.line:
+            self._entrance.line.remove(id)
+            return (Cancel(id),)
+        return NOTHING
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        if id in self._entrance.line:
+            self._entrance.line.remove(id)
+        else:
+            next(line for line in self._latest_first if id in line).remove(id)
+            self._in_house -= 1
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        self._hands.sample(sample, somebody_waits=len(self._entrance.line) > 0)
+        self._patience.fade(sample.interval_s)
+        self._entrance.sample(sample, self._patience)
+        return NOTHING
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        return self._told(time_s, self._entrance.turn_away(time_s))
+
+    def next_timer_s(self) -> float | None:
+        return self._entrance.next_timer_s()
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        for request in requests:
+            self._arrived_s[request.id] = request.arrived_s
+            is_new = request.session_is_new
+            (self._entrance.line if is_new else self._house[request.page]).append(request)
+            self._in_house += not is_new
+
+    def waiting(self) -> Sequence[Request]:
+        return oldest_first([self._entrance.line, *self._house.values()])
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "discipline": self._entrance.discipline,
+            "discipline_switches": 0,
+            "queues": {
+                "door": len(self._entrance.line),
+                **{page: len(line) for page, line in self._house.items()},
+            },
+            "capacities": {"door": self._entrance.line.capacity},
+            "hands": self._hands.limit,
+            "hands_busy": self._hands.busy,
+            **self._entrance.figures(),
+        }
+
+    def _told(self, time_s: float, verdicts: Verdicts) -> Verdicts:
+        for verdict in verdicts:
+            self._stayed(time_s, verdict.id)
+        return verdicts
+
+    def _stayed(self, time_s: float, id: int) -> None:
+        arrived_s = self._arrived_s.pop(id, None)
+        if arrived_s is not None:
+            self._patience.stayed(time_s - arrived_s)
+
+
+_REMOVES_GONE = Parameter(
+    "removes_gone",
+    1,
+    "switch",
+    "1: newcomers who have left are taken out of the line; 0: they are served all the same",
+    "DOOR, rule 3",
+    0,
+    1,
+)
+_IDEA = (
+    "Whoever has been served once is served to the end; newcomers get what the server has left, "
+)
+_RULE = (
+    "dispatch only while fewer than hands requests are in service; requests of sessions that have "
+    "been served first, the later page first, and never turned away; then newcomers, "
+)
+
+DOOR_LIFO = Sheet(
+    name="door-lifo",
+    idea=_IDEA + "the newest of them first, because its customer is still there.",
+    rule=_RULE + "the newest first, those who have left removed; when places newcomers wait, one "
+    "more pushes out the oldest",
+    source="this project: docs/door.md",
+    deviations="Who is turned away at a full door is left open by the rules; it is the oldest.",
+    parameters=(
+        HANDS,
+        HANDS_AUTOMATIC,
+        Parameter(
+            "places", 50, "requests", "most newcomers who wait", "DOOR, rule 3", 1, 1_000_000
+        ),
+        _REMOVES_GONE,
+    ),
+)
+DOOR_FIFO = Sheet(
+    name="door-fifo",
+    idea=_IDEA + "in turn, and are told soon when it is not enough for them.",
+    rule=_RULE + "in turn, those who have left removed; who has waited wait_s is turned away with "
+    "a page",
+    source="this project: docs/door.md",
+    deviations="A line at the door of more than places is cut off, as a guard of memory.",
+    parameters=(
+        HANDS,
+        HANDS_AUTOMATIC,
+        Parameter(
+            "wait_s",
+            6.0,
+            "s",
+            "D, after which a newcomer is turned away; with wait_automatic until patience is known",
+            "DOOR, rule 3",
+            0.1,
+            3_600.0,
+        ),
+        Parameter(
+            "wait_automatic",
+            0,
+            "switch",
+            "1: D = 0.75 × the age at which 5 % of the customers have left; 0: D is fixed",
+            "DOOR, rule 3",
+            0,
+            1,
+        ),
+        Parameter(
+            "retry_after_s",
+            60.0,
+            "s",
+            "after which those turned away are asked to come back",
+            "this project",
+            0.0,
+            86_400.0,
+        ),
+        Parameter("places", 1_000, "requests", "most newcomers who wait", "guard", 1, 1_000_000),
+        _REMOVES_GONE,
+    ),
+)
+
+
+def door_lifo(*, hands: int, hands_automatic: int, places: int, removes_gone: int) -> Door:
+    """Policy DOOR-LIFO."""
+    return Door(
+        DOOR_LIFO.name,
+        entrance=NewestFirst(places),
+        hands=hands_of(hands=hands, hands_automatic=hands_automatic),
+        removes_gone=bool(removes_gone),
+    )
+
+
+def door_fifo(
+    *,
+    hands: int,
+    hands_automatic: int,
+    wait_s: float,
+    wait_automatic: int,
+    retry_after_s: float,
+    places: int,
+    removes_gone: int,
+) -> Door:
+    """Policy DOOR-FIFO."""
+    return Door(
+        DOOR_FIFO.name,
+        entrance=InTurn(places, wait_s, follows=bool(wait_automatic), retry_after_s=retry_after_s),
+        hands=hands_of(hands=hands, hands_automatic=hands_automatic),
+        removes_gone=bool(removes_gone),
+    )

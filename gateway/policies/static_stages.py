@@ -1,0 +1,98 @@
+"""Static stages: the later page first, always. A step from 8Q-LIFO-Pri to DOOR.
+
+Owns: eight queues served in a fixed order, and their data sheet.
+Must not know: the gateway, the simulator, what a page costs.
+"""
+
+from collections.abc import Mapping
+
+from gateway.policies.base import Line
+from gateway.policies.discipline import CPU_LOWER_THRESHOLD, CPU_UPPER_THRESHOLD, OverloadSwitch
+from gateway.policies.eight_queues import CAPACITIES, UTILITY, EightQueues
+from gateway.policies.hands import HANDS, Hands
+from gateway.policies.interface import Dispatch, Outcome, Page, Verdicts
+from gateway.policies.sheet import Parameter, Sheet
+
+
+class StaticStages(EightQueues):
+    """8Q-LIFO-Pri with a fixed order of its queues, the latest page first, and `hands`."""
+
+    def __init__(
+        self,
+        *,
+        browsing_capacity: int,
+        transaction_capacity: int,
+        switch: OverloadSwitch,
+        hands: Hands,
+    ) -> None:
+        super().__init__(
+            STATIC_STAGES.name,
+            browsing_capacity=browsing_capacity,
+            transaction_capacity=transaction_capacity,
+            utility=UTILITY,
+            switch=switch,
+        )
+        self._hands = hands
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        return super().workers_free(time_s, min(free, self._hands.free))
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self._hands.release(id)
+        return super().completion(time_s, id, outcome)
+
+    def snapshot(self) -> Mapping[str, object]:
+        figures = {k: v for k, v in super().snapshot().items() if k != "dynamic_priority"}
+        return {**figures, "hands": self._hands.limit, "hands_busy": self._hands.busy}
+
+    def _dispatch(self) -> Dispatch:
+        verdict = super()._dispatch()
+        self._hands.take(verdict.id)
+        return verdict
+
+    def _next(self) -> tuple[Line, Page]:
+        return next((line, page) for line, _, page in self._by_lateness if len(line))
+
+
+STATIC_STAGES = Sheet(
+    name="static-stages",
+    idea="8Q-LIFO-Pri without its formula: the later page always goes first.",
+    rule="serve the latest page that waits: transaction queues FIFO, browsing queues LIFO once "
+    "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, while fewer than "
+    "hands requests are in service; drop an arrival that finds its queue full",
+    source="this project: a step of DOOR's ablation; queues and switch as in LIFO-Pri, scheme 3",
+    deviations="none",
+    parameters=(
+        *CAPACITIES,
+        CPU_UPPER_THRESHOLD,
+        CPU_LOWER_THRESHOLD,
+        Parameter(
+            HANDS.name,
+            30,
+            HANDS.unit,
+            "the most that are in service at once",
+            "LIFO-Pri's 30 workers: no limit of its own",
+            HANDS.low,
+            HANDS.high,
+        ),
+    ),
+)
+
+
+def static_stages(
+    *,
+    browsing_capacity: int,
+    transaction_capacity: int,
+    cpu_upper_threshold: float,
+    cpu_lower_threshold: float,
+    hands: int,
+) -> StaticStages:
+    """Policy static stages."""
+    return StaticStages(
+        browsing_capacity=browsing_capacity,
+        transaction_capacity=transaction_capacity,
+        switch=OverloadSwitch(
+            cpu_upper_threshold=cpu_upper_threshold, cpu_lower_threshold=cpu_lower_threshold
+        ),
+        hands=Hands(hands),
+    )
