@@ -19,6 +19,8 @@ class Credentials:
     postgres_password: str = ""
     secret_key: str = ""
     gateway_cookie_key: str = ""
+    results_password: str = ""
+    grafana_admin_password: str = ""
 
 
 def read(state_dir: Path) -> Credentials:
@@ -47,6 +49,8 @@ def make(state_dir: Path) -> Credentials:
         kept.postgres_password or secrets.token_urlsafe(32),
         kept.secret_key or secrets.token_urlsafe(50),
         kept.gateway_cookie_key or secrets.token_urlsafe(32),
+        kept.results_password or secrets.token_urlsafe(32),
+        kept.grafana_admin_password or secrets.token_urlsafe(16),
     )
     if made == kept:
         return kept

@@ -205,6 +205,9 @@ def _certificate(settings: Settings) -> Finding:
     path = settings.gateway_tls_certificate
     if path != own.server:
         if _existing(path) == path and settings.gateway_tls_key.exists():
+            if why := certificates.out_of_date(path):
+                mend = "put a new one and its key there, then make down, make up"
+                return Finding(Verdict.BEWARE, "Certificate", f"{path}, of your own: {why}", mend)
             return Finding(Verdict.GOOD, "Certificate", f"{path}, of your own")
         mend = "DOORBUSTER_GATEWAY_TLS_CERTIFICATE and _KEY name files that are there, or none"
         return Finding(Verdict.BAD, "Certificate", f"{path} or its key is not there", mend)
@@ -226,12 +229,16 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", "make down")
         else:
             yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
-            taken = up.taken_ports(settings)
+            for line in up.unknown_hosts(settings):
+                found, _, mend = line.partition("; mend: ")
+                yield Finding(Verdict.BAD, "Hosts", found, mend)
+            wanted = up.ports_of(settings, _table(settings, state))
+            taken = up.taken_ports(settings, wanted)
             for line in taken:
                 found, _, mend = line.partition("; mend: ")
                 yield Finding(Verdict.BAD, "Ports", found, mend)
             if not taken:
-                numbers = ", ".join(map(str, sorted(settings.ports().values())))
+                numbers = ", ".join(map(str, sorted(wanted.values())))
                 yield Finding(Verdict.GOOD, "Ports", f"{numbers} are free")
         return
     try:
@@ -248,6 +255,13 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
                 yield Finding(Verdict.GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
         yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
+
+
+def _table(settings: Settings, state: State) -> list[services.Service]:
+    try:
+        return services.table(settings, state)
+    except (LookupError, postgres.PostgresError, redis_server.RedisError):
+        return []  # said above already
 
 
 def _optional() -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import account, certificate_files, pinned, postgres, redis_server
+from runtime import account, certificate_files, hosts, pinned, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
@@ -41,6 +41,7 @@ class Service:
     refusal: Callable[[], str | None]
     page_refusal: Callable[[], str | None] = lambda: None
     tables: "Tables | None" = None
+    port_variable: str = ""  # of an optional service: which of OPTIONAL_PORTS it needs
     code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
@@ -85,20 +86,6 @@ def table(settings: Settings, state: State) -> list[Service]:
         _lab(settings),
         _lab_worker(settings),
     ]
-
-
-def probe_host(settings: Settings) -> str:
-    """Where this machine itself reaches the gateway."""
-    return _reached_at(settings.host)
-
-
-def lab_probe_host(settings: Settings) -> str:
-    """Where this machine itself reaches the console."""
-    return _reached_at(settings.lab_host)
-
-
-def _reached_at(host: str) -> str:
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def _postgres(settings: Settings, state: State) -> Service:
@@ -167,6 +154,7 @@ def _redis(settings: Settings, state: State) -> Service:
 
 
 def _shop(settings: Settings) -> Service:
+    host = hosts.from_here(settings.inner_host)
     return Service(
         name="shop",
         title="Shop",
@@ -182,8 +170,8 @@ def _shop(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,
         ready_within_s=60,
-        refusal=lambda: get_refusal("127.0.0.1", settings.shop_controller_port, "/status"),
-        page_refusal=lambda: get_refusal("127.0.0.1", settings.shop_port, "/"),
+        refusal=lambda: get_refusal(host, settings.shop_controller_port, "/status"),
+        page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
         tables=Tables(
             title=f"Tables and {settings.catalogue_books:,} books",
             command=_beside(settings, "shop", "migrate-and-seed"),
@@ -196,6 +184,7 @@ def _shop(settings: Settings) -> Service:
 
 
 def _ads(settings: Settings) -> Service:
+    host = hosts.from_here(settings.inner_host)
     return Service(
         name="ads",
         title="Ad server",
@@ -211,7 +200,7 @@ def _ads(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,  # reports to the database what it has delivered
         ready_within_s=120,  # a large inventory takes a while to load
-        refusal=lambda: get_refusal("127.0.0.1", settings.ads_port, "/ads/health"),
+        refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
         tables=Tables(
             title=f"Contracts of {settings.ads_banners:,} banners",
             command=_beside(settings, "shop.ads", "migrate-and-seed"),
@@ -231,7 +220,7 @@ def _ads(settings: Settings) -> Service:
 
 
 def _gateway(settings: Settings) -> Service:
-    host = probe_host(settings)
+    host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
     return Service(
         name="gateway",
         title="Gateway",
@@ -247,7 +236,7 @@ def _gateway(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,  # drains: requests under way are answered first
         stop_wait_s=40,
         ready_within_s=20,
-        refusal=lambda: get_refusal("127.0.0.1", settings.gateway_admin_port, "/health"),
+        refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         # Another certificate means another start, too.
         code=("gateway", str(settings.gateway_tls_certificate), str(settings.gateway_tls_key)),
@@ -268,7 +257,7 @@ _LAB_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/setting
 
 
 def _lab(settings: Settings) -> Service:
-    host = lab_probe_host(settings)
+    host = hosts.from_here(settings.lab_host)
     return Service(
         name="lab",
         title="Lab console",
@@ -320,17 +309,18 @@ def _lab_worker(settings: Settings) -> Service:
 
 def get_refusal(host: str, port: int, path: str) -> str | None:
     """Why `GET path` is not answered with 200; None when it is. Knows of no proxy."""
+    url = f"http://{hosts.authority(host, port)}{path}"
     connection = http.client.HTTPConnection(host, port, timeout=PAGE_TIMEOUT_S)
     try:
         connection.request("GET", path, headers={"User-Agent": "doorbuster-health"})
         response = connection.getresponse()
         response.read()
     except (OSError, http.client.HTTPException) as error:
-        return f"http://{host}:{port}{path}: {error or type(error).__name__}"
+        return f"{url}: {error or type(error).__name__}"
     finally:
         connection.close()
     if response.status != 200:
-        return f"http://{host}:{port}{path} answered {response.status} {response.reason}"
+        return f"{url} answered {response.status} {response.reason}"
     return None
 
 

@@ -5,16 +5,14 @@ generated secrets (`runtime.credentials`) fill what none of them gives.
 Owns: names, defaults and checks of the variables. Must not know: who uses them.
 """
 
-import difflib
 import hashlib
-import ipaddress
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from runtime import certificate_files, cpus, credentials
+from runtime import certificate_files, cpus, credentials, env_file, hosts
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -32,11 +30,14 @@ class Settings:
     state_dir: Path
     results_dir: Path
     host: str
+    inner_host: str
+    gateway_host: str | None
     gateway_port: int
     gateway_tls_port: int
     gateway_tls_certificate: Path
     gateway_tls_key: Path
     gateway_admin_port: int
+    shop_host: str
     shop_port: int
     shop_controller_port: int
     postgres_host: str
@@ -45,16 +46,26 @@ class Settings:
     postgres_password: str
     postgres_db: str
     postgres_bin: Path | None
+    redis_host: str
     redis_port: int
     redis_bin: Path | None
+    ads_host: str
     ads_port: int
     ads_banners: int
     lab_port: int
+    prometheus_port: int
+    grafana_port: int
+    celery_exporter_port: int
+    node_exporter_port: int
+    postgres_exporter_port: int
+    redis_exporter_port: int
     first_look: bool
     lab_accounts: bool
     lab_classroom: bool
     secret_key: str
     gateway_cookie_key: str
+    results_password: str
+    grafana_admin_password: str
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
@@ -65,8 +76,24 @@ class Settings:
 
     @property
     def lab_host(self) -> str:
-        """Where the console listens: beyond this machine only where people have accounts."""
-        return self.host if self.lab_accounts or _is_loopback(self.host) else "127.0.0.1"
+        """Where the console listens: where customers come only if people have accounts."""
+        inner = hosts.is_loopback(self.host) and hosts.is_loopback(self.inner_host)
+        return self.host if self.lab_accounts or inner else self.inner_host
+
+    @property
+    def gateway_pages_host(self) -> str:
+        """Where the lab and its customers reach the gateway's pages, plain and by TLS."""
+        return self.gateway_host or hosts.from_here(self.host)
+
+    @property
+    def gateway_admin_host(self) -> str:
+        """Where the lab reaches the gateway's admin API."""
+        return self.gateway_host or hosts.from_here(self.inner_host)
+
+    def reached_hosts(self) -> dict[str, str]:
+        """The variable of each host where a part is reached and the host, those that are set."""
+        read = {name: getattr(self, field) for name, field in _FIELDS.items() if name in _REACHED}
+        return {name: host for name, host in read.items() if host}
 
     def environment(self) -> dict[str, str]:
         """The environment for a child process: this process's own, with every setting spelt out."""
@@ -78,7 +105,7 @@ class Settings:
         return {**dict(self.extra), **{name: text for name, text in written.items() if text}}
 
     def ports(self) -> dict[str, int]:
-        """The variable of each port and the port."""
+        """The variable of each port and the port, those of OPTIONAL_PORTS among them."""
         return {name: getattr(self, field) for name, field in _FIELDS.items() if "_PORT" in name}
 
 
@@ -102,7 +129,7 @@ def load_leniently(
     """
     environ = os.environ if environ is None else environ
     errors: list[str] = []
-    from_file = _read_env_file(repository / ".env", errors)
+    from_file = env_file.read(repository / ".env", _FIELDS, errors)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
 
     def read(name: str, parse: Callable[[str], T], default: T) -> T:
@@ -133,11 +160,16 @@ def load_leniently(
     other_cpus = read(
         "DOORBUSTER_OTHER_CPUS", lambda text: cpus.parse(text, usable), cpus.for_others(shop_cpus)
     )
+    inner_host = read("DOORBUSTER_INNER_HOST", hosts.listening, hosts.LOOPBACK)
+    here = hosts.from_here(inner_host)
+    redis_host = read("DOORBUSTER_REDIS_HOST", hosts.reached, hosts.LOOPBACK)
     redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
     settings = Settings(
         state_dir=state_dir,
         results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
-        host=read("DOORBUSTER_HOST", str, "127.0.0.1"),
+        host=read("DOORBUSTER_HOST", hosts.listening, hosts.LOOPBACK),
+        inner_host=inner_host,
+        gateway_host=read("DOORBUSTER_GATEWAY_HOST", hosts.reached, None),
         gateway_port=read("DOORBUSTER_GATEWAY_PORT", _port, 8080),
         gateway_tls_port=read("DOORBUSTER_GATEWAY_TLS_PORT", _port, 8443),
         gateway_tls_certificate=read(
@@ -145,34 +177,50 @@ def load_leniently(
         ),
         gateway_tls_key=read("DOORBUSTER_GATEWAY_TLS_KEY", path, certificate.key),
         gateway_admin_port=read("DOORBUSTER_GATEWAY_ADMIN_PORT", _port, 8081),
+        shop_host=read("DOORBUSTER_SHOP_HOST", hosts.reached, here),
         shop_port=read("DOORBUSTER_SHOP_PORT", _port, 8082),
         shop_controller_port=read("DOORBUSTER_SHOP_CONTROLLER_PORT", _port, 8083),
-        postgres_host=read("DOORBUSTER_POSTGRES_HOST", str, "127.0.0.1"),
+        postgres_host=read("DOORBUSTER_POSTGRES_HOST", hosts.reached, hosts.LOOPBACK),
         postgres_port=read("DOORBUSTER_POSTGRES_PORT", _port, 8084),
         postgres_user=read("DOORBUSTER_POSTGRES_USER", str, "doorbuster"),
         postgres_password=read("DOORBUSTER_POSTGRES_PASSWORD", str, secrets.postgres_password),
         postgres_db=read("DOORBUSTER_POSTGRES_DB", str, "doorbuster"),
         postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
+        redis_host=redis_host,
         redis_port=redis_port,
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
+        ads_host=read("DOORBUSTER_ADS_HOST", hosts.reached, here),
         ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
         ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
         lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
+        prometheus_port=read("DOORBUSTER_PROMETHEUS_PORT", _port, 8088),
+        grafana_port=read("DOORBUSTER_GRAFANA_PORT", _port, 8089),
+        celery_exporter_port=read("DOORBUSTER_CELERY_EXPORTER_PORT", _port, 8090),
+        node_exporter_port=read("DOORBUSTER_NODE_EXPORTER_PORT", _port, 8091),
+        postgres_exporter_port=read("DOORBUSTER_POSTGRES_EXPORTER_PORT", _port, 8092),
+        redis_exporter_port=read("DOORBUSTER_REDIS_EXPORTER_PORT", _port, 8093),
         first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
         lab_accounts=read("DOORBUSTER_LAB_ACCOUNTS", _switch, False),
         lab_classroom=read("DOORBUSTER_LAB_CLASSROOM", _switch, False),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
+        results_password=read("DOORBUSTER_RESULTS_PASSWORD", str, secrets.results_password),
+        grafana_admin_password=read(
+            "DOORBUSTER_GRAFANA_ADMIN_PASSWORD", str, secrets.grafana_admin_password
+        ),
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
         shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
         catalogue_books=read("DOORBUSTER_CATALOGUE_BOOKS", _books, 4309),
         celery_broker=read(
-            "DOORBUSTER_CELERY_BROKER", _broker, f"redis://127.0.0.1:{redis_port}/1"
+            "DOORBUSTER_CELERY_BROKER",
+            _broker,
+            f"redis://{hosts.authority(redis_host, redis_port)}/1",
         ),
         extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
     )
-    errors += _ports_used_twice(settings)
+    required = {name: port for name, port in settings.ports().items() if name not in OPTIONAL_PORTS}
+    errors += used_twice(required)
     if settings.lab_classroom and not settings.lab_accounts:
         errors.append(
             "DOORBUSTER_LAB_CLASSROOM=1: without accounts nobody is a student; "
@@ -195,11 +243,14 @@ _FIELDS = {
         "STATE_DIR",
         "RESULTS_DIR",
         "HOST",
+        "INNER_HOST",
+        "GATEWAY_HOST",
         "GATEWAY_PORT",
         "GATEWAY_TLS_PORT",
         "GATEWAY_TLS_CERTIFICATE",
         "GATEWAY_TLS_KEY",
         "GATEWAY_ADMIN_PORT",
+        "SHOP_HOST",
         "SHOP_PORT",
         "SHOP_CONTROLLER_PORT",
         "POSTGRES_HOST",
@@ -208,16 +259,26 @@ _FIELDS = {
         "POSTGRES_PASSWORD",
         "POSTGRES_DB",
         "POSTGRES_BIN",
+        "REDIS_HOST",
         "REDIS_PORT",
         "REDIS_BIN",
+        "ADS_HOST",
         "ADS_PORT",
         "ADS_BANNERS",
         "LAB_PORT",
+        "PROMETHEUS_PORT",
+        "GRAFANA_PORT",
+        "CELERY_EXPORTER_PORT",
+        "NODE_EXPORTER_PORT",
+        "POSTGRES_EXPORTER_PORT",
+        "REDIS_EXPORTER_PORT",
         "FIRST_LOOK",
         "LAB_ACCOUNTS",
         "LAB_CLASSROOM",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
+        "RESULTS_PASSWORD",
+        "GRAFANA_ADMIN_PASSWORD",
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",
@@ -227,13 +288,22 @@ _FIELDS = {
 }
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:  # a name: who knows where it leads
-        return False
+OPTIONAL_PORTS = frozenset(
+    f"DOORBUSTER_{name}_PORT"
+    for name in (
+        "PROMETHEUS",
+        "GRAFANA",
+        "CELERY_EXPORTER",
+        "NODE_EXPORTER",
+        "POSTGRES_EXPORTER",
+        "REDIS_EXPORTER",
+    )
+)
+"""Ports of services that run only where their programs are; whoever starts one checks its port."""
+
+_REACHED = frozenset(
+    f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")
+)
 
 
 def _written(value: object) -> str:
@@ -271,52 +341,13 @@ def _broker(text: str) -> str:
     return text
 
 
-def _ports_used_twice(settings: Settings) -> list[str]:
+def used_twice(ports: Mapping[str, int]) -> list[str]:
+    """A line for each port that several variables of `ports` name."""
     by_port: dict[int, list[str]] = {}
-    for name, port in settings.ports().items():
+    for name, port in ports.items():
         by_port.setdefault(port, []).append(name)
     return [
         f"{' and '.join(names)} are both {port}; give each a port of its own"
         for port, names in by_port.items()
         if len(names) > 1
     ]
-
-
-def _read_env_file(path: Path, errors: list[str]) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        lines = path.read_text("utf-8", "replace").splitlines()
-    except OSError as error:
-        errors.append(f"{path} cannot be read ({error.strerror}); mend: chmod u+r, or remove it")
-        return {}
-    read: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
-        name, equals, text = line.removeprefix("export ").partition("=")
-        name = name.strip()
-        if not equals or not name.isidentifier():
-            errors.append(f"{path} line {number}: {line!r} is not of the form NAME=value")
-            continue
-        if name not in _FIELDS and (meant := _meant(name)):
-            errors.append(f"{path} line {number}: unknown variable {name}; did you mean {meant}?")
-            continue
-        read[name] = _unquoted(text)
-    return read
-
-
-def _meant(name: str) -> str | None:
-    # Other variables belong to one part alone; but what looks like a slip, or like a name without
-    # its prefix, is one.
-    full = "DOORBUSTER_" + name.removeprefix("DOORBUSTER_")
-    near = difflib.get_close_matches(full, _FIELDS, 1, 0.94)
-    return near[0] if near else None
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
-        return text[1:-1]
-    return text.split(" #", 1)[0].strip()

@@ -8,19 +8,20 @@ import hashlib
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime import cpus, credentials, down, ports, services
+from runtime import cpus, credentials, down, hosts, ports, services
 from runtime.progress import Progress
 from runtime.services import Service, Tables
-from runtime.settings import REPOSITORY, Settings, load
+from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
 from runtime.state import State
 from runtime.supervision import Supervisor, left_over
 
 SUPERVISED = "supervised"
 LOG_LINES = 20
-FIRST_SPARE_PORT = 8088  # the defaults end at 8087
+FIRST_SPARE_PORT = 8095  # the defaults end before it
+LOOPBACK_PORTS = ("DOORBUSTER_POSTGRES_PORT", "DOORBUSTER_REDIS_PORT")  # with `make up`
 PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
@@ -46,21 +47,20 @@ def up(settings: Settings, progress: Progress) -> None:
 
 def urls(settings: Settings) -> dict[str, str]:
     """What to open or type next."""
-    host = services.probe_host(settings)
-    named = f"[{host}]" if ":" in host else host
-    lab_host = services.lab_probe_host(settings)
-    lab_named = f"[{lab_host}]" if ":" in lab_host else lab_host
+    host = hosts.from_here(settings.host)
+    lab = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
+    admin = hosts.authority(hosts.from_here(settings.inner_host), settings.gateway_admin_port)
     return {
-        "Shop": f"http://{named}:{settings.gateway_port}/",
-        "Shop by TLS": f"https://{named}:{settings.gateway_tls_port}/ (make certs)",
+        "Shop": f"http://{hosts.authority(host, settings.gateway_port)}/",
+        "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
         **SIGN_IN,
-        "Lab console": f"http://{lab_named}:{settings.lab_port}/"
+        "Lab console": f"http://{lab}/"
         + (
             ""
             if settings.lab_host == settings.host
             else " (this machine; DOORBUSTER_LAB_ACCOUNTS=1)"
         ),
-        "Gateway's admin API": f"http://127.0.0.1:{settings.gateway_admin_port}/snapshot",
+        "Gateway's admin API": f"http://{admin}/snapshot",
         "First comparison": "make compare",
         "Everything else": "make help",
         "Stop": "make down",
@@ -114,10 +114,10 @@ class Start:
             with self.progress.step("Ending what an earlier start left behind"):
                 down.stop(self.state)
         with self.progress.step("Ports") as step:
-            taken = taken_ports(self.settings)
-            if taken:
-                raise StartError("\n".join(taken))
-            step.detail = ", ".join(map(str, sorted(self.settings.ports().values())))
+            wanted = ports_of(self.settings, table)
+            if faults := [*unknown_hosts(self.settings), *taken_ports(self.settings, wanted)]:
+                raise StartError("\n".join(faults))
+            step.detail = ", ".join(map(str, sorted(wanted.values())))
         with self.progress.step("Supervisor"):
             supervisor.start(table, self.settings)
         self.state.stamp(SUPERVISED).write_text(version)
@@ -193,21 +193,38 @@ class Start:
         self.state.stamp(tables.log).write_text(version)
 
 
-def taken_ports(settings: Settings) -> list[str]:
-    """A line for each port that somebody else holds: who, and the mend.
+def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
+    """The variable of each port that these services and the appliance itself need, and the port."""
+    optional = {service.port_variable for service in table}
+    return {
+        variable: port
+        for variable, port in settings.ports().items()
+        if variable not in OPTIONAL_PORTS or variable in optional
+    }
+
+
+def unknown_hosts(settings: Settings) -> list[str]:
+    """A line for each host where a part should be reached that this machine does not know."""
+    return [
+        f"{variable}={host}: no such host ({why}); mend: the name or the address of one"
+        for variable, host in settings.reached_hosts().items()
+        if (why := hosts.unknown(host))
+    ]
+
+
+def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
+    """A line for each of these ports that cannot be had: who holds it, and the mend.
 
     The port it proposes is the same each time, so that `make up` and `make doctor` agree.
     """
-    lines = []
+    lines = used_twice(wanted)
     avoid = set(settings.ports().values())
-    for variable, port in settings.ports().items():
-        host = settings.host if variable in PUBLIC_PORTS else "127.0.0.1"
-        if variable == "DOORBUSTER_LAB_PORT":
-            host = settings.lab_host
+    for variable, port in wanted.items():
+        host_variable, host = _listens_at(settings, variable)
         try:
             who = ports.holder(port, host)
         except ports.AddressError as error:
-            line = f"DOORBUSTER_HOST: {error}; mend: 127.0.0.1, or 0.0.0.0 for all addresses"
+            line = f"{host_variable}: {error}; mend: 127.0.0.1, or 0.0.0.0 for all addresses"
             lines += [line] if line not in lines else []  # once for all ports that listen there
             continue
         if who:
@@ -221,6 +238,16 @@ def taken_ports(settings: Settings) -> list[str]:
                 f"{variable}={spare} into the file .env"
             )
     return lines
+
+
+def _listens_at(settings: Settings, variable: str) -> tuple[str, str]:
+    """The variable of the host where this port is listened on, and the host."""
+    if variable in LOOPBACK_PORTS:
+        return variable, hosts.LOOPBACK
+    public = variable in PUBLIC_PORTS
+    if public or (variable == "DOORBUSTER_LAB_PORT" and settings.lab_host == settings.host):
+        return "DOORBUSTER_HOST", settings.host
+    return "DOORBUSTER_INNER_HOST", settings.inner_host
 
 
 def busy_machine() -> str:

@@ -1,6 +1,7 @@
 """A taken port is told by who holds it and how to choose another."""
 
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from runtime import ports, up
-from runtime.settings import load
+from runtime.services import Service
+from runtime.settings import OPTIONAL_PORTS, load
 
 
 @pytest.fixture
@@ -43,7 +45,8 @@ def test_a_taken_port_names_the_line_for_the_env_file(taken: int) -> None:
     variables = {
         name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
     } | {"DOORBUSTER_SHOP_PORT": str(taken)}
-    (line,) = up.taken_ports(load(variables))
+    settings = load(variables)
+    (line,) = up.taken_ports(settings, settings.ports())
     assert line.startswith(f"port {taken} is taken by process {os.getpid()} ")
     chosen = line.split("DOORBUSTER_SHOP_PORT=")[1].split()[0]
     assert ports.holder(int(chosen)) is None
@@ -68,11 +71,15 @@ def test_two_taken_ports_get_two_proposals_and_the_same_ones_again() -> None:
         given[2] = str(up.FIRST_SPARE_PORT)
         given[-2:] = [str(listener.getsockname()[1]) for listener in (one, two)]
         settings = load(dict(zip(names, given, strict=True)))
-        lines = [line for line in up.taken_ports(settings) if any(p in line for p in given[-2:])]
+
+        def said() -> list[str]:
+            return up.taken_ports(settings, settings.ports())
+
+        lines = [line for line in said() if any(p in line for p in given[-2:])]
         proposed = [int(line.rpartition("=")[2].split()[0]) for line in lines]
         assert len(set(proposed)) == 2
         assert min(proposed) > up.FIRST_SPARE_PORT
-        again = [line for line in up.taken_ports(settings) if any(p in line for p in given[-2:])]
+        again = [line for line in said() if any(p in line for p in given[-2:])]
         assert again == lines
 
 
@@ -80,5 +87,40 @@ def test_an_address_of_another_machine_names_the_variable() -> None:
     names = load().ports()
     given = {name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)}
     # TEST-NET-1 of RFC 5737: nobody has it.
-    (line,) = up.taken_ports(load(given | {"DOORBUSTER_HOST": "192.0.2.1"}))
-    assert line.startswith("DOORBUSTER_HOST: 192.0.2.1 is no address of this machine")
+    for variable in ("DOORBUSTER_HOST", "DOORBUSTER_INNER_HOST"):
+        settings = load(given | {variable: "192.0.2.1"})
+        (line,) = up.taken_ports(settings, settings.ports())
+        assert line.startswith(f"{variable}: 192.0.2.1 is no address of this machine")
+
+
+def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None:
+    needed = ["DOORBUSTER_LAB_PORT", "DOORBUSTER_PROMETHEUS_PORT", "DOORBUSTER_GRAFANA_PORT"]
+    given = dict.fromkeys(needed, str(taken))
+    settings = load(given)
+    assert set(settings.ports()) - set(up.ports_of(settings, [])) == OPTIONAL_PORTS
+    running = Service(
+        name="prometheus",
+        title="Prometheus",
+        command=("prometheus",),
+        port=settings.prometheus_port,
+        port_variable="DOORBUSTER_PROMETHEUS_PORT",
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=1,
+        ready_within_s=1,
+        refusal=lambda: None,
+    )
+    wanted = up.ports_of(settings, [running])
+    assert wanted["DOORBUSTER_PROMETHEUS_PORT"] == taken
+    assert "DOORBUSTER_GRAFANA_PORT" not in wanted
+    said = "DOORBUSTER_LAB_PORT and DOORBUSTER_PROMETHEUS_PORT are both"
+    assert not any(said in line for line in up.taken_ports(settings, up.ports_of(settings, [])))
+    assert any(said in line for line in up.taken_ports(settings, wanted))
+
+
+def test_a_host_that_nobody_knows_names_the_variable() -> None:
+    # RFC 2606: no such name will ever be.
+    settings = load({"DOORBUSTER_SHOP_HOST": "shop.invalid"})
+    (line,) = up.unknown_hosts(settings)
+    assert line.startswith("DOORBUSTER_SHOP_HOST=shop.invalid: no such host")
+    assert up.unknown_hosts(load({"DOORBUSTER_SHOP_HOST": "localhost"})) == []

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,11 @@ def repository(tmp_path: Path) -> Path:
 
 def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     settings = load({}, repository)
-    assert sorted(settings.ports().values()) == [*range(8080, 8088), 8443]
-    assert settings.host == "127.0.0.1"
+    assert sorted(settings.ports().values()) == [*range(8080, 8094), 8443]
+    assert settings.host == settings.inner_host == settings.lab_host == "127.0.0.1"
+    assert set(settings.reached_hosts().values()) == {"127.0.0.1"}
+    assert settings.gateway_pages_host == settings.gateway_admin_host == "127.0.0.1"
+    assert settings.celery_broker == "redis://127.0.0.1:8085/1"
     assert settings.shop_workers == 30
     assert settings.catalogue_books == 4309
     assert settings.results_dir == repository / "results"
@@ -62,6 +66,7 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
     assert child["PATH"] == os.environ["PATH"]
     again = load(child, repository)
     assert (again.shop_cpus, again.ports()) == (settings.shop_cpus, settings.ports())
+    assert again.reached_hosts() == settings.reached_hosts()
 
 
 @pytest.mark.parametrize(
@@ -75,6 +80,11 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
         ("DOORBUSTER_CATALOGUE_BOOKS", "many", "a whole number from 1000 to 500000"),
         ("DOORBUSTER_ADS_PORT", "none", "a whole number from 1 to 65535"),
         ("DOORBUSTER_ADS_BANNERS", "2000001", "a whole number from 0 to 2000000"),
+        ("DOORBUSTER_SHOP_HOST", "http://shop", "a name or an address without port"),
+        ("DOORBUSTER_GATEWAY_HOST", "gateway:8081", "a name or an address without port"),
+        ("DOORBUSTER_POSTGRES_HOST", "10.0.0.256", "a name or an address without port"),
+        ("DOORBUSTER_INNER_HOST", "two words", "a name or an address without port"),
+        ("DOORBUSTER_REDIS_HOST", "0.0.0.0", "every address is none to be reached at"),
         ("DOORBUSTER_SHOP_CPUS", "one", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "0-99999999999", "forms such as 1 or 2-3"),
         ("DOORBUSTER_SHOP_CPUS", "3-2", "forms such as 1 or 2-3"),
@@ -102,6 +112,39 @@ def test_all_errors_come_at_once(repository: Path) -> None:
     with pytest.raises(SettingsError) as refused:
         load({"DOORBUSTER_SHOP_PORT": "x", "DOORBUSTER_REDIS_PORT": "y"}, repository)
     assert len(str(refused.value).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "pages", "admin", "shop", "console"),
+    [
+        ({"HOST": "0.0.0.0"}, "127.0.0.1", "127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ({"HOST": "10.0.0.5"}, "10.0.0.5", "127.0.0.1", "127.0.0.1", "127.0.0.1"),
+        ({"INNER_HOST": "::"}, "127.0.0.1", "::1", "::1", "::"),
+        ({"INNER_HOST": "10.0.0.5"}, "127.0.0.1", "10.0.0.5", "10.0.0.5", "10.0.0.5"),
+        (
+            {"HOST": "0.0.0.0", "INNER_HOST": "0.0.0.0", "LAB_ACCOUNTS": "1"}
+            | {"GATEWAY_HOST": "Gateway", "SHOP_HOST": "shop"},
+            *("gateway", "gateway", "shop", "0.0.0.0"),
+        ),
+    ],
+)
+def test_what_is_not_set_is_reached_where_it_listens(
+    repository: Path, given: dict[str, str], pages: str, admin: str, shop: str, console: str
+) -> None:
+    settings = load({f"DOORBUSTER_{name}": text for name, text in given.items()}, repository)
+    for one in (settings, load(settings.variables(), repository)):  # and so in a child
+        assert (one.gateway_pages_host, one.gateway_admin_host) == (pages, admin)
+        assert (one.shop_host, one.lab_host) == (shop, console)
+
+
+def test_the_broker_is_where_redis_is(repository: Path) -> None:
+    settings = load({"DOORBUSTER_REDIS_HOST": "[fd00::5]"}, repository)
+    assert settings.celery_broker == "redis://[fd00::5]:8085/1"
+
+
+def test_a_service_that_may_not_run_takes_no_port_from_one_that_does(repository: Path) -> None:
+    settings = load({"DOORBUSTER_LAB_PORT": "8088"}, repository)
+    assert settings.lab_port == settings.prometheus_port
 
 
 def test_two_parts_cannot_share_a_port(repository: Path) -> None:
@@ -151,6 +194,9 @@ def test_secrets_are_made_once_and_are_the_owners_alone(tmp_path: Path) -> None:
     assert settings.postgres_password == made.postgres_password
     assert settings.secret_key == made.secret_key
     assert settings.gateway_cookie_key == made.gateway_cookie_key
+    assert settings.results_password == made.results_password
+    assert settings.grafana_admin_password == made.grafana_admin_password
+    assert all(len(secret) >= 16 for secret in asdict(made).values())
     assert len(made.gateway_cookie_key) >= 32  # what the gateway asks for
 
 
@@ -161,6 +207,8 @@ def test_a_secret_that_an_older_version_did_not_know_is_added(tmp_path: Path) ->
     now = credentials.make(tmp_path)
     assert (now.postgres_password, now.secret_key) == tuple(old.values())
     assert now.gateway_cookie_key
+    assert now.results_password
+    assert now.grafana_admin_password
     assert now == credentials.read(tmp_path)
     assert (tmp_path / credentials.FILE_NAME).stat().st_mode & 0o777 == 0o600
 

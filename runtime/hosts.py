@@ -1,0 +1,69 @@
+"""Hosts as settings name them: the forms allowed, and what follows from one.
+
+Owns: names and addresses as text. Must not know: which setting, which part.
+"""
+
+import ipaddress
+import re
+import socket
+
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that mean every address of a machine to who listens; and where it reaches itself."""
+
+LOOPBACK = "127.0.0.1"
+
+_FORM = "a name or an address without port, e.g. shop, shop.example, 10.0.0.5 or ::1"
+# Names of Compose services may have an underscore, though names of machines may not.
+_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
+
+
+def listening(text: str) -> str:
+    """The host in this text, where something may listen. Raises ValueError with the form."""
+    host = text.removeprefix("[").removesuffix("]").lower()
+    if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
+        raise ValueError(f"not a host; allowed is {_FORM}")
+    return host
+
+
+def reached(text: str) -> str:
+    """As `listening`, but one host that others can call: not every address of a machine."""
+    host = listening(text)
+    if host in EVERYWHERE:
+        raise ValueError(f"every address is none to be reached at; allowed is {_FORM}")
+    return host
+
+
+def from_here(host: str) -> str:
+    """Where a machine itself reaches what listens on its `host`."""
+    return EVERYWHERE.get(host, host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it, as far as the text says."""
+    if host == "localhost":
+        return True
+    # A name: who knows where it leads.
+    return _is_address(host) and ipaddress.ip_address(host).is_loopback
+
+
+def authority(host: str, port: int) -> str:
+    """`host:port` as addresses of pages have it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def unknown(host: str) -> str | None:
+    """Why this machine finds no address of `host` now; None if it finds one."""
+    try:
+        socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        return getattr(error, "strerror", None) or str(error)
+    return None
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
