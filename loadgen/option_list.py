@@ -201,6 +201,13 @@ OPTIONS: tuple[Option, ...] = (
         "many times their rate",
         in_web_ui=False,
     ),
+    Option(
+        "start-file",
+        "PATH",
+        "",
+        "the run begins when this file is there: several load generators begin together",
+        in_web_ui=False,
+    ),
     Option("late-tolerance-ms", "MS", "50", "an attempt this late (real ms) fell behind"),
     Option(
         "attempts-file",

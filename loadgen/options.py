@@ -86,6 +86,8 @@ class RunOptions:
     """Whom to trust over https; None: whom the system trusts."""
     load_factor_file: Path | None
     """Says how many times their rate sessions arrive; watched while they do."""
+    start_file: Path | None
+    """The run begins when it is there; None: at once."""
     late_tolerance_s: float
     attempts_file: Path | None
     account: str
@@ -149,6 +151,7 @@ def run_options(given: Mapping[str, object]) -> RunOptions:
         partly_open=partly,
         authority=readable("--authority", text["authority"]),
         load_factor_file=_load_factor_file(text, has_arrivals=not (clients or closed_loop)),
+        start_file=Path(text["start_file"]) if text["start_file"] else None,
         late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
         attempts_file=writable(text["attempts_file"], "--attempts-file"),
         account=account(text["account"]),

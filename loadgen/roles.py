@@ -74,6 +74,9 @@ class Alone:
     def play(self, stop_customers: Callable[[], None]) -> None:
         assert self._run is not None
         assert self._collector is not None
+        if self._collector.options.start_file is not None and self._collector.options.progress_json:
+            _print_json({"event": "ready"})
+        self._run.await_start()
         self._collector.begin()
         self._run.play(stop_customers)
 
@@ -135,6 +138,7 @@ class Worker:
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is not None:
+            self._run.await_start()
             self._run.play(stop_customers)
             self._report()
 

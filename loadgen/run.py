@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
+import gevent
 from gevent.event import Event
 
 from loadgen import load_factor
@@ -34,6 +35,7 @@ Reporter = Callable[[Attempt, PageRequest, Fetched], None]
 Spawn = Callable[[Callable[[], object]], None]
 _T = TypeVar("_T")
 
+_LOOK_FOR_START_EVERY_S = 0.005
 _AFTER_FAILURE_S = 1.0
 """Paper seconds a closed-loop customer waits after a session that failed."""
 
@@ -65,6 +67,12 @@ class LoadRun:
         self._spawn = spawn
         self._next_session = part.index
         self._told_rows = {"attempts": 0, "connections": 0}
+
+    def await_start(self) -> None:
+        """Returns when the run may begin: at once, or when there is a `start_file`."""
+        file = self.options.start_file
+        while file is not None and not file.exists():
+            gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         """Runs the part in the calling greenlet; `stop_customers` ends what is still going on."""

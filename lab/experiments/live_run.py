@@ -5,7 +5,7 @@ Must not know: which other runs there are.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from lab.experiments import waste
 from lab.experiments.appliance import Appliance
@@ -38,59 +38,98 @@ def make_run(
     ρ = 1 is `capacity_rps`; None in a closed loop. What an interrupted attempt at the same run left
     is removed first. Raises ExperimentError.
     """
-    folder.clear()
-    policy = spec.choice(planned.policy)
-    prepare(appliance, spec, policy, planned.seed)
-    before = appliance.counts()
-    sampler = Sampler(appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s)
-    folder.log(
-        "run started",
-        policy=policy.model_dump(mode="json"),
-        abandonment=spec.abandonment_of(policy),
-        rho=planned.rho,
-    )
-    sampler.start()
-    try:
-        run_customers(
-            appliance,
-            {
-                **_who_comes(spec, planned, capacity_rps),
-                "seed": planned.seed,
-                "time-scale": spec.time_scale,
-                "attempts-file": folder.attempts_file,
-                # Whoever writes there changes the load from then on (docs/loadgen.md).
-                "load-factor-file": None if spec.clients else folder.load_factor_file,
-            },
-            folder.path / "loadgen.log",
-            on_progress,
+    with LiveRun(appliance, spec, planned, capacity_rps, folder) as run:
+        run_customers(appliance, run.load_options(), run.load_log, on_progress)
+        run.customers_gone()
+    return run.summarise()
+
+
+class LiveRun:
+    """One run in its steps, so that several can be made in step: `with`, within it the customers
+    and `customers_gone`, after it `summarise`. All of them raise ExperimentError."""
+
+    def __init__(
+        self,
+        appliance: Appliance,
+        spec: Spec,
+        planned: PlannedRun,
+        capacity_rps: float | None,
+        folder: RunFolder,
+    ) -> None:
+        self.appliance = appliance
+        self.spec = spec
+        self.planned = planned
+        self.folder = folder
+        self.load_log = folder.path / "loadgen.log"
+        self.before: Mapping[str, Any] = {}
+        """The counts that the run begins with."""
+        self._capacity_rps = capacity_rps
+        self._after: Mapping[str, Any] = {}
+        self._sampler = Sampler(
+            appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s
         )
-        folder.log("customers gone")
-        appliance.wait_idle()  # orphan requests are executed in full; they belong to this run
-    finally:
-        sampler.stop()
-        sampler.write(folder.samples_file)
-        folder.load_factor_file.unlink(missing_ok=True)
-    after = appliance.counts()
-    load_generator = read_metadata(folder.attempts_file)
-    for change in sampler.changes:
-        folder.log("switched", **change)
-    for change in load_generator["load_changes"]:
-        folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
-    folder.log("run ended")
-    if not load_generator["complete"]:
-        raise ExperimentError(
-            "The load generator was stopped before its last session ended; "
-            "the same command makes this run again."
+
+    def __enter__(self) -> Self:
+        policy = self.spec.choice(self.planned.policy)
+        self.folder.clear()
+        prepare(self.appliance, self.spec, policy, self.planned.seed)
+        self.before = self.appliance.counts()
+        self.folder.log(
+            "run started",
+            policy=policy.model_dump(mode="json"),
+            abandonment=self.spec.abandonment_of(policy),
+            rho=self.planned.rho,
         )
-    summary = summarise(spec, planned, folder, before, after)
-    summary |= {
-        "waste": waste.of_appliance(before, after, spec.time_scale),
-        "load_generator": load_generator,
-        "samples_missed": sampler.missed,
-        "switched": sampler.changes,
-    }
-    write_json(folder.summary_file, summary)
-    return summary
+        self._sampler.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sampler.stop()
+        self._sampler.write(self.folder.samples_file)
+        self.folder.load_factor_file.unlink(missing_ok=True)
+
+    def load_options(self) -> dict[str, object]:
+        """Who comes, as the load generator's options."""
+        return {
+            **_who_comes(self.spec, self.planned, self._capacity_rps),
+            "seed": self.planned.seed,
+            "time-scale": self.spec.time_scale,
+            "attempts-file": self.folder.attempts_file,
+            # Whoever writes there changes the load from then on (docs/loadgen.md).
+            "load-factor-file": None if self.spec.clients else self.folder.load_factor_file,
+        }
+
+    def customers_gone(self) -> None:
+        """The load generator has ended; what it leaves in the shop still belongs to this run."""
+        self.folder.log("customers gone")
+        self.appliance.wait_idle()  # orphan requests are executed in full
+        self._sampler.stop()
+        self._after = self.appliance.counts()
+
+    def summarise(self, **more: object) -> Mapping[str, Any]:
+        """Write run.json, with `more` in it, and return it."""
+        folder, sampler = self.folder, self._sampler
+        load_generator = read_metadata(folder.attempts_file)
+        for change in sampler.changes:
+            folder.log("switched", **change)
+        for change in load_generator["load_changes"]:
+            folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+        folder.log("run ended")
+        if not load_generator["complete"]:
+            raise ExperimentError(
+                "The load generator was stopped before its last session ended; "
+                "the same command makes this run again."
+            )
+        summary = summarise(self.spec, self.planned, folder, self.before, self._after)
+        summary |= {
+            "waste": waste.of_appliance(self.before, self._after, self.spec.time_scale),
+            "load_generator": load_generator,
+            "samples_missed": sampler.missed,
+            "switched": sampler.changes,
+            **more,
+        }
+        write_json(folder.summary_file, summary)
+        return summary
 
 
 def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -> None:
