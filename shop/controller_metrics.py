@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.db.models import Sum
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shop import activity, page_work, sentry
+from shop import activity, banners, page_work, sentry, stocking
 from shop.models import Order, OrderLine
 from shop.page_types import PAGE_TYPES
 
@@ -28,7 +28,7 @@ def orders_in_database() -> dict[str, int | float]:
 
 def exposition() -> bytes:
     """All metrics in Prometheus' text format."""
-    return generate_latest(_registry)
+    return generate_latest(registry)
 
 
 class _Shop(Collector):
@@ -37,11 +37,9 @@ class _Shop(Collector):
         yield CounterMetricFamily(
             "doorbuster_shop_cpu_seconds", "CPU used by the shop's process.", time.process_time()
         )
+        yield GaugeMetricFamily("doorbuster_shop_workers", "Worker threads.", settings.SHOP_WORKERS)
         yield GaugeMetricFamily(
-            "doorbuster_shop_workers_threads", "Worker threads.", settings.SHOP_WORKERS
-        )
-        yield GaugeMetricFamily(
-            "doorbuster_shop_busy_workers_threads",
+            "doorbuster_shop_busy_workers",
             "Threads that are working on a request.",
             activity.busy_workers(),
         )
@@ -56,25 +54,44 @@ class _Shop(Collector):
             "Paper seconds in a live second.",
             page_work.work.settings.time_scale,
         )
+        yield GaugeMetricFamily("doorbuster_shop_books", "Books in the catalogue.", stocking.size())
+        yield _settings()
         yield from _per_page()
         yield from _wasted_work()
 
 
+def _settings() -> Metric:
+    family = GaugeMetricFamily(
+        "doorbuster_shop_settings_info",
+        "1 for the page work, the sentry's mode and the banners in force.",
+        labels=["profile", "sentry", "ads"],
+    )
+    ads = "on" if banners.banners.wanted else "off"
+    family.add_metric([page_work.work.settings.profile, sentry.mode(), ads], 1)
+    return family
+
+
+_OF_PAGES = (
+    ("pages_served", "served", "Pages served."),
+    ("page_cpu_seconds", "cpu_s", "CPU that pages took."),
+    ("page_execution_seconds", "execution_s", "Execution time of pages, waits included."),
+    (
+        "page_back_end_wait_seconds",
+        "own_wait_s",
+        "Waiting of pages for PostgreSQL and Redis, without what page work waits.",
+    ),
+    ("page_queries", "queries", "Database queries of pages."),
+)
+"""Counters by page: (name, field of `activity.PageCount`, meaning)."""
+
+
 def _per_page() -> Iterator[Metric]:
-    served = CounterMetricFamily("doorbuster_shop_pages_served", "Pages served.", labels=["page"])
-    cpu = CounterMetricFamily(
-        "doorbuster_shop_page_cpu_seconds", "CPU that pages took.", labels=["page"]
-    )
-    execution = CounterMetricFamily(
-        "doorbuster_shop_page_execution_seconds",
-        "Execution time of pages, waits included.",
-        labels=["page"],
-    )
-    for name, count in activity.pages(page.name for page in PAGE_TYPES).items():
-        served.add_metric([name], count.served)
-        cpu.add_metric([name], count.cpu_s)
-        execution.add_metric([name], count.execution_s)
-    yield from (served, cpu, execution)
+    pages = activity.pages(page.name for page in PAGE_TYPES)
+    for name, field, meaning in _OF_PAGES:
+        family = CounterMetricFamily(f"doorbuster_shop_{name}", meaning, labels=["page"])
+        for page, count in pages.items():
+            family.add_metric([page], getattr(count, field))
+        yield family
 
 
 def _wasted_work() -> Iterator[Metric]:
@@ -115,5 +132,6 @@ def _wasted_work() -> Iterator[Metric]:
         yield family
 
 
-_registry = CollectorRegistry()
-_registry.register(_Shop())
+registry = CollectorRegistry()
+registry.register(_Shop())
+ProcessCollector(registry=registry)

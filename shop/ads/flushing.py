@@ -16,7 +16,7 @@ import uuid
 from django.db import connection, transaction
 from django.utils import timezone
 
-from shop.ads import loading, renewing
+from shop.ads import loading, metrics, renewing
 from shop.ads.ledger import Ledger, Report
 from shop.ads.loading import Names
 from shop.ads.models import Server, next_revision
@@ -62,6 +62,15 @@ class Writer:
         connection.close()
 
     def _try(self) -> bool:
+        is_done = self._exchanged()
+        metrics.exchanged(
+            is_done=is_done,
+            banners=len(self.ledger.view.inventory),
+            unreported=self.ledger.unreported(),
+        )
+        return is_done
+
+    def _exchanged(self) -> bool:
         try:
             self.exchange()
             if time.monotonic() >= self._renews_s:

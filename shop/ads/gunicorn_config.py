@@ -4,7 +4,10 @@ Owns: how the ad server is served. Each worker process loads the inventory befor
 """
 
 import contextlib
+import os
+import shutil
 import sys
+import tempfile
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
@@ -33,6 +36,10 @@ control_socket_disable = True
 SWITCH_INTERVAL_S = 0.0005
 
 
+# Where the worker processes count together (shop/ads/metrics.py); they inherit it.
+_COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="doorbuster-counts-")
+
+
 def post_worker_init(worker: Worker) -> None:
     """Called in the worker process before it serves."""
     from shop.ads import server
@@ -51,3 +58,15 @@ def worker_exit(arbiter: Arbiter, worker: Worker) -> None:
 
     with contextlib.suppress(server.NotStarted):  # it did not get that far
         server.running().stop()
+
+
+def child_exit(arbiter: Arbiter, worker: Worker) -> None:
+    """Called in the master process: what the worker has counted stays, its gauges go."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(worker.pid)
+
+
+def on_exit(arbiter: Arbiter) -> None:
+    """Called in the master process at its end."""
+    shutil.rmtree(_COUNTS, ignore_errors=True)

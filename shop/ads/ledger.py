@@ -119,6 +119,11 @@ class Ledger:
                 self._impressions, self._clicks, self._pages = {}, {}, {}
             return self._report
 
+    def unreported(self) -> int:
+        """Impressions that the database does not have yet."""
+        with self._lock:
+            return sum(self._impressions.values()) + sum(self._reported.values())
+
     def learn(
         self, acknowledged: Report | None, banners: list[Banner], totals: Mapping[int, int]
     ) -> None:

@@ -148,6 +148,15 @@ def _paths() -> dict[str, Any]:
                 "responses": {"200": _answer("it does", schemas.Health)},
             }
         },
+        "/ads/metrics": {
+            "get": {
+                "summary": "What all processes have done, for Prometheus",
+                "responses": {
+                    "200": {"description": "metrics", "content": {"text/plain": {}}}, **closed,
+                },
+                "security": [{}, {"token": []}],  # none on the ad server's own port
+            }
+        },
     }  # fmt: skip
 
 

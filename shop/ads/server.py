@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.utils import timezone
 
-from shop.ads import configuration, loading, renewing, selection
+from shop.ads import configuration, loading, metrics, renewing, selection
 from shop.ads.configuration import Configuration
 from shop.ads.fan_out import FanOut
 from shop.ads.flushing import Writer
@@ -36,13 +36,18 @@ class AdServer:
 
     def select(self, request: Request) -> list[Placed]:
         """Banners for a page, their impressions booked."""
-        return selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
+        began_s = time.perf_counter()
+        placed = selection.select(request, time.time(), self.ledger, self.fan_out, self.rng)
+        took_s = time.perf_counter() - began_s
+        metrics.selected(request.priority, request.slots, len(placed), took_s)
+        return placed
 
     def click(self, banner: int, page: int | None = None) -> bool:
         """Count a click, on that page; False if there is no such banner under contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
         if row is not None:
             self.ledger.click(row, page)
+            metrics.clicked()
         return row is not None
 
     def stop(self) -> None:
@@ -76,6 +81,7 @@ def start() -> AdServer:
         writer=Writer(ledger, loaded.names, loaded.revision),
         rng=random.Random(),
     )
+    metrics.started(wanted.threads, len(loaded.inventory))
     _running.writer.start(wanted.flush_s)
     return _running
 

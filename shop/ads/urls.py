@@ -18,6 +18,7 @@ urlpatterns = [
     path("ads/publishers/<int:id>/report", views.publisher_report),
     path("ads/openapi.json", views.description),
     path("ads/health", views.health),
+    path("ads/metrics", views.figures),
     path("ads/admin/", admin.site.urls),
 ]
 handler404 = "shop.ads.views.not_found"

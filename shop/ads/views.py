@@ -16,7 +16,17 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from shop.ads import accepting, artwork, loading, openapi, permission, reports, schemas, server
+from shop.ads import (
+    accepting,
+    artwork,
+    loading,
+    metrics,
+    openapi,
+    permission,
+    reports,
+    schemas,
+    server,
+)
 from shop.ads.capacity import NoCapacity
 from shop.ads.models import Banner, Contract, Publisher
 from shop.ads.schemas import Refused
@@ -325,6 +335,14 @@ def health(request: HttpRequest) -> HttpResponse:
             "reports_failed": ads.writer.failures,
         }
     )
+
+
+@require_safe
+@answering
+@internal
+def figures(request: HttpRequest) -> HttpResponse:
+    """What all processes have done, for Prometheus."""
+    return HttpResponse(metrics.exposition(), content_type=metrics.CONTENT_TYPE)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -206,10 +206,12 @@ def test_metrics_are_prometheus(call):
     status, text = call("GET", "/metrics")
     assert status == 200
     families = {family.name: family for family in text_string_to_metric_families(text)}
-    assert all(name.startswith("doorbuster_shop_") for name in families)
+    assert all(name.startswith(("doorbuster_shop_", "process_")) for name in families)
     assert families["doorbuster_shop_cpu_seconds"].samples[0].value > 0
     pages = families["doorbuster_shop_page_execution_seconds"].samples
     assert {sample.labels["page"] for sample in pages} >= {"Br-1", "Tr-4"}
+    (settings,) = families["doorbuster_shop_settings_info"].samples
+    assert settings.labels["profile"] == page_work.work.settings.profile
 
 
 @pytest.mark.parametrize(

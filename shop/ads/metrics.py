@@ -1,0 +1,103 @@
+"""The ad server's figures for Prometheus, of all its processes together.
+
+Owns: metric names (`doorbuster_ads_<what>_<unit>`), meanings, buckets, adding up the processes.
+Must not know: HTTP; how banners are chosen and reported.
+
+Each process counts in a file of its own in the folder that PROMETHEUS_MULTIPROC_DIR names, so that
+any of them can answer for all (prometheus_client, *Multiprocess mode*); without it, as in tests,
+a process counts for itself.
+"""
+
+import os
+import time
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+BUCKETS_S: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+"""Upper bounds of a selection's time: half a millisecond for few banners, seconds for millions."""
+
+registry = CollectorRegistry()
+
+_selection = Histogram(
+    "doorbuster_ads_selection_seconds",
+    "Time to choose the banners of a page.",
+    ["priority"],
+    registry=registry,
+    buckets=BUCKETS_S,
+)
+_slots = Counter(
+    "doorbuster_ads_requested_slots", "Slots to be filled.", ["priority"], registry=registry
+)
+_impressions = Counter(
+    "doorbuster_ads_impressions", "Banners placed.", ["priority"], registry=registry
+)
+_clicks = Counter("doorbuster_ads_clicks", "Clicks on banners.", registry=registry)
+_reports = Counter(
+    "doorbuster_ads_reports",
+    "Exchanges with the database, by whether it took them.",
+    ["outcome"],
+    registry=registry,
+)
+_cpu = Counter("doorbuster_ads_cpu_seconds", "CPU of the server's processes.", registry=registry)
+_banners = Gauge(
+    "doorbuster_ads_banners",
+    "Banners in the inventory.",
+    registry=registry,
+    multiprocess_mode="livemax",
+)
+_unreported = Gauge(
+    "doorbuster_ads_unreported_impressions",
+    "Impressions that are delivered and not yet in the database.",
+    registry=registry,
+    multiprocess_mode="livesum",
+)
+_threads = Gauge(
+    "doorbuster_ads_threads",
+    "Requests that are answered at a time.",
+    registry=registry,
+    multiprocess_mode="livesum",
+)
+_cpu_counted_s = 0.0
+
+
+def started(threads: int, banners: int) -> None:
+    """This process serves."""
+    _threads.set(threads)
+    _banners.set(banners)
+
+
+def selected(priority: int, slots: int, placed: int, took_s: float) -> None:
+    """A page has got its banners."""
+    level = str(priority)
+    _selection.labels(level).observe(took_s)
+    _slots.labels(level).inc(slots)
+    _impressions.labels(level).inc(placed)
+
+
+def clicked() -> None:
+    """Somebody clicked on a banner."""
+    _clicks.inc()
+
+
+def exchanged(*, is_done: bool, banners: int, unreported: int) -> None:
+    """A report went to the database, or did not; called by one thread."""
+    global _cpu_counted_s
+    _reports.labels("done" if is_done else "failed").inc()
+    _banners.set(banners)
+    _unreported.set(unreported)
+    cpu_s = time.process_time()
+    _cpu.inc(cpu_s - _cpu_counted_s)
+    _cpu_counted_s = cpu_s
+
+
+def exposition() -> bytes:
+    """All metrics in Prometheus' text format."""
+    if FOLDER_VARIABLE not in os.environ:
+        return generate_latest(registry)
+    together = CollectorRegistry()
+    MultiProcessCollector(together)
+    return generate_latest(together)

@@ -1,0 +1,73 @@
+"""The ad server's figures for Prometheus, of real processes."""
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.shop.ads.conftest import served
+from tests.shop.ads.waiting import until
+
+SELECT = "/ads/select?slots=2&size=234x60&concepts=travel&priority=1"
+
+
+@pytest.fixture(scope="module")
+def two(ads_environment, tmp_path_factory):
+    """An ad server of two processes."""
+    log = tmp_path_factory.mktemp("ads-metrics") / "ads.log"
+    with served(ads_environment, log, processes=2, threads=3, flush_s=0.05) as running:
+        yield running
+
+
+def figures(ads):
+    """Name and labels' values → value."""
+    answer = ads.get("/ads/metrics")
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.body.decode())
+        for sample in family.samples
+    }
+
+
+def test_any_process_answers_for_all(two):
+    def both_serve():
+        return figures(two).get(("doorbuster_ads_threads",)) == 6
+
+    until(both_serve, "two processes serve")
+    before = figures(two)
+    placed = sum(len(two.get(SELECT).json["banners"]) for _ in range(20))
+    for _ in range(3):  # whoever answers
+        after = figures(two)
+
+        def grown(name, *labels, after=after):
+            return after[(name, *labels)] - before.get((name, *labels), 0)
+
+        assert grown("doorbuster_ads_selection_seconds_count", "1") == 20
+        assert grown("doorbuster_ads_requested_slots_total", "1") == 40
+        assert grown("doorbuster_ads_impressions_total", "1") == placed > 0
+
+
+def test_clicks_and_reports_are_counted(two):
+    [banner, *_] = two.get(SELECT).json["banners"]
+    before = figures(two).get(("doorbuster_ads_clicks_total",), 0)
+    assert two.get(banner["click"]).status == 302
+    assert figures(two)[("doorbuster_ads_clicks_total",)] == before + 1
+    done = ("doorbuster_ads_reports_total", "done")
+    reports = figures(two).get(done, 0)
+    until(lambda: figures(two)[done] > reports, "a report")
+    until(lambda: figures(two)[("doorbuster_ads_unreported_impressions",)] == 0, "all is reported")
+    assert figures(two)[("doorbuster_ads_banners",)] == two.get("/ads/health").json["banners"]
+    assert figures(two)[("doorbuster_ads_cpu_seconds_total",)] > 0
+
+
+def test_customers_do_not_see_them(two):
+    answer = two.call("GET", "/ads/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert answer.status == 401
+
+
+def test_nothing_is_left_when_it_has_ended(ads_environment, tmp_path):
+    environment = ads_environment | {"TMPDIR": str(tmp_path)}
+    with served(environment, tmp_path / "ads.log") as ads:
+        assert figures(ads)[("doorbuster_ads_threads",)] == 16
+        assert len(list(tmp_path.glob("doorbuster-counts-*"))) == 1
+    assert list(tmp_path.glob("doorbuster-counts-*")) == []
