@@ -258,15 +258,16 @@ _IDEA = (
     "Whoever has been served once is served to the end; newcomers get what the server has left, "
 )
 _RULE = (
-    "dispatch only while fewer than hands requests are in service; requests of sessions that have "
-    "been served first, the later page first, and never turned away; then newcomers, "
+    "dispatch only while fewer than hands requests are in service (with hands_automatic one more "
+    "while the CPU idles and newcomers wait, one less when it is full); first requests of sessions "
+    "that have been served, the later page first, never turned away; then newcomers, "
 )
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
     idea=_IDEA + "the newest of them first, because its customer is still there.",
-    rule=_RULE + "the newest first, those who have left removed; when places newcomers wait, one "
-    "more pushes out the oldest",
+    rule=_RULE + "the newest first, those who have left taken out (removes_gone); when places "
+    "newcomers wait, one more pushes out the oldest",
     source="this project: docs/door.md",
     deviations="Who is turned away at a full door is left open by the rules; it is the oldest.",
     parameters=(
@@ -281,8 +282,9 @@ DOOR_LIFO = Sheet(
 DOOR_FIFO = Sheet(
     name="door-fifo",
     idea=_IDEA + "in turn, and are told soon when it is not enough for them.",
-    rule=_RULE + "in turn, those who have left removed; who has waited wait_s is turned away with "
-    "a page",
+    rule=_RULE + "in turn, those who have left taken out (removes_gone); who has waited wait_s "
+    "(with wait_automatic three quarters of what the least patient 5 % wait) is turned away with a "
+    "page and retry_after_s; more than places do not wait",
     source="this project: docs/door.md",
     deviations="A line at the door of more than places is cut off, as a guard of memory.",
     parameters=(
