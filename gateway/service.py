@@ -69,9 +69,9 @@ class Gateway:
             settings.body_bytes, settings.chunk_extension_bytes, settings.trailer_bytes
         )
 
-        def connections(port: int) -> Pool:
+        def connections(host: str, port: int) -> Pool:
             address = ShopAddress(
-                settings.shop_host,
+                host,
                 port,
                 settings.connect_s,
                 settings.response_s,
@@ -80,11 +80,10 @@ class Gateway:
             )
             return Pool(loop, address, self.deadlines, head_limits, body_limits)
 
-        def balance(*ports: int) -> Balance:
-            return Balance([connections(port) for port in ports], self.processors)
+        def balance(host: str, *ports: int) -> Balance:
+            return Balance([connections(host, port) for port in ports], self.processors)
 
-        def beside(name: str, prefix: bytes, limit: int, *ports: int) -> Beside:
-            servers = balance(*ports)
+        def beside(name: str, prefix: bytes, limit: int, servers: Balance) -> Beside:
             lane = OtherLane(
                 self.clock,
                 limit=limit,
@@ -96,8 +95,8 @@ class Gateway:
             return Beside(name, prefix, lane, servers.pools)
 
         self.processors = Processors()
-        shop_ports = settings.shop_ports or (settings.shop_port,)
-        shops = balance(*shop_ports)
+        shop = (settings.shop_host, *(settings.shop_ports or (settings.shop_port,)))
+        shops = balance(*shop)
         self.pages = PolicyLane(
             loop,
             self.clock,
@@ -109,8 +108,9 @@ class Gateway:
         )
         self.beside: list[Beside] = []
         if settings.ads_port is not None:
-            self.beside.append(beside(ADS, b"/ads/", settings.ads_limit, settings.ads_port))
-        self.beside.append(beside(OTHER, b"", settings.other_limit, *shop_ports))
+            ads = balance(settings.ads_host, settings.ads_port)
+            self.beside.append(beside(ADS, b"/ads/", settings.ads_limit, ads))
+        self.beside.append(beside(OTHER, b"", settings.other_limit, balance(*shop)))
         self.pools = [*shops.pools, *(pool for one in self.beside for pool in one.pools)]
         self.sessions = Sessions(
             _cookie_key(settings),
@@ -371,4 +371,6 @@ def _cookie_key(settings: Settings) -> bytes:
 def _admin_names(settings: Settings) -> frozenset[str]:
     """The names by which the admin API may be called."""
     given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
-    return frozenset(("localhost", "127.0.0.1", "::1", settings.admin_host, *given))
+    # Where it listens, unless that is every address: nobody is called by 0.0.0.0.
+    own = {settings.admin_host, settings.reached_host or "localhost"} - {"0.0.0.0", "::"}
+    return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))

@@ -4,13 +4,16 @@ line options and the table in docs/gateway.md follow.
 Owns: names, defaults, bounds, meaning. Must not know: what the settings are used for.
 """
 
+import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -31,11 +34,15 @@ from gateway.tls_context import TlsVersion
 _PREFIX = "DOORBUSTER_GATEWAY_"
 _SHARED = {
     "host": "DOORBUSTER_HOST",
+    "admin_host": "DOORBUSTER_INNER_HOST",
+    "reached_host": "DOORBUSTER_GATEWAY_HOST",
     "port": "DOORBUSTER_GATEWAY_PORT",
     "tls_port": "DOORBUSTER_GATEWAY_TLS_PORT",
+    "shop_host": "DOORBUSTER_SHOP_HOST",
     "shop_port": "DOORBUSTER_SHOP_PORT",
     "shop_controller_port": "DOORBUSTER_SHOP_CONTROLLER_PORT",
     "workers": "DOORBUSTER_SHOP_WORKERS",
+    "ads_host": "DOORBUSTER_ADS_HOST",
     "ads_port": "DOORBUSTER_ADS_PORT",
 }
 """Fields whose variable other parts read too (docs/architecture.md); the rest is the gateway's."""
@@ -54,10 +61,23 @@ def _object(value: object) -> object:
         raise ValueError('must be a JSON object, e.g. {"capacity": 100}') from None
 
 
+def _host(value: str) -> str:
+    host = value.removeprefix("[").removesuffix("]").lower()
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        is_name = re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", host)
+        if not is_name or host.rpartition(".")[2].isdigit():
+            allowed = "a name or an address without port, e.g. shop or 10.0.0.5"
+            raise ValueError(f"must be {allowed}") from None
+    return host
+
+
 def _several(value: object) -> object:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
+Host = Annotated[str, AfterValidator(_host)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Ports = Annotated[tuple[Port, ...], BeforeValidator(_several)]
 OwnPort = Annotated[int, Field(ge=0, le=65535)]
@@ -72,7 +92,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    host: str = Field("127.0.0.1", description="address customers connect to")
+    host: Host = Field("127.0.0.1", description="address customers connect to")
     port: OwnPort = Field(8080, description="port customers connect to; 0 for any free one")
     tls_port: OwnPort | None = Field(
         None, description="port for customers who come by TLS; 0 for any free one, none: no TLS"
@@ -102,14 +122,21 @@ class Settings(BaseModel):
     connection_admission_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
-    admin_host: str = Field("127.0.0.1", description="address of the admin API")
+    admin_host: Host = Field("127.0.0.1", description="address the admin API listens on")
+    reached_host: Host | None = Field(
+        None,
+        description="name or address by which other machines and containers reach this gateway: "
+        "the admin API may be called by it",
+    )
     admin_names: str = Field(
         "",
-        description="names, comma-separated, by which the admin API may be called besides "
+        description="more names, comma-separated, by which the admin API may be called besides "
         "`localhost` and its address",
     )
     admin_port: OwnPort = Field(8081, description="port of the admin API; 0 for any free one")
-    shop_host: str = Field("127.0.0.1", description="address of the shop and its controller")
+    shop_host: Host = Field(
+        "127.0.0.1", description="name or address of the shop and its controller"
+    )
     shop_port: Port = Field(8082, description="port of the shop")
     shop_ports: Ports = Field(
         (),
@@ -172,10 +199,11 @@ class Settings(BaseModel):
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256, description="how many more of them wait; beyond that 503"
     )
+    ads_host: Host = Field("127.0.0.1", description="name or address of the ad server")
     ads_port: Port | None = Field(
         None,
-        description="port of the ad server on the shop's host: requests under `/ads/` go there; "
-        "to the shop if not set",
+        description="port of the ad server: requests under `/ads/` go there; to the shop if not "
+        "set",
     )
     ads_limit: Count = Field(
         8,
@@ -247,7 +275,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _is_not_its_own_shop(self) -> Self:
-        is_here = self.shop_host in ("127.0.0.1", "localhost", "::1", self.host)
+        is_here = self.shop_host in ("127.0.0.1", "localhost", "::1", self.host, self.admin_host)
         for name in ("port", "tls_port", "admin_port"):
             for shop_name in ("shop_port", "shop_controller_port"):
                 if is_here and getattr(self, name) == getattr(self, shop_name):
