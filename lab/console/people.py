@@ -20,7 +20,7 @@ from django.utils.deprecation import MiddlewareMixin
 from lab.console.models import Launch, State
 from lab.console.settings import LAB
 
-OPEN = {"login", "health"}
+OPEN = {"login", "health", "metrics"}
 STUDENTS_POST = {
     "launch", "predict", "upload", "race", "launch-cancel", "result-note", "result-again",
     "results-import", "login", "logout", "password",

@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from lab.console.views import gallery, launches, people, race, streams, watch
+from lab.console.views import figures, gallery, launches, people, race, streams, watch
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
     path("health", gallery.health, name="health"),
+    path("metrics", figures.metrics, name="metrics"),
     path("launch/<str:name>/", gallery.launch, name="launch"),
     path("launch/<str:name>/predict", gallery.predict, name="predict"),
     path("launch/<str:name>/spec.toml", gallery.spec_file, name="spec-file"),

@@ -4,10 +4,11 @@ Owns: the order of things in a run and what its folder holds afterwards.
 Must not know: which other runs there are.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from lab.experiments import waste
+from lab.experiments import live_runs, waste
 from lab.experiments.appliance import Appliance
 from lab.experiments.customers import (
     Progress,
@@ -32,14 +33,22 @@ def make_run(
     capacity_rps: float | None,
     folder: RunFolder,
     on_progress: Progress,
+    on_event: Callable[[], None] = lambda: None,
 ) -> Mapping[str, Any]:
     """Make the run and fill its folder; returns what run.json says.
 
     ρ = 1 is `capacity_rps`; None in a closed loop. What an interrupted attempt at the same run left
-    is removed first. Raises ExperimentError.
+    is removed first. `on_event` is called once the folder says that the run has begun, or that
+    somebody changed something in it. Raises ExperimentError.
     """
-    with LiveRun(appliance, spec, planned, capacity_rps, folder) as run:
-        run_customers(appliance, run.load_options(), run.load_log, on_progress)
+    with LiveRun(appliance, spec, planned, capacity_rps, folder, on_event) as run:
+
+        def progress(line: Mapping[str, Any]) -> None:
+            run.log_changes(line.get("load_changes", ()))
+            run.tell(line)
+            on_progress(line)
+
+        run_customers(appliance, run.load_options(), run.load_log, progress)
         run.customers_gone()
     return run.summarise()
 
@@ -55,6 +64,7 @@ class LiveRun:
         planned: PlannedRun,
         capacity_rps: float | None,
         folder: RunFolder,
+        on_event: Callable[[], None] = lambda: None,
     ) -> None:
         self.appliance = appliance
         self.spec = spec
@@ -64,7 +74,10 @@ class LiveRun:
         self.before: Mapping[str, Any] = {}
         """The counts that the run begins with."""
         self._capacity_rps = capacity_rps
+        self._on_event = on_event
+        self._switched = self._loaded = 0  # changes that are logged
         self._after: Mapping[str, Any] = {}
+        self._told: live_runs.ToldRun | None = None
         self._sampler = Sampler(
             appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s
         )
@@ -80,10 +93,25 @@ class LiveRun:
             abandonment=self.spec.abandonment_of(policy),
             rho=self.planned.rho,
         )
+        self._on_event()
+        self._told = live_runs.ToldRun(
+            self.appliance.lab.state_dir,
+            {
+                "experiment": self.folder.path.parents[1].name,
+                "run": self.folder.path.name,
+                "policy": policy.name,
+                "admission": policy.admission,
+                "abandonment": self.spec.abandonment_of(policy),
+                "rho": "" if self.planned.rho is None else f"{self.planned.rho:g}",
+                "started_at": time.time(),
+            },
+        )
         self._sampler.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._told is not None:
+            self._told.close()
         self._sampler.stop()
         self._sampler.write(self.folder.samples_file)
         self.folder.load_factor_file.unlink(missing_ok=True)
@@ -99,6 +127,25 @@ class LiveRun:
             "load-factor-file": None if self.spec.clients else self.folder.load_factor_file,
         }
 
+    def tell(self, customers: Mapping[str, Any]) -> None:
+        """The load generator's newest counts, for whoever looks at the runs under way."""
+        if self._told is not None:
+            self._told.tell(customers)
+
+    def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
+        """What somebody has changed since the last call; `load_changes` are all of them, as the
+        load generator's progress lines have them."""
+        switched = self._sampler.changes[self._switched :]
+        loaded = load_changes[self._loaded :]
+        for change in switched:
+            self.folder.log("switched", **change)
+        for change in loaded:
+            self.folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+        self._switched += len(switched)
+        self._loaded += len(loaded)
+        if switched or loaded:
+            self._on_event()
+
     def customers_gone(self) -> None:
         """The load generator has ended; what it leaves in the shop still belongs to this run."""
         self.folder.log("customers gone")
@@ -110,10 +157,7 @@ class LiveRun:
         """Write run.json, with `more` in it, and return it."""
         folder, sampler = self.folder, self._sampler
         load_generator = read_metadata(folder.attempts_file)
-        for change in sampler.changes:
-            folder.log("switched", **change)
-        for change in load_generator["load_changes"]:
-            folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+        self.log_changes(load_generator["load_changes"])
         folder.log("run ended")
         if not load_generator["complete"]:
             raise ExperimentError(
