@@ -29,6 +29,7 @@ Band = dict[str, list[float | None]]
 AGAINST_RHO: Mapping[str, tuple[str, Callable[[Outcomes], float | None]]] = {
     "throughput": ("completed requests per paper second", lambda run: run.throughput_rps),
     "efficiency": ("confirms / capacity bound", lambda run: run.revenue_efficiency_ratio),
+    "estimated": ("efficiency, estimated", lambda run: run.estimated_efficiency_ratio),
     "confirms": ("confirms of 1,000 sessions", lambda run: 1000 * run.confirms / run.sessions),
     "useful": ("requests of completed sessions per paper second", lambda run: run.useful_rps),
 }

@@ -77,6 +77,9 @@ class Outcomes:
     confirms: int
     duration_s: float
     """First arrival to the end of the last session, paper seconds."""
+    lost_worth_ratio: float | None = None
+    """Σ V(page at which a session failed) / Σ V(first page), V(page) = probability that a request
+    of this page leads to a confirm if all goes well; None when no session plans to buy."""
 
     @property
     def sessions(self) -> int:
@@ -136,6 +139,18 @@ class Outcomes:
     def revenue_efficiency_ratio(self) -> float | None:
         """Confirms over the capacity bound; None when no session plans to buy."""
         return self.confirms / self.confirm_bound if self.confirm_bound else None
+
+    @property
+    def estimated_efficiency_ratio(self) -> float | None:
+        """Revenue efficiency by what the failed sessions were worth, not by who bought by chance.
+
+        (1 − Σ V(page at which a session failed) / Σ V(first page)) × confirms planned / bound. Its
+        expectation is that of confirms / bound as long as nobody can know who will buy, and it
+        scatters far less: each session counts, not only the 2.7 % that buy.
+        """
+        if self.lost_worth_ratio is None:
+            return None
+        return (1.0 - self.lost_worth_ratio) * max(1.0, self.rho or 0.0)
 
     def table4(self) -> dict[str, dict[str, int]]:
         """Row → column → attempts, in the form of Table 4; `other` is what the paper has not."""
@@ -213,7 +228,26 @@ def outcomes_of(attempts: pa.Table, rho: float | None) -> Outcomes:
         fates=session_fates(attempts),
         confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
         duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,
+        lost_worth_ratio=None if rho is None else _lost_worth_ratio(attempts),
     )
+
+
+def _lost_worth_ratio(attempts: pa.Table) -> float | None:
+    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    completed = np.bincount(of_session[_is(attempts, AttemptOutcome.COMPLETED)],
+                            minlength=len(sessions))  # fmt: skip
+    session, step = of_session[is_planned], attempts.column("step").to_numpy()[is_planned]
+    page = attempts.column("page").to_numpy(zero_copy_only=False)[is_planned]
+    buys = np.zeros(len(sessions), dtype=bool)
+    buys[session[page == CONFIRM_PAGE]] = True
+    if not buys.any():
+        return None
+    names, of_page = np.unique(page, return_inverse=True)
+    worth = np.bincount(of_page, weights=buys[session]) / np.bincount(of_page)
+    failed_here = step == completed[session]  # the first page that the session did not get
+    lost = np.bincount(of_page[failed_here], minlength=len(names)) @ worth
+    return float(lost / worth[of_page[step == 0]].sum())
 
 
 def session_fates(attempts: pa.Table) -> SessionFates:

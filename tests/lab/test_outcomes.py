@@ -41,6 +41,16 @@ def test_revenue_efficiency_is_confirms_over_planned_by_rho():
     assert outcomes_of(RUSH, rho=0.85).revenue_efficiency_ratio == pytest.approx(1.0)
     nobody_buys = table((0, 0, "Br-1", 1, 0.0, 1.0, "completed"))
     assert outcomes_of(nobody_buys, rho=2.0).revenue_efficiency_ratio is None
+    assert outcomes_of(nobody_buys, rho=2.0).estimated_efficiency_ratio is None
+
+
+def test_the_estimate_counts_what_the_pages_at_which_sessions_failed_were_worth():
+    # One of three buys, so V(Br-1) = 1/3, at which session 2 fails; nobody buys after Br-3 (V = 0),
+    # at which session 1 fails. All first pages together are worth 1.
+    assert outcomes_of(RUSH, rho=2.0).lost_worth_ratio == pytest.approx(1 / 3)
+    assert outcomes_of(RUSH, rho=2.0).estimated_efficiency_ratio == pytest.approx(2 * 2 / 3)
+    assert outcomes_of(RUSH, rho=0.85).estimated_efficiency_ratio == pytest.approx(2 / 3)
+    assert outcomes_of(RUSH, rho=None).estimated_efficiency_ratio is None
 
 
 def test_sessions_are_completed_whole_aborted_or_rejected():
