@@ -20,13 +20,15 @@ COUNTS: Final = (
     "refused",
     "handshake_failed",
     "handshake_timed_out",
+    "evicted",
     "turned_away",
 )
 """What is counted, cumulative since the gateway started.
 
 `new` and `resumed` are connections that were classified; of the new ones `accepted_new` were let in
 by the policy and `refused` were not. `handshake_failed`: ended otherwise before the handshake was
-over, classified or not; `turned_away`: too many handshakes under way.
+over, classified or not; `evicted`: waiting for its customer, it gave its place to somebody else
+when too many were under way; `turned_away`: there was no such place.
 """
 
 
@@ -100,6 +102,11 @@ class ConnectionGate:
     def name(self) -> str:
         """The policy's."""
         return self._admission.name
+
+    def snapshot(self) -> dict[str, object]:
+        """What the policy says of itself."""
+        with self._lock:
+            return dict(self._admission.snapshot())
 
     def described(self) -> dict[str, object]:
         """Name, all parameters and state of the policy, JSON-ready."""

@@ -10,7 +10,6 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gateway.policies.interface import PAGES
-from gateway.policy_choice import PolicyChoice
 
 if TYPE_CHECKING:
     from gateway.service import Gateway
@@ -22,14 +21,17 @@ class GatewayFigures:
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
 
-    def snapshot(self, choice: PolicyChoice) -> Mapping[str, object]:
-        """Everything at once, JSON-ready (docs/architecture.md); `choice`: the policy in force."""
+    def snapshot(self) -> Mapping[str, object]:
+        """Everything at once, JSON-ready (docs/architecture.md)."""
         driver = self._gateway.pages.dispatcher
         manager = self._gateway.cpu_manager
         return {
             "time_s": self._gateway.clock(),
             **driver.snapshot(),
-            "policy": {**choice.described(), "snapshot": dict(driver.policy.snapshot())},
+            "policy": {
+                **self._gateway.choice.described(),
+                "snapshot": dict(driver.policy.snapshot()),
+            },
             "abandonment": self.abandonment(),
             "time_scale": self._gateway.clock.scale,
             "counts": self.counts(),
@@ -98,9 +100,23 @@ class GatewayFigures:
         )
         return {page: by_page[page] for page in PAGES}
 
-    def connections(self) -> tuple[str, dict[str, int]]:
-        """The connection admission's name, and counts of TLS connections."""
-        return self._gateway.gate.name, self._gateway.gate.counts()
+    def connections(self) -> dict[str, int]:
+        """Counts of TLS connections."""
+        return self._gateway.gate.counts()
+
+    def connection_admission(self) -> Mapping[str, object]:
+        """What the connection admission says of itself."""
+        return self._gateway.gate.snapshot()
+
+    def in_force(self) -> dict[str, str]:
+        """Which of each kind of policy decides (`gateway.metrics.CHOICES`)."""
+        choice = self._gateway.choice
+        return {
+            "policy": choice.name,
+            "admission": choice.admission,
+            "abandonment": self._gateway.pages.dispatcher.abandonment,
+            "connection_admission": self._gateway.gate.name,
+        }
 
     def refusals(self) -> dict[int, int]:
         return self._gateway.door.refusals
@@ -109,11 +125,13 @@ class GatewayFigures:
         policy = self._gateway.pages.dispatcher.policy
         return policy.name, policy.snapshot()
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """Single figures by name; those that end in _total only grow."""
+    def gauges(self) -> dict[str, tuple[str, float | None]]:
+        """Single figures by name; those that end in _total only grow; None: not known."""
         load = self._gateway.probe.newest
+        manager = self._gateway.cpu_manager
+        assigned = manager.assigned if manager is not None else None
         shop = sum(pool.open_connections for pool in self._gateway.pools)
-        figures: dict[str, tuple[str, float]] = {
+        return {
             "in_service_requests": (
                 "Requests at a worker",
                 self._gateway.pages.dispatcher.in_service,
@@ -131,7 +149,7 @@ class GatewayFigures:
                 "Connections beyond the limit",
                 self._gateway.door.turned_away,
             ),
-            "left_in_service_total": (
+            "abandonments_in_service_total": (
                 "Customers who left while their request was served, or about to be",
                 self._gateway.door.left_in_service,
             ),
@@ -146,24 +164,21 @@ class GatewayFigures:
             ),
             "time_scale_ratio": ("Paper seconds per real second", self._gateway.clock.scale),
             "clock_paper_seconds": ("Paper time of the gateway", self._gateway.clock()),
-            "draining_bool": ("1 while draining", float(self._gateway.is_draining)),
-        }
-        manager = self._gateway.cpu_manager
-        if manager is not None and manager.assigned is not None:
-            figures["assigned_processors"] = (
+            "draining": ("1 while draining", float(self._gateway.is_draining)),
+            "assigned_processors": (
                 "Processors that the CPU manager has assigned",
-                manager.assigned.assigned,
-            )
-        requested = self._gateway.gate.requested
-        if requested is not None:
-            figures["requested_processors"] = ("Processors that are needed", requested)
-        if load is not None:
-            figures["shop_cpu_utilisation_ratio"] = (
-                "CPU utilisation of the shop",
-                load.cpu_utilisation_ratio,
-            )
-            figures["shop_busy_workers"] = ("Busy workers of the shop", load.busy_workers)
-        return figures
+                assigned.assigned if assigned is not None else None,
+            ),
+            "requested_processors": ("Processors that are needed", self._gateway.gate.requested),
+            "shop_cpu_utilisation_ratio": (
+                "CPU utilisation of the shop, of the newest load sample",
+                load.cpu_utilisation_ratio if load is not None else None,
+            ),
+            "shop_busy_workers": (
+                "Busy workers of the shop, of the newest load sample",
+                load.busy_workers if load is not None else None,
+            ),
+        }
 
     @property
     def _overdue(self) -> int:

@@ -1,6 +1,6 @@
 """The gateway's figures for Prometheus.
 
-Owns: metric names (`doorbuster_gateway_<what>_<unit>`), labels, response time buckets.
+Owns: metric names (`doorbuster_gateway_<what>_<unit>`), meanings, labels, response time buckets.
 Must not know: how the gateway works. Counting happens in plain integers where things happen; this
 module reads them when it is asked, so that a request costs next to nothing here.
 """
@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, Final, Protocol
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
 )
+from prometheus_client.registry import Collector
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
 """Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, patience is 8 s and up."""
@@ -27,25 +28,48 @@ _PREFIX: Final = "doorbuster_gateway_"
 class Figures(Protocol):
     """What is read at the moment of asking."""
 
-    def counts(self) -> dict[str, dict[str, int]]:
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
         """Page type → fate → requests, cumulative."""
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """Name without prefix → (help, value)."""
+    def gauges(self) -> Mapping[str, tuple[str, float | None]]:
+        """Name without prefix → (meaning, value, None where there is nothing to say)."""
 
-    def refusals(self) -> dict[int, int]:
+    def refusals(self) -> Mapping[int, int]:
         """Status → answers the gateway gave by itself, cumulative."""
 
-    def waiting(self) -> dict[str, int]:
+    def waiting(self) -> Mapping[str, int]:
         """Page type → requests that wait."""
 
-    def connections(self) -> tuple[str, dict[str, int]]:
-        """The connection admission's name, and counts of TLS connections, most of them cumulative
-        (`gateway.connection_gate.COUNTS`)."""
+    def connections(self) -> Mapping[str, int]:
+        """Counts of TLS connections, most of them cumulative (`gateway.connection_gate.COUNTS`)."""
+
+    def in_force(self) -> Mapping[str, str]:
+        """Which of each kind of policy decides, by `CHOICES`."""
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
-        """The policy's name and snapshot."""
+        """The policy's name, with its admission's, and snapshot."""
 
+    def connection_admission(self) -> Mapping[str, object]:
+        """The connection admission's snapshot."""
+
+
+CHOICES: Final = ("policy", "admission", "abandonment", "connection_admission")
+"""What an experiment chooses, each by its name; `none` where there is none."""
+
+_FATES: Final = (
+    ("arrived", "arrivals", "Requests that came in"),
+    ("dispatched", "dispatches", "Requests given to a worker"),
+    ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
+    ("withdrawn", "withdrawals", "Requests taken out of a queue, as nobody waited any more"),
+)
+"""Counts by page: (fate, name here, meaning)."""
+
+_QUEUES: Final = (
+    ("queues", "queue_requests", "Requests in each queue of the policy"),
+    ("capacities", "queue_capacity_requests", "Places in each queue of the policy"),
+    ("dynamic_priority", "queue_priority", "Dynamic priority N × U of each queue"),
+)
+"""Figures by queue of a policy's snapshot: (key there, name here, meaning)."""
 
 _ADMISSION: Final = (
     ("predicted_utilisation_ratio", "predicted_utilisation_ratio", "Utilisation that is expected"),
@@ -55,7 +79,7 @@ _ADMISSION: Final = (
         "Utilisation of the last interval",
     ),
     ("weight", "weight_ratio", "Weight k of the newest measurement"),
-    ("admits", "open_bool", "1 while new sessions are admitted"),
+    ("admits", "open", "1 while new sessions are admitted"),
     ("quota", "quota_sessions", "Sessions that may be admitted in an ac-interval"),
     ("admitted", "admitted_sessions_total", "New sessions admitted"),
     ("rejected", "rejected_sessions_total", "New sessions turned away"),
@@ -92,59 +116,72 @@ class ResponseTimes:
         return family
 
 
-class GatewayMetrics:
-    """A registry of its own, read through `text`."""
+class GatewayMetrics(Collector):
+    """A registry of its own, read through `text`.
+
+    Every metric is always there, some without a value: what there is does not depend on the policy.
+    """
 
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
         self._figures = figures
         self._times = times
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
 
     def text(self) -> bytes:
         """The exposition format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
         """Called by the registry."""
-        counts = self._figures.counts()
-        for fate, name, meaning in (
-            ("arrived", "arrivals", "Requests that came in"),
-            ("dispatched", "dispatches", "Requests given to a worker"),
-            ("abandoned_waiting", "abandonments", "Customers who left while their request waited"),
-            (
-                "withdrawn",
-                "withdrawals",
-                "Requests taken out of a queue, as nobody waited any more",
-            ),
-        ):
-            family = CounterMetricFamily(_PREFIX + name, meaning, labels=("page",))
-            for page, fates in counts.items():
-                family.add_metric((page,), fates[fate])
-            yield family
-        waiting = GaugeMetricFamily(
-            _PREFIX + "waiting_requests", "Requests that wait for a worker", labels=("page",)
-        )
-        for page, number in self._figures.waiting().items():
-            waiting.add_metric((page,), number)
-        yield waiting
-        refusals = CounterMetricFamily(
-            _PREFIX + "refusals", "Answers the gateway gave by itself", labels=("status",)
-        )
-        for status, number in self._figures.refusals().items():
-            refusals.add_metric((str(status),), number)
-        yield refusals
+        yield from self._requests()
+        yield from self._policies()
         yield from self._connections()
-        yield from self._admission()
         yield self._times.family()
         for name, (meaning, value) in self._figures.gauges().items():
-            if name.endswith("_total"):
-                yield CounterMetricFamily(_PREFIX + name.removesuffix("_total"), meaning, value)
-            else:
-                yield GaugeMetricFamily(_PREFIX + name, meaning, value)
+            yield _family(name, meaning, {} if value is None else {(): value})
+
+    def _requests(self) -> Iterator[Metric]:
+        counts = self._figures.counts()
+        for fate, name, meaning in _FATES:
+            by_page = {(page,): fates[fate] for page, fates in counts.items()}
+            yield _family(f"{name}_total", meaning, by_page, "page")
+        waiting = {(page,): number for page, number in self._figures.waiting().items()}
+        yield _family("waiting_requests", "Requests that wait for a worker", waiting, "page")
+        refusals = {(str(status),): n for status, n in self._figures.refusals().items()}
+        yield _family("refusals_total", "Answers the gateway gave by itself", refusals, "status")
+
+    def _policies(self) -> Iterator[Metric]:
+        chosen = self._figures.in_force()
+        yield _family(
+            "policy_info",
+            "1 for the policies in force, and for what is done when a customer leaves",
+            {tuple(chosen[each] for each in CHOICES): 1},
+            *CHOICES,
+        )
+        name, snapshot = self._figures.policy()
+        discipline = snapshot.get("discipline")
+        yield _family(
+            "discipline_info",
+            "1 for the order in which the policy serves a queue",
+            {(str(discipline),): 1} if discipline else {},
+            "discipline",
+        )
+        switches = _numbers({(): snapshot.get("discipline_switches")})
+        yield _family(
+            "discipline_switches_total", "Changes of that order by the policy in force", switches
+        )
+        for key, metric, meaning in _QUEUES:
+            found = {(str(queue),): value for queue, value in _mapping(snapshot, key).items()}
+            yield _family(metric, meaning, _numbers(found), "queue")
+        admission = _mapping(snapshot, "admission")
+        for key, metric, meaning in _ADMISSION:
+            found = _numbers({(name,): admission.get(key)})
+            yield _family(f"admission_{metric}", meaning, found, "policy")
 
     def _connections(self) -> Iterator[Metric]:
-        admission, counts = self._figures.connections()
+        counts = self._figures.connections()
         found = {
             ("resumed", "accepted"): counts["resumed"],
             ("new", "accepted"): counts["accepted_new"],
@@ -153,32 +190,50 @@ class GatewayMetrics:
             ("unknown", "timed_out"): counts["handshake_timed_out"],
             ("unknown", "turned_away"): counts["turned_away"],
         }
-        family = CounterMetricFamily(
-            _PREFIX + "connections",
+        yield _family(
+            "tls_connections_total",
             "TLS connections: whether they resume a session, and what became of them",
-            labels=("admission", "kind", "outcome"),
+            found,
+            "kind",
+            "outcome",
         )
-        for (kind, outcome), number in found.items():
-            family.add_metric((admission, kind, outcome), number)
-        yield family
-        yield GaugeMetricFamily(
-            _PREFIX + "handshakes_under_way_connections",
+        yield _family(
+            "tls_handshakes_under_way",
             "TLS handshakes that have begun and are not over",
-            counts["under_way"],
+            {(): counts["under_way"]},
+        )
+        eac = self._figures.connection_admission()
+        kinds = {(kind,): eac.get(f"predicted_{kind}") for kind in ("resumed", "new")}
+        yield _family(
+            "connection_admission_predicted_connections",
+            "Connections that EAC expects in the interval",
+            _numbers(kinds),
+            "kind",
+        )
+        yield _family(
+            "connection_admission_acceptable_connections",
+            "New connections that EAC can accept in the interval",
+            _numbers({(): eac.get("acceptable_new")}),
         )
 
-    def _admission(self) -> Iterator[Metric]:
-        """What the admission policy says of itself, as far as it does; `policy` is both names."""
-        policy, snapshot = self._figures.policy()
-        admission = snapshot.get("admission")
-        if not isinstance(admission, Mapping):
-            return
-        for key, name, meaning in _ADMISSION:
-            value = admission.get(key)
-            if isinstance(value, int | float):
-                kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
-                family = kind(
-                    f"{_PREFIX}admission_{name.removesuffix('_total')}", meaning, labels=("policy",)
-                )
-                family.add_metric((policy,), value)
-                yield family
+
+_Labels = tuple[str, ...]
+
+
+def _family(name: str, meaning: str, values: Mapping[_Labels, float], *labels: str) -> Metric:
+    """A counter if the name says so, else a gauge; `values` by the values of the labels."""
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    family = kind(_PREFIX + name.removesuffix("_total"), meaning, labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
+    return family
+
+
+def _mapping(snapshot: Mapping[str, object], key: str) -> Mapping[str, object]:
+    found = snapshot.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _numbers(values: Mapping[_Labels, object]) -> dict[_Labels, float]:
+    """Those that are numbers: a policy of its own may say what it likes."""
+    return {key: value for key, value in values.items() if isinstance(value, int | float)}

@@ -50,13 +50,13 @@ class Gateway:
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
         self._loop = loop
-        self._choice = PolicyChoice(
+        self.choice = PolicyChoice(
             settings.policy,
             settings.policy_parameters,
             settings.admission,
             settings.admission_parameters,
         )
-        policy = self._choice.make()
+        policy = self.choice.make()
         rules = pages.load(settings.pages_file)
         self.clock = PaperClock(settings.time_scale)
         self.deadlines = Deadlines(loop)
@@ -117,7 +117,7 @@ class Gateway:
             self.clock,
             shop_cookie=settings.session_cookie,
             timeout_s=settings.session_timeout_s,
-            is_guarded=self._choice.has_admission,
+            is_guarded=self.choice.has_admission,
         )
         self.door = Door(
             loop,
@@ -162,7 +162,7 @@ class Gateway:
             hand_over=self.pages.load_sample,
         )
         self.figures = GatewayFigures(self)
-        self._metrics = GatewayMetrics(self.figures, self._times)
+        self.metrics = GatewayMetrics(self.figures, self._times)
         self._api = AdminApi(self, _admin_names(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
@@ -301,7 +301,7 @@ class Gateway:
         return self.door.is_draining
 
     def snapshot(self) -> Mapping[str, object]:
-        return self.figures.snapshot(self._choice)
+        return self.figures.snapshot()
 
     def queue(self, limit: int) -> Mapping[str, object]:
         return self.figures.queue(limit)
@@ -309,7 +309,7 @@ class Gateway:
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
         policy = choice.make()
-        self._choice = choice
+        self.choice = choice
         self.sessions.guard(choice.has_admission)
         self.pages.switch(policy)
 
@@ -345,7 +345,7 @@ class Gateway:
         return self.gate.described()
 
     def metrics_text(self) -> bytes:
-        return self._metrics.text()
+        return self.metrics.text()
 
     def _observe(self, exchange: Exchange, fate: str, name: str = "") -> None:
         page = exchange.page or name

@@ -253,6 +253,9 @@ def test_metrics_are_prometheus():
         'doorbuster_gateway_response_paper_seconds_count{outcome="answered",page="Br-1",'
         'policy="sq"} 1.0',
         "doorbuster_gateway_workers 30.0",
+        'doorbuster_gateway_policy_info{abandonment="ignore",admission="none",'
+        'connection_admission="none",policy="sq"} 1.0',
+        "process_start_time_seconds ",
     ):
         assert line in text
 
@@ -269,11 +272,11 @@ def test_metrics_of_admission():
         ("rejected_sessions_total", 0),
         ("predicted_utilisation_ratio", 0.95),
         ("weight_ratio", 1),
-        ("open_bool", 1),
+        ("open", 1),
     ):
         labels = 'policy="sq+sbac-responsive"'
         assert f"doorbuster_gateway_admission_{name}{{{labels}}} {float(value)}" in text
-    assert "admission_quota" not in text  # this policy has none
+    assert "admission_quota_sessions{" not in text  # this policy has none
 
 
 def test_nonsense_gets_an_answer_too():
