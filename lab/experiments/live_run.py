@@ -134,7 +134,8 @@ class LiveRun:
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
         """What somebody has changed since the last call; `load_changes` are all of them, as the
-        load generator's progress lines have them."""
+        load generator's progress lines have them. Raises ExperimentError when a part has died."""
+        self._check_lived()
         switched = self._sampler.changes[self._switched :]
         loaded = load_changes[self._loaded :]
         for change in switched:
@@ -151,7 +152,19 @@ class LiveRun:
         self.folder.log("customers gone")
         self.appliance.wait_idle()  # orphan requests are executed in full
         self._sampler.stop()
+        self._check_lived()
         self._after = self.appliance.counts()
+
+    def _check_lived(self) -> None:
+        """What was started anew in mid-run is another shop: nothing holds across it."""
+        part = self._sampler.started_anew
+        if part:
+            self.folder.log(f"{part} started anew")
+            raise ExperimentError(
+                f"The {part} died in mid-run and was started anew (`make logs ARGS={part}`): this "
+                "run counts for nothing. What it measured until then stays in its folder, the "
+                "runs before it are whole."
+            )
 
     def summarise(self, **more: object) -> Mapping[str, Any]:
         """Write run.json, with `more` in it, and return it."""

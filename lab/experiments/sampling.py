@@ -78,6 +78,8 @@ class Sampler:
         """Polls that the gateway did not answer."""
         self.changes: list[dict[str, Any]] = []
         """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
+        self.started_anew = ""
+        """The part that died meanwhile and was started again: `gateway`, `shop`; else empty."""
 
     def start(self) -> None:
         """Begin; the first row is time 0."""
@@ -102,6 +104,7 @@ class Sampler:
         began_s = time.monotonic()
         due_s = began_s
         before: dict[str, Any] | None = None
+        age = Age()
         while not self._stop.is_set():
             try:
                 snapshot = self._gateway.call("GET", "/snapshot")
@@ -111,10 +114,31 @@ class Sampler:
                 if before is not None and chosen != before:
                     self.changes.append({"time_s": elapsed_s, **chosen})
                 before = chosen
+                self.started_anew = self.started_anew or age.younger(snapshot)
             except ExperimentError:
                 self.missed += 1
             due_s = max(due_s + self._interval_real_s, time.monotonic())
             self._stop.wait(due_s - time.monotonic())
+
+
+class Age:
+    """What only grows while a process lives: less of it is another process's."""
+
+    def __init__(self) -> None:
+        self._gateway_s = 0.0  # paper seconds since its start
+        self._shop_cpu_s = 0.0
+
+    def younger(self, snapshot: Json) -> str:
+        """`gateway` or `shop` if it is another one than at the snapshot before; else empty."""
+        load = snapshot.get("load") or {}
+        cpu_s = (load.get("status") or {}).get("cpu_s", self._shop_cpu_s)
+        found = ""
+        if snapshot["time_s"] < self._gateway_s:
+            found = "gateway"
+        elif cpu_s < self._shop_cpu_s:
+            found = "shop"
+        self._gateway_s, self._shop_cpu_s = snapshot["time_s"], cpu_s
+        return found
 
 
 def write_samples(samples: pa.Table, path: Path) -> None:

@@ -1,0 +1,26 @@
+"""What the samples of a run tell of the parts themselves."""
+
+import pytest
+
+from lab.experiments.sampling import Age
+
+
+def at(time_s, cpu_s=None):
+    load = None if cpu_s is None else {"status": {"cpu_s": cpu_s}}
+    return {"time_s": time_s, "load": load}
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "who"),
+    [
+        ([at(10, 5), at(11, 6), at(12, 6)], ["", "", ""]),
+        ([at(10, 5), at(1, 6)], ["", "gateway"]),
+        ([at(10, 5), at(11, 2)], ["", "shop"]),
+        ([at(10, 5), at(11), at(12, 6)], ["", "", ""]),  # asked in vain for a while
+        ([at(10, 5), at(11), at(12, 2)], ["", "", "shop"]),
+        ([at(10, 5), at(1), at(2, 6)], ["", "gateway", ""]),
+    ],
+)
+def test_a_part_that_has_become_younger_was_started_anew(snapshots, who):
+    age = Age()
+    assert [age.younger(snapshot) for snapshot in snapshots] == who
