@@ -1,6 +1,8 @@
 """Django settings of the console, read from the appliance's settings (docs/architecture.md).
 
 Owns: how the console is put together. Must not know: who starts it.
+What stands here is other than Django's own default. The shop's settings look alike in places: it
+knows of nobody and nobody of it, so that neither could take them from the other.
 """
 
 from runtime import settings as runtime_settings
@@ -9,7 +11,6 @@ LAB = runtime_settings.load()
 FOLDER = LAB.state_dir / "console"
 
 SECRET_KEY = LAB.secret_key or "only-for-a-console-that-nobody-visits"
-DEBUG = False
 # The console listens where the settings say; a class may call the machine what it likes. What a
 # page of another site could do is refused by the checks of Origin in the CSRF middleware.
 ALLOWED_HOSTS = ["*"]
@@ -23,6 +24,7 @@ INSTALLED_APPS = [
     "lab.console.apps.ConsoleConfig",
 ]
 MIDDLEWARE = [
+    "lab.console.sending.SendingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -63,10 +65,8 @@ DATABASES = {
 # Cookies of its own: shop and console may stand on one name.
 SESSION_COOKIE_NAME = "lab_session"
 CSRF_COOKIE_NAME = "lab_csrf"
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "SAMEORIGIN"  # a report of a reproduction is shown within a page
-SECURE_REFERRER_POLICY = "same-origin"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
 TEMPLATES = [
@@ -94,12 +94,10 @@ STORAGES = {
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 
 MOST_UPLOAD_BYTES = 256 * 1024 * 1024  # a bundle of a large comparison
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
-FILE_UPLOAD_TEMP_DIR = None
 
 LOGGING = {
     "version": 1,

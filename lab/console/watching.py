@@ -60,6 +60,7 @@ class Watch:
         self._sales: Json | None = None
         self._number = 0
         self._history: tuple[int, bytes] | None = None  # of that number: a class comes at once
+        self._has_ended = False
 
     @property
     def viewers(self) -> int:
@@ -85,8 +86,13 @@ class Watch:
                 await asyncio.sleep(due_s - time.monotonic())
         finally:
             asking.cancel()
-            for queue in self._viewers:
-                _put(queue, None)
+            self.end()
+
+    def end(self) -> None:
+        """Every stream ends, also one that begins later; whoever ends the server says so first."""
+        self._has_ended = True
+        for queue in self._viewers:
+            _put(queue, None)
 
     async def _ask_for_sales(self) -> None:
         """Beside the looks: a shop that drowns may take ten seconds to answer."""
@@ -117,7 +123,7 @@ class Watch:
         try:
             for told in missed:
                 yield told
-            while (told := await queue.get()) is not None:
+            while not self._has_ended and (told := await queue.get()) is not None:
                 yield told
         finally:
             del self._viewers[queue]
