@@ -29,11 +29,10 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from runtime.certificate_files import CertificateError, CertificateFiles
+from runtime.certificate_keys import CHEAP_KEY, rsa_bits
 
 VALID_DAYS: Final = 397  # the longest that browsers take
 RENEWED_BEFORE_DAYS: Final = 7
-CHEAP_KEY: Final = "ec-p256"
-KEYS: Final = "ec-p256, or rsa-N with N from 2048 to 16384 in steps of 8 (rsa-2048, rsa-7680, …)"
 EVERY_ADDRESS: Final = frozenset(("0.0.0.0", "::"))
 
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -62,12 +61,33 @@ def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
         return f"what lies in {files.folder} is damaged"
     if key.public_key() != server.public_key():
         return f"{files.key} is not the key of {files.server}"
-    now = datetime.datetime.now(datetime.UTC)
-    until = min(authority.not_valid_after_utc, server.not_valid_after_utc)
-    if not server.not_valid_before_utc <= now <= until - _days(RENEWED_BEFORE_DAYS):
-        return f"valid from {server.not_valid_before_utc:%Y-%m-%d} to {until:%Y-%m-%d} only"
+    if why := _out_of_date(server, authority):
+        return why
     missing = sorted(set(names) - set(names_of(files)))
     return f"not made for {', '.join(missing)}" if missing else None
+
+
+def out_of_date(server: Path) -> str | None:
+    """Why the certificate in this file is not good today and in the next days; None if it is."""
+    try:
+        return _out_of_date(x509.load_pem_x509_certificate(server.read_bytes()))
+    except OSError as error:
+        return f"{error.filename}: {error.strerror}"
+    except ValueError:
+        return f"{server} is no certificate in PEM form"
+
+
+def _out_of_date(*chain: x509.Certificate) -> str | None:
+    now = datetime.datetime.now(datetime.UTC)
+    begins = max(one.not_valid_before_utc for one in chain)
+    ends = min(one.not_valid_after_utc for one in chain)
+    if now < begins:
+        return f"not valid before {begins:%Y-%m-%d}; is this machine's clock right?"
+    if now > ends:
+        return f"expired on {ends:%Y-%m-%d}"
+    if now > ends - _days(RENEWED_BEFORE_DAYS):
+        return f"expires soon, on {ends:%Y-%m-%d}"
+    return None
 
 
 def names_of(files: CertificateFiles) -> tuple[str, ...]:
@@ -96,7 +116,11 @@ def key_name(files: CertificateFiles) -> str:
 def keep(
     folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()
 ) -> tuple[CertificateFiles, str]:
-    """Makes certificates unless good ones for these names are there; also why it did, or ""."""
+    """Makes certificates unless good ones for these names are there; also why it did, or "".
+
+    Raises CertificateError, also for a kind of key there is not when none has to be made.
+    """
+    rsa_bits(key)
     there = CertificateFiles(folder)
     names = tuple(names) or own_names()
     why = unusable(there, names)
@@ -154,12 +178,9 @@ def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> Certi
 
 
 def _new_key(kind: str) -> PrivateKey:
-    if kind == CHEAP_KEY:
+    bits = rsa_bits(kind)
+    if bits is None:
         return ec.generate_private_key(ec.SECP256R1())
-    wanted = re.fullmatch(r"rsa-([0-9]{4,5})", kind)
-    bits = int(wanted[1]) if wanted else 0
-    if not 2048 <= bits <= 16384 or bits % 8:
-        raise CertificateError(f"KEY={kind}: no such key; allowed: {KEYS}")
     return rsa.generate_private_key(public_exponent=65537, key_size=bits)
 
 

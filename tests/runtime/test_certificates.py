@@ -1,7 +1,6 @@
 """Certificates: made once, kept while they are good, refused in one line."""
 
 import contextlib
-import datetime
 import socket
 import ssl
 import threading
@@ -12,6 +11,7 @@ import pytest
 from runtime import certificates
 from runtime.certificate_files import CertificateError, CertificateFiles
 from tests.runtime.conftest import Appliance
+from tests.runtime.dates import in_days
 
 NAMES = ("localhost", "127.0.0.1", "::1", "shop.example")
 
@@ -134,24 +134,43 @@ def test_a_new_name_needs_a_new_one(made: CertificateFiles) -> None:
 def test_what_ends_within_days_is_as_good_as_over(
     made: CertificateFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    late = datetime.datetime.now(datetime.UTC) + datetime.timedelta(
-        days=certificates.VALID_DAYS - certificates.RENEWED_BEFORE_DAYS
-    )
+    ends = f"{certificates.valid_until(made)}"
+    for days, why in (
+        (-2, "not valid before "),
+        (certificates.VALID_DAYS - certificates.RENEWED_BEFORE_DAYS - 2, None),
+        (certificates.VALID_DAYS - certificates.RENEWED_BEFORE_DAYS, f"expires soon, on {ends}"),
+        (certificates.VALID_DAYS, f"expired on {ends}"),
+    ):
+        monkeypatch.setattr(certificates.datetime, "datetime", in_days(days))
+        found = (certificates.unusable(made, NAMES), certificates.out_of_date(made.server))
+        if why is None:
+            assert found == (None, None)
+        else:
+            assert all(str(each).startswith(why) for each in found), found
+        monkeypatch.undo()
 
-    class Later(datetime.datetime):
-        @classmethod
-        def now(cls, tz: datetime.tzinfo | None = None) -> "Later":
-            return cls.fromtimestamp(late.timestamp(), tz)
 
-    monkeypatch.setattr(certificates.datetime, "datetime", Later)
-    assert str(certificates.unusable(made, NAMES)).startswith("valid from ")
+def test_a_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
+    assert "No such file" in str(certificates.out_of_date(tmp_path / "no"))
+    (tmp_path / "rubbish").write_text("rubbish")
+    assert "rubbish is no certificate" in str(certificates.out_of_date(tmp_path / "rubbish"))
 
 
-@pytest.mark.parametrize("kind", ["rsa-1024", "rsa-2049", "rsa-99999", "rsa", "ed25519", ""])
+@pytest.mark.parametrize("kind", ["rsa-2049", "rsa-99999", "rsa", "ed25519", ""])
 def test_no_such_key(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(CertificateError, match=f"KEY={kind}: no such key; allowed: ec-p256, or"):
+    with pytest.raises(CertificateError, match=f"key {kind}: no such key; allowed: ec-p256, or"):
         certificates.make(tmp_path / "new", kind, NAMES)
     assert not (tmp_path / "new").exists()
+
+
+def test_the_papers_key_is_too_short_today(tmp_path: Path) -> None:
+    with pytest.raises(CertificateError, match=r"key rsa-1024: too short, OpenSSL .* below 2048"):
+        certificates.make(tmp_path / "new", "rsa-1024", NAMES)
+
+
+def test_a_key_there_is_not_is_refused_also_where_a_good_one_is(made: CertificateFiles) -> None:
+    with pytest.raises(CertificateError, match="no such key"):
+        certificates.keep(made.folder, "dsa", NAMES)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "-x", "ex ample", "a..b", "*"])
@@ -184,5 +203,6 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert "ec-p256" in printed
     code, printed = appliance.run("certs", "--key", "rsa-3", "--replace")
     assert code == 1
-    assert "KEY=rsa-3: no such key; allowed: ec-p256, or rsa-N" in printed
+    assert "key rsa-3: too short" in printed
+    assert "allowed: ec-p256, or rsa-N with N from 2048" in printed
     assert "Traceback" not in printed

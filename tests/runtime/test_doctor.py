@@ -2,7 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
+from runtime import certificate_files, certificates
 from tests.runtime.conftest import Appliance
+from tests.runtime.dates import in_days
 
 
 def test_a_machine_that_can_run_it(appliance: Appliance) -> None:
@@ -38,3 +42,36 @@ def test_sharing_a_cpu_is_a_warning_not_an_error(appliance: Appliance) -> None:
     code, printed = appliance.run("doctor", DOORBUSTER_SHOP_CPUS="0", DOORBUSTER_OTHER_CPUS="0")
     assert code == 0
     assert "! CPUs" in printed
+
+
+@pytest.mark.parametrize(
+    ("made_in_days", "words"),
+    [(-certificates.VALID_DAYS, "expired on "), (3 - certificates.VALID_DAYS, "expires soon, on ")],
+)
+def test_a_certificate_that_ends_is_named_with_its_mend(
+    appliance: Appliance,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made_in_days: int,
+    words: str,
+) -> None:
+    """The appliance's own, and one that somebody else has signed."""
+    own = certificate_files.of(appliance.settings.state_dir)
+    with monkeypatch.context() as patch:
+        patch.setattr(certificates.datetime, "datetime", in_days(made_in_days))
+        for folder in (own.folder, tmp_path):
+            made = certificates.make(folder, names=certificates.own_names())
+    code, printed = appliance.run("doctor")
+    said = " ".join(printed.split())
+    assert code == 0, printed
+    assert f"! Certificate {words}" in said
+    assert "mend: make down, make up makes a new one" in said
+    code, printed = appliance.run(
+        "doctor",
+        DOORBUSTER_GATEWAY_TLS_CERTIFICATE=str(made.server),
+        DOORBUSTER_GATEWAY_TLS_KEY=str(made.key),
+    )
+    said = " ".join(printed.split())
+    assert code == 0, printed
+    assert f"! Certificate {made.server}, of your own: {words}" in said
+    assert "mend: put a new one and its key there" in said

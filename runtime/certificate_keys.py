@@ -1,0 +1,38 @@
+"""Which kinds of key a server certificate can have.
+
+Owns: their names, what is allowed and why. Must not know: how a key is made
+(runtime/certificates.py; it takes a while to import).
+"""
+
+import re
+from typing import Final
+
+from runtime.certificate_files import CertificateError
+
+CHEAP_KEY: Final = "ec-p256"
+LEAST_RSA_BITS: Final = 2048
+MOST_RSA_BITS: Final = 16384
+KEYS: Final = (
+    f"{CHEAP_KEY}, or rsa-N with N from {LEAST_RSA_BITS} to {MOST_RSA_BITS} in steps of 8 "
+    "(rsa-2048, rsa-7680, …)"
+)
+
+
+def rsa_bits(kind: str) -> int | None:
+    """Size of an RSA key of this kind; None for the one that is not RSA. Raises CertificateError.
+
+    OpenSSL at security level 2, which Python's TLS and distributions use, takes no RSA key below
+    2048 bits, the paper's 1024 among them: neither server nor customers would.
+    """
+    if kind == CHEAP_KEY:
+        return None
+    wanted = re.fullmatch(r"rsa-([1-9][0-9]{0,5})", kind)
+    bits = int(wanted[1]) if wanted else 0
+    if 0 < bits < LEAST_RSA_BITS:
+        raise CertificateError(
+            f"key {kind}: too short, OpenSSL takes no RSA key below {LEAST_RSA_BITS} bits (its "
+            f"security level 2, in gateway and customers); allowed: {KEYS}"
+        )
+    if not 0 < bits <= MOST_RSA_BITS or bits % 8:
+        raise CertificateError(f"key {kind}: no such key; allowed: {KEYS}")
+    return bits
