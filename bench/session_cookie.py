@@ -19,10 +19,12 @@ from gateway import forwarding, rejection
 from gateway.clock import PaperClock
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.request_reader import RequestHead, RequestReader
+from gateway.session_cookie import SessionCookie
 from gateway.sessions import Sessions
 
 CALLS = 1000
 ROUNDS = 400
+COOKIE = SessionCookie(secrets.token_bytes(32))
 SHOPS = b"csrftoken=2wGqYRtZ0bX1; sessionid=8hzn3k2m5q7r9t1v4w6y"
 
 
@@ -41,7 +43,7 @@ def request(cookies: bytes = b"") -> RequestHead:
 
 def sessions(*, is_guarded: bool) -> Sessions:
     return Sessions(
-        secrets.token_bytes(32),
+        COOKIE,
         PaperClock(10),
         shop_cookie="sessionid",
         timeout_s=1800,
@@ -52,6 +54,7 @@ def sessions(*, is_guarded: bool) -> Sessions:
 def passed_on(head: RequestHead) -> Callable[[], bytes]:
     return lambda: forwarding.request_head(
         head,
+        COOKIE,
         peer=b"127.0.0.1",
         scheme=b"http",
         own_host=b"shop",

@@ -237,6 +237,7 @@ class Exchange:
         self.is_sent = not is_streamed
         head = forwarding.request_head(
             self.head,
+            self._door.sessions.cookie,
             peer=self.peer,
             scheme=self.scheme,
             own_host=self._door.own_hosts[self.scheme],
@@ -289,6 +290,7 @@ class Exchange:
         session = self.session
         return forwarding.response_head(
             head,
+            door.sessions.cookie,
             request_id=self.request_id,
             date=door.date(),
             is_chunked=self._is_chunked,

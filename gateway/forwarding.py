@@ -8,9 +8,9 @@ Must not know: sockets; whether a message is well formed (the readers have seen 
 import re
 from typing import Final
 
-from gateway import session_cookie
 from gateway.request_reader import RequestHead
 from gateway.response_reader import ResponseHead
+from gateway.session_cookie import SessionCookie
 
 PSEUDONYM: Final = b"doorbuster"
 """The gateway's name in Via."""
@@ -46,6 +46,7 @@ def request_id_of(head: RequestHead) -> bytes | None:
 
 def request_head(
     head: RequestHead,
+    own_cookie: SessionCookie,
     *,
     peer: bytes,
     scheme: bytes,
@@ -53,7 +54,7 @@ def request_head(
     request_id: bytes,
     buffered_length_bytes: int | None,
 ) -> bytes:
-    """The head as the shop gets it, always HTTP/1.1.
+    """The head as the shop gets it, always HTTP/1.1, without `own_cookie`.
 
     `peer` is the customer's address, `scheme` how it came (http, https), `own_host` stands in for
     a missing Host (HTTP/1.0).
@@ -71,7 +72,7 @@ def request_head(
             if low == b"via":
                 vias.append(value)
                 continue
-            value = session_cookie.without(value)
+            value = own_cookie.without(value)
             if not value:
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
@@ -92,6 +93,7 @@ def request_head(
 
 def response_head(
     head: ResponseHead,
+    own_cookie: SessionCookie,
     *,
     request_id: bytes,
     date: bytes,
@@ -102,7 +104,8 @@ def response_head(
 ) -> bytes:
     """The head as the customer gets it; `date` is added if the shop gave none (RFC 9110, 6.6.1).
 
-    `set_cookie` is the gateway's own Set-Cookie; it stands beside the shop's.
+    `set_cookie` is the gateway's own Set-Cookie; it stands beside the shop's, which may set
+    anything but `own_cookie`.
     """
     lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
     named = head.connection
@@ -117,7 +120,7 @@ def response_head(
                 continue
             if low == b"date":
                 has_date = True
-            elif session_cookie.is_set_by(value):  # a Set-Cookie
+            elif own_cookie.is_set_by(value):  # a Set-Cookie
                 continue
         lines.append(b"%b: %b\r\n" % (name, value))
     if set_cookie is not None:

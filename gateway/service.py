@@ -30,6 +30,7 @@ from gateway.policies.interface import Abandonment
 from gateway.policy_choice import PolicyChoice
 from gateway.processor_client import ProcessorClient
 from gateway.processor_protocol import Register
+from gateway.session_cookie import SessionCookie
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.tls_context import CertificateError, server_context
@@ -113,7 +114,7 @@ class Gateway:
         self.beside.append(beside(OTHER, b"", settings.other_limit, balance(*shop)))
         self.pools = [*shops.pools, *(pool for one in self.beside for pool in one.pools)]
         self.sessions = Sessions(
-            _cookie_key(settings),
+            SessionCookie(_cookie_key(settings), settings.signed_cookie.encode()),
             self.clock,
             shop_cookie=settings.session_cookie,
             timeout_s=settings.session_timeout_s,

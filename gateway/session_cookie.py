@@ -17,12 +17,11 @@ from typing import Final, NamedTuple
 from gateway import cookie_field
 
 NAME: Final = b"doorbuster_session"
+"""Its name unless another is wanted; a browser shows its cookies to every port of a host."""
 SESSION_BYTES: Final = 16
 """Random bytes of a session id."""
 
-MARK: Final = NAME + b"="
 _VALUE: Final = re.compile(rb"(1\.([A-Za-z0-9_-]{22})\.([0-9]{1,12}))\.([A-Za-z0-9_-]{43})")
-_PAIRS: Final = cookie_field.pairs_named(NAME)
 _LONGEST_BYTES: Final = 96
 # A customer shows the same cookie again and again: what was checked lately is not checked again.
 _REMEMBERED: Final = 8192
@@ -35,13 +34,20 @@ class Known(NamedTuple):
     expires_s: int
 
 
-class Signer:
-    """Makes cookies and tells genuine ones from all others; whoever has the key can do both."""
+class SessionCookie:
+    """The cookie of one gateway: makes its values and tells genuine ones from all others.
 
-    __slots__ = ("_key", "_remembered")
+    Whoever has key and name can do both.
+    """
 
-    def __init__(self, key: bytes) -> None:
+    __slots__ = ("_key", "_pairs", "_remembered", "mark", "name")
+
+    def __init__(self, key: bytes, name: bytes = NAME) -> None:
+        self.name = name
+        self.mark = name + b"="
+        """What its value follows in a Cookie field."""
         self._key = key
+        self._pairs = cookie_field.pairs_named(name)
         self._remembered = lru_cache(_REMEMBERED)(self._check)
 
     def value(self, session: str, expires_s: int) -> bytes:
@@ -61,6 +67,14 @@ class Signer:
         # Never the beginning of a signature: customers choose `secret`, and are shown the id.
         return session_id(hmac.digest(self._key, b"session of " + secret, "sha256")[:SESSION_BYTES])
 
+    def without(self, cookies: bytes) -> bytes:
+        """A Cookie field's value without this cookie, as the shop gets it; may be empty."""
+        return cookie_field.without(cookies, self._pairs) if self.name in cookies else cookies
+
+    def is_set_by(self, set_cookie: bytes) -> bool:
+        """Whether this value of a Set-Cookie field would set the cookie."""
+        return set_cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == self.name
+
     def _check(self, value: bytes) -> Known | None:
         match = _VALUE.fullmatch(value)
         if match is None:
@@ -72,22 +86,12 @@ class Signer:
         return Known(session.decode(), int(expiry))
 
     def _signature(self, said: bytes) -> bytes:
-        return _base64url(hmac.digest(self._key, MARK + said, "sha256"))
+        return _base64url(hmac.digest(self._key, self.mark + said, "sha256"))
 
 
 def session_id(random: bytes) -> str:
     """A session's id out of SESSION_BYTES random bytes."""
     return _base64url(random).decode()
-
-
-def without(cookies: bytes) -> bytes:
-    """A Cookie field's value without this cookie, as the shop gets it; empty if nothing is left."""
-    return cookie_field.without(cookies, _PAIRS) if NAME in cookies else cookies
-
-
-def is_set_by(set_cookie: bytes) -> bool:
-    """Whether this value of a Set-Cookie field would set the cookie."""
-    return set_cookie.partition(b";")[0].partition(b"=")[0].strip(b" \t") == NAME
 
 
 def _base64url(data: bytes) -> bytes:

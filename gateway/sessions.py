@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from gateway import cookie_field, session_cookie
 from gateway.clock import PaperClock
 from gateway.request_reader import RequestHead
+from gateway.session_cookie import SessionCookie
 
 # A cookie is made for T and this share more, and renewed once less than T is left of it: whoever
 # comes back within T is known, and few answers have to carry a new one.
@@ -44,7 +45,7 @@ class Sessions:
 
     def __init__(
         self,
-        key: bytes,
+        cookie: SessionCookie,
         clock: PaperClock,
         *,
         shop_cookie: str,
@@ -53,7 +54,7 @@ class Sessions:
         wall_s: Callable[[], float] = time.time,
     ) -> None:
         """`wall_s` gives seconds since 1970: a cookie outlives the process that made it."""
-        self._signer = session_cookie.Signer(key)
+        self.cookie = cookie
         self._clock = clock
         self._timeout_s = timeout_s
         self._is_guarded = is_guarded
@@ -76,14 +77,14 @@ class Sessions:
         if not self._is_guarded:
             value = cookie_field.find(head.fields, self._shop_mark)
             return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
-        value = cookie_field.find(head.fields, session_cookie.MARK)
-        known = self._signer.read(value, self._wall_s()) if value else None
+        value = cookie_field.find(head.fields, self.cookie.mark)
+        known = self.cookie.read(value, self._wall_s()) if value else None
         if known is not None:
             return Session(known.session, False, known.expires_s)
         if self._clock() < self._trust_ends_s:
             value = cookie_field.find(head.fields, self._shop_mark)
             if value:
-                return Session(self._signer.session_of(value), False, 0)
+                return Session(self.cookie.session_of(value), False, 0)
         random = os.urandom(session_cookie.SESSION_BYTES)
         return Session(session_cookie.session_id(random), True, 0)
 
@@ -98,7 +99,7 @@ class Sessions:
         if timeout_s <= session.expires_s - now_s <= longest_s + 1:
             return None
         return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (
-            session_cookie.NAME,
-            self._signer.value(session.id, ceil(now_s) + longest_s),
+            self.cookie.name,
+            self.cookie.value(session.id, ceil(now_s) + longest_s),
             longest_s,
         )

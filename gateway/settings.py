@@ -29,6 +29,7 @@ from gateway.limits import KIB, MIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
 from gateway.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
+from gateway.session_cookie import NAME as SIGNED_COOKIE
 from gateway.tls_context import TlsVersion
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
@@ -84,6 +85,7 @@ OwnPort = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+CookieName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object)]
 
 
@@ -110,7 +112,9 @@ class Settings(BaseModel):
         "not set",
     )
     tls_waiting: Count = Field(
-        512, description="TLS handshakes under way; who begins one beyond that is reset"
+        512,
+        description="TLS handshakes under way; for one beyond that another gives way which waits "
+        "for its customer, or it is reset",
     )
     tls_handshake_s: Seconds = Field(
         10.0, description="a TLS handshake must be over within this, from connecting on"
@@ -167,10 +171,15 @@ class Settings(BaseModel):
     pages_file: Path = Field(
         pages.DEFAULT_FILE, description="rules file: which request is which page type"
     )
-    session_cookie: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = Field(
+    session_cookie: CookieName = Field(
         "sessionid",
         description="the shop's cookie that tells the session of a request while there is no "
         "admission control",
+    )
+    signed_cookie: CookieName = Field(
+        SIGNED_COOKIE.decode(),
+        description="the gateway's own cookie that tells it under admission control; gateways "
+        "that customers reach by the same host name need different ones",
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
@@ -287,6 +296,12 @@ class Settings(BaseModel):
         for one, other in combinations(("port", "tls_port", "admin_port"), 2):
             if getattr(self, one) == getattr(self, other) != 0:
                 raise ValueError(f"{one} and {other} are both {getattr(self, one)}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_cookie_of_its_own(self) -> Self:
+        if self.session_cookie == self.signed_cookie:
+            raise ValueError(f"session_cookie and signed_cookie are both {self.signed_cookie}")
         return self
 
     @model_validator(mode="after")

@@ -3,12 +3,16 @@
 Owns: names, defaults and checks. Must not know: how any of it is started.
 """
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
 from runtime import cpus
+from runtime.certificate_files import CertificateError
+from runtime.certificate_keys import rsa_bits
 
 Provisioning = Literal["ecm", "static", "linux"]
 Admission = Literal["eac", "none"]
@@ -73,6 +77,10 @@ class PlatformOptions:
         ):
             if (given := getattr(self, field)) not in get_args(kind):
                 raise HostingError(f"{field}: {given!r}; allowed are {', '.join(get_args(kind))}")
+        try:
+            rsa_bits(self.key)
+        except CertificateError as fault:
+            raise HostingError(str(fault)) from None
         if missing := set(self.cpus) - cpus.usable():
             raise HostingError(
                 f"cpus: this machine has no CPU {cpus.written(missing)}; "
@@ -91,16 +99,41 @@ class PlatformOptions:
         last = 65536 - self.applications
         if self.port is not None and not 1 <= self.port <= last:
             raise HostingError(f"port: {self.port}; allowed are 1 to {last}, the others follow")
-        if self.provisioning == "static" and self.applications > 2 * len(self.processors):
+        if self.provisioning != "linux":
+            self._check_room()
+
+    def _check_room(self) -> None:
+        """Every application needs half a processor at least, or it would never serve anybody."""
+        is_static = self.provisioning == "static"
+        needed = self.applications - most_halves(
+            self.priorities, "both" if is_static else self.sharing
+        )
+        if needed > len(self.processors):
+            how = "provisioning static" if is_static else f"sharing {self.sharing}"
             raise HostingError(
-                f"applications: {self.applications} on {len(self.processors)} processors; static "
-                "provisioning gives each at least half a processor"
+                f"applications: {self.applications} on {len(self.processors)} processors; with "
+                f"{how} they need {needed}, at least half of one for each"
             )
 
     @property
     def processors(self) -> tuple[int, ...]:
         """The platform's CPUs."""
         return tuple(sorted(self.cpus or cpus.usable()))
+
+    @property
+    def manager_interval_s(self) -> float:
+        """Real seconds between two decisions of the CPU manager: K_ECM_S at the time scale."""
+        return K_ECM_S / self.time_scale
+
+
+def most_halves(priorities: Sequence[float], sharing: Sharing) -> int:
+    """How many processors applications of these priorities can share in halves."""
+    if sharing == "none":
+        return 0
+    pairs = len(priorities) // 2
+    if sharing == "to-high":  # two of one priority share nothing
+        pairs = min(pairs, len(priorities) - max(Counter(priorities).values()))
+    return pairs
 
 
 def even_shares(

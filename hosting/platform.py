@@ -23,7 +23,7 @@ from typing import Self
 from hosting import database, template
 from hosting.application import last_lines
 from hosting.errors import HostingError
-from hosting.options import K_ECM_S, PlatformOptions, even_shares
+from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
 from runtime import certificates, cpus, ending, pinned, ports
@@ -208,7 +208,7 @@ class Platform:
         options = {
             "socket": where,
             "cpus": cpus.written(self.options.processors),
-            "interval-s": K_ECM_S / self.options.time_scale,
+            "interval-s": self.options.manager_interval_s,
             "sharing": self.options.sharing,
             "accounts": self.accounts,
         }

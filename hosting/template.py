@@ -72,6 +72,7 @@ def environment(
         "PORT": application.port,
         "SHOP_PORTS": ",".join(map(str, application.shop_ports)),
         "SESSION_COOKIE": f"{application.schema}_sessionid",
+        "SIGNED_COOKIE": f"{application.schema}_doorbuster_session",
         "TIME_SCALE": options.time_scale,
         "IDLE_S": PERSISTENCE_S / options.time_scale,
         "DRAIN_S": DRAIN_S,

@@ -18,6 +18,7 @@ from gateway.limits import BodyLimits, HeadLimits
 from gateway.pages import load
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
+from gateway.session_cookie import SessionCookie
 from gateway.sessions import Sessions
 from gateway.upstream import Pool, ShopAddress, ShopConnection
 
@@ -199,7 +200,7 @@ class World:
             abandonment=abandonment,
         )
         self.sessions = Sessions(
-            b"k" * 32,
+            SessionCookie(b"k" * 32),
             self.clock,
             shop_cookie="sessionid",
             timeout_s=1800,

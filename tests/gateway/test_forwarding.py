@@ -6,6 +6,9 @@ from gateway import forwarding
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.request_reader import RequestReader
 from gateway.response_reader import ResponseReader
+from gateway.session_cookie import SessionCookie
+
+COOKIE = SessionCookie(b"k" * 32)
 
 
 def to_shop(fields, start=b"GET /a HTTP/1.1\r\nHost: shop.example\r\n", length=0, scheme=b"http"):
@@ -14,6 +17,7 @@ def to_shop(fields, start=b"GET /a HTTP/1.1\r\nHost: shop.example\r\n", length=0
     head = reader.pull()
     text = forwarding.request_head(
         head,
+        COOKIE,
         peer=b"192.0.2.7",
         scheme=scheme,
         own_host=b"own:1",
@@ -29,7 +33,7 @@ def to_customer(fields, start=b"HTTP/1.1 200 OK\r\n", method=b"GET", **how):
     reader.expect(method)
     reader.receive(start + fields + b"\r\n")
     how = {"is_chunked": False, "keeps_alive": True, "to_http_1_0": False} | how
-    text = forwarding.response_head(reader.pull(), request_id=b"id-1", date=b"NOW", **how)
+    text = forwarding.response_head(reader.pull(), COOKIE, request_id=b"id-1", date=b"NOW", **how)
     assert text.endswith(b"\r\n\r\n")
     return text[:-4].split(b"\r\n")
 

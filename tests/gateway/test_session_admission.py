@@ -7,7 +7,7 @@ import pytest
 
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
-from gateway.session_cookie import Signer
+from gateway.session_cookie import SessionCookie
 from tests.gateway.doorkeeper import Doorkeeper
 from tests.gateway.fake_world import World
 from tests.gateway.real_sockets import Shop, bed, run
@@ -62,7 +62,9 @@ def changed(cookie):
         lambda cookie: cookie.replace(b"=1.", b"=2."),
         lambda cookie: cookie + b"A" * 20_000,
         lambda cookie: cookie.partition(b"=")[0] + b"=",
-        lambda cookie: b"doorbuster_session=" + Signer(b"x" * 32).value("A" * 22, 2_000_000_000),
+        lambda cookie: (
+            b"doorbuster_session=" + SessionCookie(b"x" * 32).value("A" * 22, 2_000_000_000)
+        ),
         lambda cookie: b"sessionid=s1",
         lambda cookie: b"doorbuster_session=forged; " + cookie,  # the first one counts
     ],

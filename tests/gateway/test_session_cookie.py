@@ -5,25 +5,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway import session_cookie
-from gateway.session_cookie import Known, Signer
+from gateway.session_cookie import Known, SessionCookie
 
 KEY = b"a key that only these tests know"
 SESSION = session_cookie.session_id(bytes(range(16)))
 EXPIRY_S = 2_000_000_000
-GENUINE = Signer(KEY).value(SESSION, EXPIRY_S)
+GENUINE = SessionCookie(KEY).value(SESSION, EXPIRY_S)
 
 
 def test_a_cookie_is_read_back_by_whoever_has_the_key():
-    assert Signer(KEY).read(GENUINE, EXPIRY_S - 1) == Known(SESSION, EXPIRY_S)
+    assert SessionCookie(KEY).read(GENUINE, EXPIRY_S - 1) == Known(SESSION, EXPIRY_S)
 
 
 def test_it_ends_at_its_expiry():
-    assert Signer(KEY).read(GENUINE, EXPIRY_S - 0.001) is not None
-    assert Signer(KEY).read(GENUINE, EXPIRY_S) is None
+    assert SessionCookie(KEY).read(GENUINE, EXPIRY_S - 0.001) is not None
+    assert SessionCookie(KEY).read(GENUINE, EXPIRY_S) is None
 
 
 def test_a_cookie_that_was_read_while_genuine_expires_all_the_same():
-    signer = Signer(KEY)
+    signer = SessionCookie(KEY)
     assert signer.read(GENUINE, 0) is not None
     assert signer.read(GENUINE, EXPIRY_S + 1) is None
 
@@ -58,34 +58,34 @@ def later(cookie):
     ],
 )
 def test_what_is_not_genuine_says_nothing(forged):
-    assert Signer(KEY).read(forged, 0) is None
+    assert SessionCookie(KEY).read(forged, 0) is None
 
 
 def test_another_key_is_no_key():
-    assert Signer(KEY + b"x").read(GENUINE, 0) is None
+    assert SessionCookie(KEY + b"x").read(GENUINE, 0) is None
 
 
 def test_the_last_letter_has_one_spelling():
     """43 letters hold two bits more than a signature: they are not free."""
     alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     spellings = [GENUINE[:-1] + bytes([letter]) for letter in alphabet]
-    assert [c for c in spellings if Signer(KEY).read(c, 0)] == [GENUINE]
+    assert [c for c in spellings if SessionCookie(KEY).read(c, 0)] == [GENUINE]
 
 
 @given(st.binary(max_size=100))
 def test_any_bytes_can_be_read(value):
-    assert Signer(KEY).read(value, 0) is None
+    assert SessionCookie(KEY).read(value, 0) is None
 
 
 @given(st.data())
 def test_one_changed_byte_is_enough(data):
     at = data.draw(st.integers(0, len(GENUINE) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda b: b != GENUINE[at]))
-    assert Signer(KEY).read(GENUINE[:at] + bytes([byte]) + GENUINE[at + 1 :], 0) is None
+    assert SessionCookie(KEY).read(GENUINE[:at] + bytes([byte]) + GENUINE[at + 1 :], 0) is None
 
 
 def test_what_is_remembered_is_bounded():
-    signer = Signer(KEY)
+    signer = SessionCookie(KEY)
     for n in range(10_000):
         signer.read(b"%d" % n, 0)
     assert signer._remembered.cache_info().currsize <= 8192
@@ -93,15 +93,15 @@ def test_what_is_remembered_is_bounded():
 
 def test_a_secret_of_the_customers_own_making_yields_no_part_of_a_signature():
     said, _, signature = GENUINE.rpartition(b".")
-    session = Signer(KEY).session_of(b"doorbuster_session=" + said)
+    session = SessionCookie(KEY).session_of(b"doorbuster_session=" + said)
     assert not signature.startswith(session.encode()[:-1])
 
 
 def test_an_id_that_follows_from_a_secret_does_not_show_it():
-    session = Signer(KEY).session_of(b"django's own")
-    assert session == Signer(KEY).session_of(b"django's own")
-    assert session != Signer(KEY + b"x").session_of(b"django's own")
-    assert Signer(KEY).read(Signer(KEY).value(session, 1), 0) == Known(session, 1)
+    session = SessionCookie(KEY).session_of(b"django's own")
+    assert session == SessionCookie(KEY).session_of(b"django's own")
+    assert session != SessionCookie(KEY + b"x").session_of(b"django's own")
+    assert SessionCookie(KEY).read(SessionCookie(KEY).value(session, 1), 0) == Known(session, 1)
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,18 @@ def test_an_id_that_follows_from_a_secret_does_not_show_it():
     ],
 )  # fmt: skip
 def test_the_cookie_is_left_out(cookies, left):
-    assert session_cookie.without(cookies) == left
+    assert SessionCookie(KEY).without(cookies) == left
+
+
+def test_gateways_on_one_host_have_cookies_of_their_own():
+    """A browser shows its cookies to every port of a host: another's is not read, nor left out."""
+    one, other = SessionCookie(KEY, b"one"), SessionCookie(KEY, b"other")
+    value = one.value(SESSION, EXPIRY_S)
+    assert one.read(value, 0) == Known(SESSION, EXPIRY_S)
+    assert other.read(value, 0) is None
+    assert (one.without(b"one=a; other=b"), other.without(b"one=a; other=b")) == (
+        b"other=b",
+        b"one=a",
+    )
+    assert one.is_set_by(b"one=x; Path=/")
+    assert not other.is_set_by(b"one=x; Path=/")

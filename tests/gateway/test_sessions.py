@@ -7,6 +7,7 @@ import pytest
 from gateway.clock import PaperClock
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.request_reader import RequestReader
+from gateway.session_cookie import SessionCookie
 from gateway.sessions import Session, Sessions
 
 KEY = b"k" * 32
@@ -25,7 +26,7 @@ class Times:
 
 def sessions(times, *, is_guarded=True, key=KEY, clock=None):
     return Sessions(
-        key,
+        SessionCookie(key),
         clock or PaperClock(10, times),
         shop_cookie="sessionid",
         timeout_s=T_S,

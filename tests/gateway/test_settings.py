@@ -51,6 +51,8 @@ def test_parameters_are_json():
         ({}, {"session_timeout_s": "0"}, "--session-timeout-s: Input should be greater than 0"),
         ({}, {"admission_parameters": "["}, "--admission-parameters: must be a JSON object"),
         ({}, {"session_cookie": "a b"}, "--session-cookie: String should match"),
+        ({}, {"signed_cookie": "a;b"}, "--signed-cookie: String should match"),
+        ({}, {"signed_cookie": "sessionid"}, "session_cookie and signed_cookie are both sessionid"),
     ],
 )
 def test_complaints_say_where_the_value_came_from(environment, options, complaint):

@@ -4,9 +4,11 @@ import dataclasses
 
 import pytest
 
+from gateway.policies.processor_assignment import Wish, assign
 from hosting import database
 from hosting.errors import HostingError
-from hosting.options import PlatformOptions, even_shares
+from hosting.options import PlatformOptions, even_shares, most_halves
+from runtime import cpus
 
 COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
 
@@ -25,12 +27,63 @@ COSTS = {"cto_s": 0.1, "ctn_s": 0.3}
         ({"cto_s": None}, "cto_s: admission eac needs what a connection costs"),
         ({"ctn_s": 0.0}, "ctn_s: admission eac needs what a connection costs"),
         ({"port": 65535}, "port: 65535; allowed are 1 to 65534"),
+        ({"key": "rsa-1024"}, "key rsa-1024: too short, OpenSSL takes no RSA key below 2048 bits"),
+        ({"key": "rsa-7681"}, "key rsa-7681: no such key; allowed: ec-p256, or rsa-N"),
         ({"shop_threads": 0}, "shop_threads: 0; allowed are 1 to 100"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_by_its_name(given, complaint):
     with pytest.raises(HostingError, match=complaint):
         PlatformOptions(**(COSTS | given))
+
+
+@pytest.mark.parametrize(
+    ("applications", "given", "room"),
+    [
+        (2, {}, True),
+        (3, {}, False),
+        (3, {"provisioning": "static", "sharing": "none"}, False),
+        (2, {"provisioning": "static", "sharing": "none"}, True),
+        (3, {"provisioning": "linux"}, True),
+        (1, {"sharing": "none"}, True),
+        (2, {"sharing": "none"}, False),
+        (2, {"sharing": "to-high"}, False),
+        (2, {"sharing": "to-high", "priorities": (2.0, 1.0)}, True),
+        (3, {"sharing": "to-high", "priorities": (3.0, 2.0, 1.0)}, False),
+    ],
+)
+def test_each_application_can_have_half_a_processor_or_the_platform_does_not_start(
+    applications, given, room
+):
+    one = tuple(sorted(cpus.usable()))[:1]
+    options = COSTS | {"cpus": one, "priorities": (1.0,) * applications} | given
+    if room:
+        assert PlatformOptions(applications=applications, **options).processors == one
+        return
+    with pytest.raises(HostingError, match=rf"^applications: {applications} on 1 processors; "):
+        PlatformOptions(applications=applications, **options)
+
+
+@pytest.mark.parametrize(
+    ("priorities", "sharing", "halves"),
+    [
+        ((1.0,) * 4, "both", 2),
+        ((1.0,) * 5, "both", 2),
+        ((1.0,) * 4, "none", 0),
+        ((1.0,) * 4, "to-high", 0),
+        ((2.0, 1.0, 1.0, 1.0), "to-high", 1),
+        ((2.0, 2.0, 1.0, 1.0), "to-high", 2),
+        ((3.0, 2.0, 1.0), "to-high", 1),
+    ],
+)
+def test_who_can_share_a_processor_with_whom(priorities, sharing, halves):
+    """And where all ask for much, the CPU manager leaves nobody without."""
+    assert most_halves(priorities, sharing) == halves
+    if len(set(priorities)) == 1:
+        processors = len(priorities) - halves
+        wishes = [Wish(str(i), 1.0, processors) for i in range(len(priorities))]
+        shares = assign(wishes, processors, sharing)
+        assert min(share.processors for share in shares.values()) >= 0.5
 
 
 def test_without_admission_no_costs_are_needed():
