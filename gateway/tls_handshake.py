@@ -1,7 +1,8 @@
 """TLS handshakes, computed in threads so that nobody else waits for them.
 
 Owns: a connection from when it is accepted until its handshake is over, one way or the other; how
-many are computed and how many are under way at a time; their deadline.
+many are computed and how many are under way at a time; who gives way when places are full; their
+deadline.
 Must not know: HTTP, how connections are admitted.
 
 An SSLObject is touched by one thread at a time: while a step of its handshake is computed, what the
@@ -12,7 +13,7 @@ import asyncio
 import ssl
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from enum import Enum, auto
+from enum import Enum, IntEnum, auto
 from typing import Any, Final, cast
 
 from gateway import endings
@@ -37,8 +38,22 @@ class Step(Enum):
     PLAIN = auto()  # what came is HTTP, without TLS
 
 
+class Known(IntEnum):
+    """What is known of a customer in mid-handshake: who is known less gives way sooner."""
+
+    NOTHING = 0  # no whole ClientHello has come
+    NEW = 1
+    RESUMED = 2
+
+
 class Handshakes:
-    """What the handshakes of one listening socket share; `close` once."""
+    """What the handshakes of one listening socket share; `close` once.
+
+    Where all places are taken, a newcomer gets that of a handshake that waits for its customer: of
+    those of whom nothing is known before those who are new, and these before those who resume;
+    among them, of who is so for longest. So who sends a byte and no more holds no door, and a storm
+    of new ones costs no customer who comes back a place. One that is computed keeps its place.
+    """
 
     def __init__(
         self,
@@ -56,19 +71,39 @@ class Handshakes:
         self.context = context
         self.deadline_s = deadline_s
         self._most_under_way = most_under_way
+        # In the order in which that much became known of them.
+        self._under_way: dict[Known, dict[Handshake, None]] = {known: {} for known in Known}
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
 
-    def begin(self) -> bool:
+    def begin(self, handshake: "Handshake") -> bool:
         """One more is under way; False if that would be one too many, and it is counted so."""
         if self.gate.under_way >= self._most_under_way:
-            self.gate.count("turned_away")
-            return False
+            other = self._who_gives_way()
+            if other is None:
+                self.gate.count("turned_away")
+                return False
+            other.give_way()
+        self._under_way[handshake.known][handshake] = None
         self.gate.under_way += 1
         return True
 
-    def end(self) -> None:
+    def learn(self, handshake: "Handshake", known: Known) -> None:
+        """More is known of its customer now."""
+        del self._under_way[handshake.known][handshake]
+        self._under_way[known][handshake] = None
+        handshake.known = known
+
+    def end(self, handshake: "Handshake") -> None:
         """One that had begun is over."""
+        del self._under_way[handshake.known][handshake]
         self.gate.under_way -= 1
+
+    def _who_gives_way(self) -> "Handshake | None":
+        for handshakes in self._under_way.values():
+            for handshake in handshakes:
+                if handshake.waits_for_customer:
+                    return handshake
+        return None
 
     def compute(self, handshake: "Handshake") -> "Future[None]":
         """Computes the next step in a thread, then tells `stepped` in the loop."""
@@ -102,6 +137,7 @@ class Handshake(asyncio.Protocol):
         "_shared",
         "_ssl",
         "deadline_s",
+        "known",
     )
 
     def __init__(self, shared: Handshakes) -> None:
@@ -118,6 +154,7 @@ class Handshake(asyncio.Protocol):
         self._has_ended = False
         self._is_held = False
         self._is_over = False
+        self.known = Known.NOTHING
         self.deadline_s = shared.door.loop.time() + shared.deadline_s
 
     # ---- what asyncio tells ----------------------------------------------------------------------
@@ -130,7 +167,7 @@ class Handshake(asyncio.Protocol):
         if self._is_over:
             return
         if not self._has_begun:
-            if not self._shared.begin():
+            if not self._shared.begin(self):
                 self._is_over = True
                 endings.reset(self._raw)
                 return
@@ -162,6 +199,16 @@ class Handshake(asyncio.Protocol):
         if not self._is_over:
             self._fail("handshake_timed_out")
         self._raw.abort()
+
+    @property
+    def waits_for_customer(self) -> bool:
+        """True while it has begun and nothing of it is computed, or waits to be."""
+        return self._computation is None
+
+    def give_way(self) -> None:
+        """Ends it at once, for somebody else gets its place."""
+        self._fail("evicted")
+        endings.reset(self._raw)
 
     def abort(self) -> None:
         """Ends it at once: one connection too many, or the gateway is draining."""
@@ -197,6 +244,10 @@ class Handshake(asyncio.Protocol):
         if out and step is not Step.PLAIN:  # an alert is nothing to who speaks no TLS
             self._raw.write(out)
             self._has_answered = True
+        if self._ssl is not None and self._ssl.asked_as_resumed is not None:
+            known = Known.RESUMED if self._ssl.asked_as_resumed else Known.NEW
+            if known is not self.known:
+                self._shared.learn(self, known)
         if step is Step.DONE and self._ssl is not None and self._ssl.is_as_asked:
             self._hand_over(self._ssl)
         elif (
@@ -261,7 +312,7 @@ class Handshake(asyncio.Protocol):
     def _end(self) -> None:
         self._is_over = True
         if self._has_begun:
-            self._shared.end()
+            self._shared.end(self)
         if self._computation is None or self._computation.cancel():
             self._forget()
 

@@ -15,17 +15,11 @@ from tests.gateway.tls_customers import (
     V1_3,
     ask,
     connect,
-    make_certificate,
     tls_bed,
     trusting,
 )
 
 versions = pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
 
 
 def hear_all(sock):

@@ -16,7 +16,6 @@ from tests.gateway.tls_customers import (
     alert,
     ask,
     hello,
-    make_certificate,
     record,
     refuse_new,
     says,

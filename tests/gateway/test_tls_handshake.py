@@ -1,69 +1,35 @@
-"""Handshakes that go wrong, take long, are too many: nobody else notices, nothing stays behind."""
+"""Handshakes that go wrong or take long: nobody else notices, nothing stays behind."""
 
 import asyncio
-import gc
-import os
-import random
 import socket
 import ssl
 import sys
 import threading
-from pathlib import Path
 
-import psutil
 import pytest
 
-from gateway import settings
 from gateway.__main__ import complain
-from gateway.service import Gateway
-from gateway.settings import Settings, SettingsError
 from gateway.tls_context import AskedSSLObject
-from gateway.tls_handshake import Handshake
 from tests.gateway.real_sockets import PATIENCE_S, run
 from tests.gateway.tls_customers import (
-    ACCESS_DENIED,
     GET,
+    UNDER_WAY,
     V1_2,
-    V1_3,
     alert,
+    alive,
     ask,
+    asking,
     connect,
+    counts,
     hello,
     make_certificate,
+    quiet,
     record,
-    refuse_new,
     says,
+    serves,
     tls_bed,
     trusting,
 )
-
-UNDER_WAY = {"tls_handshake_s": 3600}  # nothing here ends because somebody lost patience
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    return make_certificate(tmp_path_factory.mktemp("certificate"))
-
-
-def counts(b, *names):
-    found = b.gateway.gate.counts()
-    return tuple(found[name] for name in names)
-
-
-async def quiet(b):
-    """Wait until nobody is connected and no handshake is under way."""
-    door = b.gateway.door
-    await b.until(lambda: not (door.newcomers or door.customers))
-    await b.until(lambda: counts(b, "under_way") == (0,))
-
-
-async def serves(b, files):
-    """A customer comes, asks and is answered."""
-    answer, _, _ = await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))
-    assert answer.startswith(b"HTTP/1.1 200 ")
-
-
-# ---- odd customers -----------------------------------------------------------------------------
 
 
 def test_byte_by_byte(files):
@@ -236,7 +202,7 @@ def test_who_leaves_while_the_handshake_is_computed(files):
     async def scene():
         async with tls_bed(files, tls_handshakes=1, **UNDER_WAY) as b:
             b.gateway.gate.connection = slow
-            b.gateway._handshakes.context.sni_callback = _asking(slow)
+            b.gateway._handshakes.context.sni_callback = asking(slow)
             try:
                 for number in (1, 2):
                     _, writer = await asyncio.open_connection("127.0.0.1", b.gateway.tls_port)
@@ -255,22 +221,6 @@ def test_who_leaves_while_the_handshake_is_computed(files):
     run(scene())
 
 
-def _asking(ask):
-    def decide(ssl_object, name, context):
-        ssl_object.asked_as_resumed = False
-        ssl_object.is_accepted = ask(False)
-
-    return decide
-
-
-def alive(kind):
-    gc.collect()
-    return [one for one in gc.get_objects() if isinstance(one, kind)]
-
-
-# ---- the loop goes on --------------------------------------------------------------------------
-
-
 def test_others_are_answered_while_a_handshake_is_computed(files):
     """Both plainly and by TLS, though the one thread there is has much to do."""
     may_go_on, asked = threading.Event(), threading.Event()
@@ -284,7 +234,7 @@ def test_others_are_answered_while_a_handshake_is_computed(files):
         async with tls_bed(files, tls_handshakes=1, **UNDER_WAY) as b:
             port = b.gateway.tls_port
             with await asyncio.to_thread(connect, port, trusting(files)) as customer:
-                b.gateway._handshakes.context.sni_callback = _asking(slow)
+                b.gateway._handshakes.context.sni_callback = asking(slow)
                 newcomer = asyncio.ensure_future(asyncio.to_thread(ask, port, trusting(files)))
                 try:
                     await b.until(asked.is_set)
@@ -324,90 +274,6 @@ def test_a_dear_key_does_not_block_the_loop(tmp_path):
     run(scene())
 
 
-# ---- limits ------------------------------------------------------------------------------------
-
-
-def test_one_handshake_too_many_is_reset_and_counted(files):
-    async def scene():
-        async with tls_bed(files, tls_waiting=2, **UNDER_WAY) as b:
-            begun = []
-            for _ in range(2):
-                reader, writer = await asyncio.open_connection("127.0.0.1", b.gateway.tls_port)
-                writer.write(hello())
-                await record(reader)
-                begun.append(writer)
-            assert await says(b.gateway.tls_port, hello()) is None  # reset
-            with pytest.raises(OSError, match=r"(?i)reset|EOF"):
-                await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))
-            assert counts(b, "turned_away", "under_way", "new") == (2, 2, 2)
-            begun[0].transport.abort()
-            await b.until(lambda: counts(b, "under_way") == (1,))
-            await serves(b, files)
-            begun[1].transport.abort()
-            await quiet(b)
-
-    run(scene())
-
-
-def test_connections_count_from_the_moment_they_are_accepted(files):
-    async def scene():
-        async with tls_bed(files, max_connections=3, **UNDER_WAY) as b:
-            customer = await asyncio.to_thread(connect, b.gateway.tls_port, trusting(files))
-            _, silent = await asyncio.open_connection("127.0.0.1", b.gateway.tls_port)
-            _, plain = await asyncio.open_connection("127.0.0.1", b.gateway.port)
-            door = b.gateway.door
-            await b.until(lambda: (len(door.customers), len(door.newcomers)) == (2, 1))
-            for port in (b.gateway.port, b.gateway.tls_port):
-                assert await says(port, b"") in (b"", None)
-            assert door.turned_away == 2
-            silent.transport.abort()
-            await b.until(lambda: not door.newcomers)
-            await serves(b, files)
-            plain.transport.abort()
-            customer.close()
-
-    run(scene())
-
-
-def test_draining_ends_handshakes_and_takes_leave_of_customers(files):
-    async def scene():
-        async with tls_bed(files, drain_s=PATIENCE_S, **UNDER_WAY) as b:
-            port = b.gateway.tls_port
-            customer = await asyncio.to_thread(connect, port, trusting(files, V1_2))
-            _, silent = await asyncio.open_connection("127.0.0.1", port)
-            reader, half = await asyncio.open_connection("127.0.0.1", port)
-            half.write(hello())
-            await record(reader)
-            door = b.gateway.door
-            await b.until(lambda: (len(door.customers), len(door.newcomers)) == (1, 2))
-            assert await b.gateway.drain() is True
-            # A close_notify: else it would be an SSLEOFError.
-            assert await asyncio.to_thread(customer.recv, 1) == b""
-            customer.close()
-            silent.transport.abort()
-            half.transport.abort()
-            assert counts(b, "under_way") == (0,)
-            await b.until(lambda: not _handshake_threads())
-
-    run(scene())
-
-
-def test_who_was_accepted_just_before_the_door_closed_does_not_outlive_it(files):
-    async def scene():
-        async with tls_bed(files, **UNDER_WAY) as b:
-            b.gateway.door.drain()  # the listening sockets are still open
-            assert await says(b.gateway.tls_port, b"") in (None, b"")
-            assert await says(b.gateway.tls_port, hello()) in (None, b"")
-            assert counts(b, "under_way", "new") == (0, 0)
-            await quiet(b)
-
-    run(scene())
-
-
-def _handshake_threads():
-    return [one for one in threading.enumerate() if one.name.startswith("handshake")]
-
-
 def test_a_server_name_that_is_no_name_is_refused_without_a_word_in_the_log(files, monkeypatch):
     """Python itself complains of it where nobody can catch it."""
     complaints = []
@@ -422,219 +288,3 @@ def test_a_server_name_that_is_no_name_is_refused_without_a_word_in_the_log(file
 
     run(scene())
     assert complaints == []
-
-
-# ---- storms ------------------------------------------------------------------------------------
-
-
-class Storm:
-    """New connections, so many at a time, each with a hello of its own."""
-
-    def __init__(self, port, at_once=50):
-        self.said = []
-        self._port = port
-        self._places = asyncio.Semaphore(at_once)
-
-    async def __call__(self, connections):
-        await asyncio.gather(*(self._one() for _ in range(connections)))
-
-    async def _one(self):
-        async with self._places:
-            version = random.choice((V1_2, V1_3))
-            self.said.append(await says(self._port, hello(version)))
-
-
-def resources():
-    """(open files, threads, RSS in bytes) of this process."""
-    gc.collect()
-    me = psutil.Process()
-    return len(os.listdir("/proc/self/fd")), threading.active_count(), me.memory_info().rss
-
-
-async def storm_of_refused(files, connections, most_growth_bytes):
-    already = len(alive((Handshake, AskedSSLObject)))  # of other tests
-    async with tls_bed(files, shop_idle_s=0.2, **UNDER_WAY) as b:
-        port = b.gateway.tls_port
-        contexts = [trusting(files, version) for version in (V1_2, V1_3)]
-        sessions = []
-        for context in contexts:
-            _, session, _ = await asyncio.to_thread(ask, port, context)
-            sessions.append(session)
-        refuse_new(b)
-        over = asyncio.Event()
-
-        async def come_back(context, session):
-            times = 0
-            while times < 5 or not over.is_set():
-                answer, session, resumed = await asyncio.to_thread(ask, port, context, session)
-                assert resumed
-                assert answer.startswith(b"HTTP/1.1 200 ")
-                times += 1
-            return times
-
-        await Storm(port)(connections // 5)  # whatever is made once has been made
-        await quiet(b)
-        before = resources()
-        storm = Storm(port)
-        returning = [
-            asyncio.ensure_future(come_back(*it)) for it in zip(contexts, sessions, strict=True)
-        ]
-        await storm(connections)
-        over.set()
-        came_back = sum(await asyncio.gather(*returning))
-        await quiet(b)
-        assert {alert(said) for said in storm.said} == {ACCESS_DENIED}
-        assert len(storm.said) == connections
-        found = b.gateway.gate.counts()
-        assert found["refused"] == connections + connections // 5
-        assert (found["accepted_new"], found["resumed"]) == (2, came_back)
-        assert (found["handshake_failed"], found["turned_away"]) == (0, 0)
-        storm.said.clear()
-        await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
-        await b.until(lambda: resources()[0] <= before[0])
-        after = resources()
-        assert after[1] <= before[1] + 8  # asyncio's own, for this test's threads
-        assert after[2] - before[2] < most_growth_bytes
-
-
-def test_a_storm_of_refused_ones_neither_starves_who_resumes_nor_leaves_anything(files):
-    run(storm_of_refused(files, 1500, 24 * 2**20))
-
-
-@pytest.mark.long
-def test_a_storm_of_ten_thousand(files):
-    run(storm_of_refused(files, 10_000, 32 * 2**20))
-
-
-def test_a_storm_that_is_let_in_is_held_at_the_limit(files):
-    """More at once than may be under way: they are reset at once, and then all is as before."""
-
-    async def scene():
-        already = len(alive((Handshake, AskedSSLObject)))
-        async with tls_bed(files, tls_waiting=20, tls_handshake_s=2, shop_idle_s=0.2) as b:
-            port = b.gateway.tls_port
-            before = resources()
-            begun = []
-            for _ in range(20):
-                reader, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.write(hello())
-                await record(reader)
-                begun.append(writer)
-            storm = Storm(port, at_once=100)
-            task = asyncio.ensure_future(storm(500))
-            await b.until(lambda: counts(b, "turned_away")[0] > 0 or task.done())
-            for writer in begun:
-                writer.transport.abort()
-            await task
-            await quiet(b)
-            found = b.gateway.gate.counts()
-            assert found["turned_away"] == storm.said.count(None) > 0
-            assert found["new"] + found["turned_away"] == 520
-            await serves(b, files)
-            await b.until(lambda: len(alive((Handshake, AskedSSLObject))) <= already)
-            await b.until(lambda: resources()[0] <= before[0])
-
-    run(scene())
-
-
-# ---- files and ports ---------------------------------------------------------------------------
-
-
-async def refusal(files, **settings):
-    """The one line with which a gateway does not start."""
-    given = {
-        "port": 0,
-        "admin_port": 0,
-        "tls_port": 0,
-        "tls_certificate": files.server,
-        "tls_key": files.key,
-    } | settings
-    made = []
-
-    async def start():
-        made.append(Gateway(Settings(**given), asyncio.get_running_loop()))
-        await made[0].start()
-
-    try:
-        with pytest.raises(SettingsError, match=r"\A[^\n]+\Z") as caught:
-            await start()
-    finally:
-        for gateway in made:
-            await gateway.drain()
-    return str(caught.value)
-
-
-def test_files_that_cannot_be_used_name_the_setting(files, tmp_path):
-    other = make_certificate(tmp_path / "other")
-    rubbish = tmp_path / "rubbish"
-    rubbish.write_text("rubbish")
-    encrypted = tmp_path / "encrypted"
-    encrypted.write_bytes(_encrypted(files.key))
-    certificate, key = "DOORBUSTER_GATEWAY_TLS_CERTIFICATE: ", "DOORBUSTER_GATEWAY_TLS_KEY: "
-
-    async def scene():
-        for given, words in (
-            ({"tls_certificate": tmp_path / "no"}, (certificate, "No such file")),
-            ({"tls_key": tmp_path / "no"}, (key, "No such file")),
-            ({"tls_key": tmp_path}, (key, "directory")),
-            ({"tls_certificate": rubbish}, (certificate, "is no certificate in PEM form")),
-            ({"tls_key": rubbish}, (key, "is no unencrypted private key")),
-            ({"tls_key": encrypted}, (key, "is no unencrypted private key")),
-            ({"tls_key": other.key}, (key, "is not the key of the certificate")),
-            ({"tls_certificate": files.key}, (certificate, "is no certificate in PEM form")),
-        ):
-            said = await refusal(files, **given)
-            assert all(word in said for word in words), said
-
-    run(scene())
-
-
-def _encrypted(key: Path) -> bytes:
-    from cryptography.hazmat.primitives import serialization
-
-    return serialization.load_pem_private_key(key.read_bytes(), None).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(b"secret"),
-    )
-
-
-def test_a_port_that_is_taken_names_the_setting(files):
-    async def scene():
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            said = await refusal(files, tls_port=port)
-            assert f"cannot listen on 127.0.0.1:{port}" in said
-            assert "DOORBUSTER_GATEWAY_TLS_PORT" in said
-
-    run(scene())
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"tls_port": "1", "tls_certificate": "c"}, "tls_port needs tls_key; `make certs`"),
-        ({"tls_port": "1", "tls_key": "k"}, "tls_port needs tls_certificate; `make certs`"),
-        ({"tls_port": "8080"}, "port and tls_port are both 8080"),
-        ({"tls_port": "8082"}, "tls_port and shop_port are both 8082"),
-        ({"tls_minimum": "1.1"}, "--tls-minimum: Input should be '1.2' or '1.3'"),
-        ({"tls_handshakes": "0"}, "--tls-handshakes: Input should be greater than or equal to 1"),
-        ({"tls_waiting": "0"}, "--tls-waiting: Input should be greater than or equal to 1"),
-        ({"connection_admission_parameters": "x"}, "--connection-admission-parameters: must be"),
-    ],
-)
-def test_settings_that_cannot_be(options, words):
-    with pytest.raises(SettingsError) as caught:
-        settings.read({}, options)
-    assert words in str(caught.value)
-
-
-def test_without_a_port_there_is_no_tls_and_no_thread(files):
-    async def scene():
-        async with tls_bed(files, tls_port=None) as b:
-            assert (await b.get("/")).endswith(b"you asked for /")
-            assert not _handshake_threads()
-            _, snapshot = await b.admin("GET", "/snapshot")
-            assert snapshot["connections"]["under_way"] == 0
-
-    run(scene())

@@ -1,15 +1,18 @@
 """Customers by TLS for tests: real ones by the ssl module, and ClientHellos byte by byte.
 
-Owns: a bed with a TLS door, connecting with and without a saved session, forged hellos.
+Owns: a bed with a TLS door and what its gate has counted, connecting with and without a saved
+session, stopping in mid-handshake, forged hellos.
 Must not know: what any test wants of it.
 """
 
 import asyncio
+import gc
 import os
 import socket
 import ssl
 import struct
-from contextlib import asynccontextmanager
+import threading
+from contextlib import asynccontextmanager, suppress
 
 from runtime import certificates
 from tests.gateway.real_sockets import PATIENCE_S, bed
@@ -17,6 +20,7 @@ from tests.gateway.real_sockets import PATIENCE_S, bed
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 V1_2, V1_3 = ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3
 ACCESS_DENIED = 49
+UNDER_WAY = {"tls_handshake_s": 3600}  # nothing ends because somebody lost patience
 
 _GOOD_SUITES = (0x1301, 0xC02B, 0xC02F)
 _X25519 = 0x001D
@@ -154,3 +158,81 @@ async def record(reader):
 
 def make_certificate(folder, kind="ec-p256"):
     return certificates.make(folder, kind, ("localhost", "127.0.0.1"))
+
+
+def counts(b, *names):
+    """What the gate has counted of these."""
+    found = b.gateway.gate.counts()
+    return tuple(found[name] for name in names)
+
+
+async def quiet(b):
+    """Wait until nobody is connected and no handshake is under way."""
+    door = b.gateway.door
+    await b.until(lambda: not (door.newcomers or door.customers))
+    await b.until(lambda: counts(b, "under_way") == (0,))
+
+
+async def serves(b, files):
+    """A customer comes, asks and is answered."""
+    answer, _, _ = await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def resuming(port, context):
+    """A ClientHello that resumes a session had from there, byte for byte as a real customer's."""
+    _, session, _ = ask(port, context)
+    outgoing = ssl.MemoryBIO()
+    tls = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost", session=session)
+    with suppress(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return outgoing.read()
+
+
+@asynccontextmanager
+async def knocking(b, *sent, hears=False):
+    """Customers who send so much of their handshake, one after the other, and then wait."""
+    writers = []
+    try:
+        for number, data in enumerate(sent, start=counts(b, "under_way")[0] + 1):
+            reader, writer = await asyncio.open_connection("127.0.0.1", b.gateway.tls_port)
+            writers.append(writer)
+            writer.write(data)
+            if hears:
+                await record(reader)
+            await b.until(lambda number=number: counts(b, "under_way") == (number,))
+        yield writers
+    finally:
+        for writer in writers:
+            writer.transport.abort()
+
+
+async def knows(b, *numbers):
+    """Wait until of so many customers nothing is known, so many are new, so many resume; and
+    nothing is left to be computed of any."""
+    under_way = b.gateway._handshakes._under_way
+    await b.until(lambda: tuple(map(len, under_way.values())) == numbers)
+    await b.until(
+        lambda: all(one.waits_for_customer for each in under_way.values() for one in each)
+    )
+
+
+def asking(ask):
+    """A callback for the server's name that asks this, as if nobody ever resumed."""
+
+    def decide(ssl_object, name, context):
+        ssl_object.asked_as_resumed = False
+        ssl_object.is_accepted = ask(False)
+
+    return decide
+
+
+def alive(kind):
+    """All objects of a kind, or of one of several."""
+    gc.collect()
+    return [one for one in gc.get_objects() if isinstance(one, kind)]
+
+
+def handshake_threads():
+    """The threads in which handshakes are computed, of all gateways."""
+    return [one for one in threading.enumerate() if one.name.startswith("handshake")]
