@@ -55,7 +55,7 @@ class ConnectionGate:
         self._newest_s = 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._is_started = False
-        self.after_timer: Callable[[], None] = lambda: None  # `requested` may be another now
+        self.requested_anew: Callable[[], None] = lambda: None  # `requested` may be another now
         self.under_way = 0  # handshakes; counted where they are made
         self._counts = dict.fromkeys(COUNTS, 0)
 
@@ -88,6 +88,14 @@ class ConnectionGate:
         with self._lock:
             return self._admission.requested
 
+    @property
+    def request(self) -> int | None:
+        """What the CPU manager is to be told: R_i, None for nothing new, 0 where the policy never
+        asks: what one before it asked for does not count any more."""
+        with self._lock:
+            is_silent = not self._admission.asks_for_processors
+            return 0 if is_silent else self._admission.requested
+
     def replace(self, name: str, parameters: Mapping[str, object]) -> None:
         """A fresh policy from now on; raises PolicyError and changes nothing."""
         admission = registry.create_connection_admission(name, parameters)
@@ -97,6 +105,7 @@ class ConnectionGate:
             if self._processors is not None:
                 admission.assigned(self._now_s(), self._processors)
         self.reschedule()
+        self.requested_anew()
 
     @property
     def name(self) -> str:
@@ -161,7 +170,7 @@ class ConnectionGate:
             if due_s is not None and due_s <= now_s:
                 self._admission.timer_due(now_s)
         self.reschedule()
-        self.after_timer()
+        self.requested_anew()
 
     def _now_s(self) -> float:
         """Paper time, never earlier than what the policy was told last."""

@@ -205,10 +205,10 @@ class Gateway:
             settings.cpu_manager,
             Register(settings.application, settings.priority, process),
             interval_s=lambda: self.clock.real_s(_K_APL_S),
-            requested=lambda: self.gate.requested,
+            requested=lambda: self.gate.request,
             assigned=assigned,
         )
-        self.gate.after_timer = client.wake
+        self.gate.requested_anew = client.wake
         return client
 
     async def start(self) -> None:

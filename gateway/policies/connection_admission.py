@@ -16,6 +16,8 @@ class ConnectionAdmission(Protocol):
     """Decides about connections that begin a TLS session; told of all connections."""
 
     name: str
+    asks_for_processors: bool
+    """False: it never asks the CPU manager for any, and `requested` stays None."""
 
     def connection(self, time_s: float, *, resumed: bool) -> bool:
         """A connection came in that really resumes a session, or begins a new one: True lets it in.
@@ -59,6 +61,7 @@ class AcceptAll:
     """The original server: no differentiation, no request for processors."""
 
     name = NONE.name
+    asks_for_processors = False
 
     @property
     def requested(self) -> int | None:

@@ -75,6 +75,8 @@ class LoadMonitor:
 class ProcessorAdmission:
     """EAC: accepts every resumed connection, and of the new ones what the processors can serve."""
 
+    asks_for_processors = True
+
     def __init__(
         self,
         *,

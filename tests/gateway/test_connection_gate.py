@@ -115,6 +115,21 @@ def test_a_new_policy_knows_the_processors_and_a_wrong_one_changes_nothing(loop,
     assert gate.requested is None
 
 
+def test_what_the_policy_before_asked_for_is_withdrawn_at_once(loop, clock):
+    gate = ConnectionGate(loop, clock, "eac", EAC)
+    told = []
+    gate.requested_anew = lambda: told.append(gate.request)
+    gate.start()
+    loop.advance(0.01)
+    gate.connection(False)
+    loop.advance(0.2)
+    assert told[-1] == 1
+    gate.replace("eac", EAC)  # it does not know yet: what was asked for stays
+    assert told[-1] is None
+    gate.replace("none", {})
+    assert told[-1] == 0
+
+
 def test_a_wrong_policy_at_the_start_is_refused(loop, clock):
     with pytest.raises(PolicyError, match="no-such"):
         ConnectionGate(loop, clock, "no-such")

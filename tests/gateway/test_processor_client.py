@@ -239,6 +239,8 @@ def test_the_gate_asks_and_is_told(folder):
             metrics = b.gateway.metrics_text()
             assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
             assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
+            b.gateway.switch_connection_admission("none", {})
+            await until(lambda: manager.told[-1] == CpusRequest(0))
         await until(lambda: manager.writers[-1].transport.is_closing())
         await manager.stop()
 

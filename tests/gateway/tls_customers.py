@@ -31,6 +31,7 @@ class RefuseNew:
     """A connection admission that lets nobody in but who resumes, and writes down whom it saw."""
 
     name = "none"  # as far as its sheet goes
+    asks_for_processors = False
     requested = None
 
     def __init__(self):
