@@ -11,6 +11,7 @@ import click
 
 from loadgen.describe import describe as describe_sessions
 from loadgen.describe import describe_partly_open
+from loadgen.gateway_url import gateway_url
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
 
@@ -37,7 +38,7 @@ def run(options: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.option("--host", default="http://127.0.0.1:8080", show_default=True, help="The shop.")
+@click.option("--host", default=gateway_url, show_default="the gateway", help="The shop.")
 @click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:

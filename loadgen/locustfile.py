@@ -10,7 +10,6 @@ number of customers in the shop, and the arrival processes.
 """
 
 import logging
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +24,7 @@ from locust.runners import MasterRunner, WorkerNode, WorkerRunner
 
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, HostError, ShopAddress
+from loadgen.gateway_url import gateway_url
 from loadgen.option_list import add_options
 from loadgen.option_text import OptionError
 from loadgen.options import Part, RunOptions, run_options
@@ -33,9 +33,6 @@ from loadgen.run import LoadRun
 from loadgen.shop_pages import PageRequest
 
 logger = logging.getLogger(__name__)
-
-GATEWAY = f"http://127.0.0.1:{os.environ.get('DOORBUSTER_GATEWAY_PORT', '8080')}"
-"""Where the customers go unless `--host` says otherwise."""
 
 _INTERRUPTED = 130
 """Exit status when nothing had started yet."""
@@ -124,7 +121,7 @@ def _add_options(parser: Any) -> None:
 @events.init.add_listener
 def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) -> None:
     environment.dispatcher_class = OneArrivalProcessEach
-    environment.host = environment.host or GATEWAY
+    environment.host = environment.host or gateway_url()
     _interrupt_the_main_greenlet_alone(environment)
     if isinstance(runner, WorkerRunner):
         _roles[id(environment)] = Worker(environment)

@@ -1,18 +1,20 @@
 """One question to the ad server, answered before a deadline or not at all.
 
-Owns: the kept-alive connection of each thread, the deadline. Must not know: what is asked.
+Owns: the kept-alive connection of each thread, the deadline, where a name leads. Must not know:
+what is asked.
 
 Sockets and llhttp rather than `http.client`, whose time limit is for each read: an answer that
 drips would hold up a page for as long as it likes.
 """
 
+import contextlib
+import ipaddress
 import socket
 import threading
 import time
 
 import httptools
 
-HOST = "127.0.0.1"
 DEADLINE_S = 0.05
 _ANSWER_BYTES = 64 * 1024
 
@@ -41,18 +43,53 @@ class _Answer:
         self.keep = self.parser.should_keep_alive()
 
 
+class _Whereabouts:
+    """Where a name leads. A side thread asks: a name server may take longer than a page waits."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._is_asking = threading.Lock()
+        self._address: str | None = None
+        with contextlib.suppress(ValueError):
+            self._address = str(ipaddress.ip_address(host))
+        self._is_name = self._address is None
+
+    def address(self) -> str:
+        """The address last found. Raises Failed while there is none."""
+        if self._address is None:
+            self.look_up()
+            raise Failed(f"no address of {self._host} is known yet")
+        return self._address
+
+    def look_up(self) -> None:
+        """Ask anew, unless that is under way; does not wait."""
+        if self._is_name and self._is_asking.acquire(blocking=False):
+            threading.Thread(target=self._ask, name="ad-server-name", daemon=True).start()
+
+    def _ask(self) -> None:
+        try:
+            found = socket.getaddrinfo(self._host, None, type=socket.SOCK_STREAM)
+            self._address = str(found[0][4][0])
+        except (OSError, UnicodeError):
+            pass  # whoever asks next has it looked up again
+        finally:
+            self._is_asking.release()
+
+
 class AdServer:
     """Asks one ad server; the deadline is live time, whatever the time scale."""
 
-    def __init__(self, port: int, deadline_s: float = DEADLINE_S) -> None:
+    def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
         self._deadline_s = deadline_s
+        self._whereabouts = _Whereabouts(host)
+        self._authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
         """The body of a 200. Raises Failed or Refused before the deadline is over by much."""
         deadline_s = time.monotonic() + self._deadline_s
-        question = f"GET {target} HTTP/1.1\r\nHost: {HOST}:{self.port}\r\n\r\n".encode("ascii")
+        question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
         # Taken away until the answer is complete: what is left half-way is never used again.
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         try:
@@ -61,7 +98,7 @@ class AdServer:
                     return self._exchange(kept, question, deadline_s)
                 except _Closed:
                     kept.close()  # meanwhile, as servers do: once more on a new one
-            kept = socket.create_connection((HOST, self.port), _left(deadline_s))
+            kept = self._connect(deadline_s)
             kept.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return self._exchange(kept, question, deadline_s)
         except (OSError, httptools.HttpParserError) as error:
@@ -75,6 +112,14 @@ class AdServer:
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
         if kept is not None:
             kept.close()
+
+    def _connect(self, deadline_s: float) -> socket.socket:
+        address = self._whereabouts.address()
+        try:
+            return socket.create_connection((address, self.port), _left(deadline_s))
+        except OSError:
+            self._whereabouts.look_up()  # it may have moved
+            raise
 
     def _exchange(self, connection: socket.socket, question: bytes, deadline_s: float) -> bytes:
         answer = _Answer()

@@ -217,6 +217,6 @@ def _priority(request: HttpRequest, page: PageType | None) -> int:
 
 
 banners = Banners(
-    AdServer(settings.ADS_PORT) if settings.ADS_PORT else None,
+    AdServer(settings.ADS_PORT, host=settings.ADS_HOST) if settings.ADS_PORT else None,
     Patience(),
 )

@@ -119,7 +119,7 @@ def run(url: str | None, controller_url: str | None, rounds: int, time_scale: fl
         raise click.BadParameter("must be at least 2, or there is no mean", param_hint="--rounds")
     try:
         if url is not None:
-            address = controller_url or f"http://127.0.0.1:{settings.SHOP_CONTROLLER_PORT}"
+            address = controller_url or _controller_url()
             with Controller(address) as controller:
                 return _calibrate(url, controller, rounds, time_scale)
         with _own_shop() as (own_url, own_address), Controller(own_address) as controller:
@@ -128,11 +128,16 @@ def run(url: str | None, controller_url: str | None, rounds: int, time_scale: fl
         raise click.ClickException(f"the shop does not answer as it should: {error}") from error
 
 
+def _controller_url() -> str:
+    return f"http://{settings.authority(settings.SHOP_HOST, settings.SHOP_CONTROLLER_PORT)}"
+
+
 @contextmanager
 def _own_shop() -> Iterator[tuple[str, str]]:
     """A shop on free ports beside whatever runs, ended afterwards."""
     port, controller_port = _free_ports(2)
     environment = os.environ | {
+        "DOORBUSTER_INNER_HOST": "127.0.0.1",
         "DOORBUSTER_SHOP_PORT": str(port),
         "DOORBUSTER_SHOP_CONTROLLER_PORT": str(controller_port),
     }

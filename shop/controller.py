@@ -1,6 +1,6 @@
 """The shop's controller: says how loaded the shop is and takes the run's settings.
 
-Owns: the calls of docs/architecture.md, *The shop's controller*, on a loopback port of its own.
+Owns: the calls of docs/architecture.md, *The shop's controller*, on a port of its own.
 Must not know: who asks, what a policy is.
 
 It runs in threads beside the workers and must answer while all of them want the interpreter. Each
@@ -10,7 +10,6 @@ costs one wait for the interpreter and no more.
 
 import json
 import logging
-import os
 import socket
 import threading
 import time
@@ -25,11 +24,10 @@ from shop import activity, banners, controller_metrics, page_work, returns, sent
 from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
 
-HOST = "127.0.0.1"
 CONNECTIONS = 32
 IDLE_S = 300
 _BODY_BYTES = 64 * 1024
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _logger = logging.getLogger(__name__)
 
@@ -179,11 +177,22 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
 }
 
 
+def _names() -> frozenset[str]:
+    """By which it may be called: a web page whose name has been rebound has another."""
+    from django.conf import settings
+
+    return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
+
+
+def _called_by(host: str) -> str:
+    name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+    return name.removeprefix("[").removesuffix("]").lower()
+
+
 def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
     """The answer to one request; never raises."""
-    host = headers.get("host", "")
-    if host.rsplit(":", 1)[0] not in _LOOPBACK and host not in _LOOPBACK:
-        return _refused(403, "Host: must be 127.0.0.1, localhost or [::1]")
+    if _called_by(headers.get("host", "")) not in _names():
+        return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
         return _refused(403, "Origin: no web page may call the controller")
     call = _CALLS.get((method, path.split("?", 1)[0]))
@@ -271,21 +280,22 @@ class _Connection:
         return keep
 
 
-def start(port: int) -> int:
-    """Listen on 127.0.0.1:`port` (0 for any) and serve from side threads; answers the port.
+def start(port: int, host: str = "127.0.0.1") -> int:
+    """Listen on `port` (0 for any) of `host` and serve from side threads; answers the port.
 
     Raises PortTaken with the mend when the port is not free.
     """
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except OSError as error:
         listener.close()
         raise PortTaken(
             error.errno,
-            f"The shop's controller cannot listen on {HOST}:{port} "
-            f"({os.strerror(error.errno or 0)}). Stop what listens there or set "
+            f"The shop's controller cannot listen on {host}:{port} "
+            f"({error.strerror}). Stop what listens there or set "
             "DOORBUSTER_SHOP_CONTROLLER_PORT.",
         ) from error
     listener.listen(64)

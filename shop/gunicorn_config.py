@@ -10,7 +10,7 @@ from gunicorn.workers.base import Worker
 
 from shop import settings
 
-bind = f"{settings.SHOP_HOST}:{settings.SHOP_PORT}"
+bind = settings.authority(settings.INNER_HOST, settings.SHOP_PORT)
 wsgi_app = "shop.wsgi:application"
 proc_name = "doorbuster-shop"
 worker_class = "gthread"
@@ -22,7 +22,7 @@ keepalive = 75
 timeout = 120  # the main thread gives a sign of life; a saturated shop is slow, not dead
 graceful_timeout = 10
 loglevel = "warning"
-forwarded_allow_ips = "127.0.0.1,::1"
+forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
@@ -35,7 +35,7 @@ def post_worker_init(worker: Worker) -> None:
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
-        controller.start(settings.SHOP_CONTROLLER_PORT)
+        controller.start(settings.SHOP_CONTROLLER_PORT, settings.INNER_HOST)
     except controller.PortTaken as taken:
         worker.log.error("%s", taken.strerror)
         sys.exit(Arbiter.WORKER_BOOT_ERROR)

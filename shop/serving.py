@@ -4,6 +4,7 @@ Owns: CPU affinity and the replacement of this process by Gunicorn. Must not kno
 """
 
 import os
+import socket
 import sys
 
 import click
@@ -22,6 +23,20 @@ def cpus_of(text: str) -> set[int]:
     return numbers
 
 
+def check_inner_host() -> None:
+    """Raises click's error if nothing can listen on the inner host; Gunicorn would try for long."""
+    host = settings.INNER_HOST
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        with socket.socket(found[0][0], socket.SOCK_STREAM) as probe:
+            probe.bind(found[0][4])
+    except OSError as error:
+        raise click.ClickException(
+            f"DOORBUSTER_INNER_HOST={host} is no address of this machine ({error.strerror}); "
+            "allowed is 127.0.0.1, 0.0.0.0 for all addresses, or one of them."
+        ) from error
+
+
 def serve() -> None:
     """Never returns: the process becomes Gunicorn's."""
     try:
@@ -32,5 +47,6 @@ def serve() -> None:
             f"DOORBUSTER_SHOP_CPUS={settings.SHOP_CPUS!r} does not name CPUs of this machine; "
             f"write for example 1 or 2-3. This process may use {present}."
         ) from error
+    check_inner_host()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.gunicorn_config"]
     os.execv(sys.executable, command)

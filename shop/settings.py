@@ -38,9 +38,35 @@ if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}
     )
 _COOKIE_PREFIX = "" if SHOP_SCHEMA == "public" else f"{SHOP_SCHEMA}_"
 
+_HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
+
+
+def _host(name: str, default: str = "127.0.0.1") -> str:
+    text = _text(name, default)
+    if not _HOST.fullmatch(text):
+        raise ImproperlyConfigured(
+            f"DOORBUSTER_{name} must be a name or an address without port, "
+            f"for example shop or 10.0.0.5, not {text!r}."
+        )
+    return text.lower()
+
+
+def authority(host: str, port: int) -> str:
+    """`host:port` as addresses have it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 STATE_DIR = Path(_text("STATE_DIR", str(REPOSITORY / "state")))
 
-SHOP_HOST = "127.0.0.1"
+INNER_HOST = _host("INNER_HOST")
+"""Where shop, controller and ad server listen; 0.0.0.0 and :: are every address."""
+SHOP_HOST = _host("SHOP_HOST")
+"""Where others reach the shop and its controller."""
+ADS_HOST = _host("ADS_HOST")
+IS_ON_LOOPBACK = INNER_HOST in ("127.0.0.1", "::1", "localhost")
+# Whose word on a customer's address and scheme counts: whoever can reach the inner host.
+FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if IS_ON_LOOPBACK else "*"
+
 SHOP_PORT = _number("SHOP_PORT", 8082)
 SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
 SHOP_WORKERS = _number("SHOP_WORKERS", 30)
@@ -56,8 +82,8 @@ SHOP_CPUS = _text("SHOP_CPUS", str((os.cpu_count() or 1) - 1))
 
 SECRET_KEY = _text("SECRET_KEY", "only-for-a-shop-that-nobody-visits")
 DEBUG = False
-# The shop listens on loopback only; what stands in front of it answers for its name, and a class
-# may call the machine what it likes.
+# Only the lab's own machines reach the inner host; what stands in front of the shop answers for its
+# name, and a class may call the machine what it likes.
 ALLOWED_HOSTS = ["*"]
 USE_X_FORWARDED_HOST = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -91,7 +117,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "HOST": _text("POSTGRES_HOST", "127.0.0.1"),
+        "HOST": _host("POSTGRES_HOST"),
         "PORT": _number("POSTGRES_PORT", 8084),
         "USER": _text("POSTGRES_USER", "doorbuster"),
         "PASSWORD": _text("POSTGRES_PASSWORD", ""),
@@ -109,7 +135,7 @@ DATABASES = {
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": f"redis://127.0.0.1:{_number('REDIS_PORT', 8085)}/0",
+        "LOCATION": f"redis://{authority(_host('REDIS_HOST'), _number('REDIS_PORT', 8085))}/0",
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {"pool_class": "shop.back_end.RedisPool"},
     }

@@ -30,8 +30,11 @@ def _configuration():  # type: ignore[no-untyped-def]
 
 @main.command()
 def serve() -> None:
-    """Serve with Gunicorn on 127.0.0.1, port DOORBUSTER_ADS_PORT. Never returns."""
+    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. Never returns."""
+    from shop import serving
+
     _configuration()
+    serving.check_inner_host()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.ads.gunicorn_config"]
     os.execv(sys.executable, command)
 

@@ -12,11 +12,12 @@ import tempfile
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from shop import settings
 from shop.ads import configuration
 
 _configuration = configuration.read()
 
-bind = f"127.0.0.1:{_configuration.port}"
+bind = settings.authority(settings.INNER_HOST, _configuration.port)
 wsgi_app = "shop.ads.wsgi:application"
 proc_name = "doorbuster-ads"
 worker_class = "gthread"
@@ -28,7 +29,7 @@ keepalive = 75
 timeout = 120  # a large inventory takes a while to load
 graceful_timeout = 10
 loglevel = "warning"
-forwarded_allow_ips = "127.0.0.1,::1"
+forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
 # How long a thread keeps the interpreter while others want it. A search gives it back after every

@@ -1,4 +1,5 @@
-"""Who may call the contract API and the selection: whoever has the token, or is on this machine.
+"""Who may call the contract API and the selection: whoever has the token, or comes
+to its own port.
 
 Owns: the token and its check, how to tell who came by a proxy. Must not know: what the calls do.
 
@@ -17,7 +18,8 @@ def token() -> str:
 
 
 def direct(request: HttpRequest) -> bool:
-    """Whether the request came to the ad server's own port, which is on loopback.
+    """Whether the request came to the ad server's own port, which only the
+    lab's own machines reach.
 
     The gateway, as every proxy does, names in X-Forwarded-For whose request it brings, and lets no
     customer take that away.
