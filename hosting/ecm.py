@@ -78,6 +78,7 @@ class CpuManager:
         self._interval_took_s = 0.0
         self._own_cpu_s = (time.process_time(), 0.0)
         self.applications: list[Application] = []
+        self.turns = 0
 
     # ---- what applications say -------------------------------------------------------------------
 
@@ -175,6 +176,7 @@ class CpuManager:
 
         False if nothing was decided yet.
         """
+        self.turns += 1
         listing = Listing.now()
         for one in self.applications:
             one.tree.look(listing)
@@ -240,6 +242,7 @@ class CpuManager:
             "settling": self.is_settling,
             "last_interval_s": self._interval_took_s,
             "manager_cpu_s": self._own_cpu_s[1],
+            "turns": self.turns,
             "applications": [
                 {
                     **self._described(one),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from prometheus_client import start_http_server
 from rich.console import Console
 from rich.table import Table
 
@@ -20,6 +21,7 @@ from gateway.processor_protocol import ProtocolError, Status, StatusWanted, from
 from hosting import affinity, ecm_server
 from hosting.accounts import AccountFile
 from hosting.ecm import CpuManager
+from hosting.metrics import CpuManagerMetrics
 from runtime import cpus as cpu_lists
 
 LEAST_SETTLE_S = 1.0
@@ -49,7 +51,17 @@ socket_option = click.option(
     "nobody",
 )
 @click.option("--accounts", type=click.Path(path_type=Path), help="file that accounts are added to")
-def ecm(path: Path, cpus: str, interval_s: float, sharing: Sharing, accounts: Path | None) -> None:
+@click.option(
+    "--metrics-port", type=click.IntRange(1, 65535), help="Prometheus finds /metrics here, loopback"
+)
+def ecm(
+    path: Path,
+    cpus: str,
+    interval_s: float,
+    sharing: Sharing,
+    accounts: Path | None,
+    metrics_port: int | None,
+) -> None:
     """Share processors out among the applications that register, until SIGTERM."""
     logging.basicConfig(
         level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(name)s %(message)s"
@@ -78,6 +90,8 @@ def ecm(path: Path, cpus: str, interval_s: float, sharing: Sharing, accounts: Pa
         is_successor=ecm_socket.has_predecessor,
         accounts=account_file,
     )
+    if metrics_port is not None:
+        _serve_metrics(manager, metrics_port)
     logging.getLogger(__name__).info(
         "CPU %s on %s, every %g s, sharing %s", cpu_lists.written(chosen), path, interval_s, sharing
     )
@@ -87,6 +101,15 @@ def ecm(path: Path, cpus: str, interval_s: float, sharing: Sharing, accounts: Pa
         ecm_socket.close()
         if account_file is not None:
             account_file.close()
+
+
+def _serve_metrics(manager: CpuManager, port: int) -> None:
+    """From a thread of its own; a port that is taken is logged: processors matter more."""
+    try:
+        start_http_server(port, "127.0.0.1", CpuManagerMetrics(manager.status).registry)
+    except OSError as error:
+        log = logging.getLogger(__name__)
+        log.error("no metrics on port %d: %s", port, error.strerror)
 
 
 @click.command("ecm-status")

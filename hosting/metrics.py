@@ -1,0 +1,72 @@
+"""The CPU manager's figures for Prometheus.
+
+Owns: metric names (`doorbuster_cpu_manager_<what>_<unit>`), meanings, labels. Must not know: how
+processors are assigned; sockets.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+_PREFIX: Final = "doorbuster_cpu_manager_"
+
+_OF_APPLICATIONS: Final = (
+    ("requested_processors", "requested", "Processors that the application asks for (R_i)"),
+    ("assigned_processors", "assigned", "Processors that the application has (A_i)"),
+    ("priority", "priority", "Weight of the application (P_i)"),
+    ("application_cpu_seconds_total", "total_cpu_s", "CPU of the application's process tree"),
+)
+"""By application: (name, field of `CpuManager.status`, meaning)."""
+
+
+class CpuManagerMetrics(Collector):
+    """A registry of its own: `registry`."""
+
+    def __init__(self, status: Callable[[], Mapping[str, Any]]) -> None:
+        """`status`: `hosting.ecm.CpuManager.status`."""
+        self._status = status
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Called by the registry."""
+        status = self._status()
+        # An application that has left may come back by the same name.
+        present = [one for one in status["applications"] if not one["has_left"]]
+        yield _family(
+            "info", "1 for who may share a processor", {(status["sharing"],): 1}, "sharing"
+        )
+        for name, meaning, value in (
+            ("processors", "Processors of the platform", len(status["cpus"])),
+            ("cpu_seconds_total", "CPU of the manager itself", time.process_time()),
+            ("interval_seconds", "Between two decisions, as set", status["interval_s"]),
+            ("last_interval_seconds", "Between the last two", status["last_interval_s"]),
+            ("turns_total", "Turns taken, one an interval", status["turns"]),
+        ):
+            yield _family(name, meaning, {(): value})
+        for name, key, meaning in _OF_APPLICATIONS:
+            values = {(one["application"],): one[key] for one in present}
+            yield _family(name, meaning, values, "application")
+        yield _family(
+            "processor_info",
+            "1 for each processor that an application has; one that two have counts half for each",
+            {(one["application"], str(cpu)): 1 for one in present for cpu in one["processors"]},
+            "application",
+            "processor",
+        )
+
+
+def _family(
+    name: str, meaning: str, values: Mapping[tuple[str, ...], float], *labels: str
+) -> Metric:
+    """A counter if the name says so, else a gauge; `values` by the values of the labels."""
+    kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+    family = kind(_PREFIX + name.removesuffix("_total"), f"{meaning}.", labels=labels)
+    for key, value in values.items():
+        family.add_metric(key, value)
+    return family
