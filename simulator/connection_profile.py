@@ -25,7 +25,7 @@ class ConnectionProfile(NamedTuple):
     cto_s: float
 
 
-def profile_connections(
+def static_profile(
     model: PartlyOpenModel,
     costs: Costs | None = None,
     *,

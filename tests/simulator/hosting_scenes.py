@@ -16,7 +16,7 @@ SHORT = PartlyOpenModel(interactions_mean=10, interactions_most=20)
 SHORT_COSTS = Costs(session_s=0.45)
 """Sessions a fifth as long as eDragon's; four processors serve 8.9 of them a second."""
 SHORT_CTN_S, SHORT_CTO_S = 0.263, 0.0865
-"""As `profile_connections` finds them."""
+"""As `static_profile` finds them."""
 
 
 def app(rate_ps: float, until_s: float, model: PartlyOpenModel = SHORT, **more) -> AppScenario:

@@ -17,7 +17,7 @@ from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_zones import Course, Range
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import PartlyOpenModel
-from simulator.connection_profile import ConnectionProfile, profile_connections
+from simulator.connection_profile import ConnectionProfile, static_profile
 from simulator.hosting_scenario import Admission, AppScenario, PlatformScenario, Provisioning
 
 Engine = Literal["simulated", "live"]
@@ -130,7 +130,7 @@ _REPLIES_PER_SESSION = 120.0
 @cache
 def _profile() -> ConnectionProfile:
     """CTN and CTO of the simulated shop, by static profiling as in section 3.2.1."""
-    return profile_connections(PartlyOpenModel())
+    return static_profile(PartlyOpenModel())
 
 
 @dataclass(frozen=True, slots=True)

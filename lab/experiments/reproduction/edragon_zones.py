@@ -64,9 +64,6 @@ all, "the rest of the time" more, "completely overloaded" from 8 on."""
 PRINTED_LOADS = ("B", "D")
 """Zones whose loads are the paper's own."""
 
-SHORT_FACTOR = 3
-"""A quick live run has its zones a third as long."""
-
 
 class Range(NamedTuple):
     """What was published: a value (`low` = `high`) or "between … and …"."""
@@ -78,10 +75,6 @@ class Range(NamedTuple):
     def words(self) -> str:
         """`3.5`, or `0.5 to 1.5`."""
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
-
-    def holds(self, value: float, within: float) -> bool:
-        """Whether `value` is at most `within` outside."""
-        return self.low - within <= value <= self.high + within
 
 
 PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")

@@ -120,22 +120,23 @@ def is_above_zero(found: Estimate) -> bool | None:
     return found.mean > 0
 
 
+def is_between(found: Estimate, low: float, high: float) -> bool | None:
+    """None while a bound lies within the 95 % interval: chance could have put it on either side."""
+    half_width = found.half_width or 0.0
+    if any(abs(found.mean - bound) < half_width for bound in (low, high)):
+        return None
+    return low <= found.mean <= high
+
+
 def ratio_within(
     text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
 ) -> Claim:
-    """The claim that a ratio is from `low` to `high`.
-
-    It is not decided while a bound lies within the interval: chance could have put it on either
-    side.
-    """
+    """The claim that a ratio is from `low` to `high`; decided as `is_between` says."""
 
     def check(results: Results) -> Verdict:
         found = ratio.estimate(results)
         if found is None:
             return "nothing to measure", None
-        half_width = found.half_width or 0.0
-        if any(abs(found.mean - bound) < half_width for bound in (low, high)):
-            return found.text(digits), None
-        return found.text(digits), low <= found.mean <= high
+        return found.text(digits), is_between(found, low, high)
 
     return Claim(text, required, list(ratio.cases()), check)

@@ -212,6 +212,64 @@ def test_an_assignment_may_be_half_a_processor_off(arrangement, zone, i, found, 
     assert claim.decide(results)[1] is holds
 
 
+@pytest.mark.parametrize(
+    ("last", "holds"),
+    [((95.0, 95.2), True), ((80.0, 81.0), False), ((85.0, 96.0), None), ((89.0, 90.5), None)],
+)
+def test_full_overload_is_not_decided_while_the_bound_is_in_the_interval(last, holds):
+    loads = WHOLE.scale.loads
+
+    def throughput(load, share):
+        return share if load == loads[-1] else 100.0 if load == loads[3] else 50.0
+
+    found = {
+        WHOLE.one(SELF_MANAGED, load).id: [
+            run(application(replies=600 * throughput(load, share))) for share in last
+        ]
+        for load in loads
+    }
+    claim = claim_named("Fully overloaded, the self-managed server")
+    assert claim.decide(Results(found))[1] is holds
+
+
+@pytest.mark.parametrize(
+    ("managed", "holds"),
+    [((99, 100), True), ((120, 121), False), ((89, 112), None), ((91,), True), ((89,), False)],
+)
+def test_a_calm_load_is_alike_by_its_interval(managed, holds):
+    load = max(load for load in WHOLE.scale.loads if load <= zones.SATURATION_SESSIONS_PS / 2)
+    found = {
+        WHOLE.one(ORIGINAL, load).id: [run(application(replies=1000))] * len(managed),
+        WHOLE.one(SELF_MANAGED, load).id: [
+            run(application(replies=10 * replies)) for replies in managed
+        ],
+    }
+    assert claim_named("both servers have the same throughput").decide(Results(found))[1] is holds
+
+
+@pytest.mark.parametrize(
+    ("refused", "holds"),
+    [((300, 310), True), ((20, 21), False), ((90, 300), None), ((200,), True), ((100,), None)],
+)
+def test_of_refused_and_timed_out_the_difference_decides(refused, holds):
+    case = WHOLE.one(SELF_MANAGED, WHOLE.scale.loads[-1])
+    runs = [run(application(refused=each, timed_out=100)) for each in refused]
+    text, held = claim_named("the self-managed server refuses it").decide(Results({case.id: runs}))
+    assert held is holds
+    assert "difference" in text
+
+
+@pytest.mark.parametrize(
+    ("found", "holds"),
+    [((2.9, 3.3), None), ((3.5, 3.51), True), ((2.0, 2.1), False), ((4.2, 4.3), None)],
+)
+def test_an_assignment_is_not_decided_while_a_bound_is_in_the_interval(found, holds):
+    """Published 3.5, so 3 to 4; the interval of two repetitions is wide."""
+    runs = [zoned(processors=lambda name, k, n=n: n if (name, k) == ("B", 0) else 0) for n in found]
+    claim = claim_named(f"{EQUAL.title}, zone B: processors of {zones.APPLICATIONS[0]}")
+    assert claim.decide(Results({WHOLE.two(EQUAL).id: runs}))[1] is holds
+
+
 def published_middle(arrangement):
     def value(zone, i):
         theirs = zones.published_processors(arrangement.key, zone, i)
