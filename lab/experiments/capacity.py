@@ -8,14 +8,14 @@ Must not know: policies other than the single queue it measures through.
 
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from lab.experiments.appliance import Appliance
-from lab.experiments.customers import length_options, run_customers
+from lab.experiments.customers import LoadGenerator, length_options, run_loads
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import fingerprint
 from lab.experiments.results import ResultFolder, read_json, write_json
@@ -52,6 +52,8 @@ class Capacity:
     catalogue_books: int | None = None
     """None: as many as the shop is set to have."""
     database_cpus: str = "other"
+    shops_rps: tuple[float, ...] = ()
+    """Of several shops at once the median of each; the capacity is the median of all."""
 
     def words(self) -> str:
         """For people: the figure and where it comes from."""
@@ -66,36 +68,41 @@ def expected_real_s(time_scale: float) -> float:
     return REPETITIONS * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
 
 
-def measure(appliance: Appliance, spec: Spec, *, on_progress: Callable[[str], None]) -> Capacity:
+def measure(
+    shops: Sequence[Appliance], spec: Spec, *, on_progress: Callable[[str], None]
+) -> Capacity:
     """Measure now for the customers and the page work of `spec`.
 
+    Several shops at the same time, as they will run: what they take from each other is then in it.
     In about 3 × (WARM_UP_S + DURATION_S) / time_scale real seconds. The caller holds the machine's
     lock and has seen to catalogue and database. Raises ExperimentError.
     """
-    lengths, time_scale, seed = spec.customers.lengths, spec.time_scale, spec.seed
-    found = []
+    found: list[list[float]] = []
     for repetition in range(REPETITIONS):
-        appliance.prepare(
-            policy={"name": "sq", "parameters": {}},
-            profile=spec.page_profile,
-            time_scale=time_scale,
-            utilisation_interval_s=1.0,
-            seed=seed + repetition,
-        )
-        found.append(_measure_once(appliance, lengths, time_scale, seed + repetition))
-        on_progress(
-            f"  {repetition + 1} of {REPETITIONS}: {found[-1]:.2f} requests per paper second"
-        )
+        seed = spec.seed + repetition
+        for shop in shops:
+            shop.prepare(
+                policy={"name": "sq", "parameters": {}},
+                profile=spec.page_profile,
+                time_scale=spec.time_scale,
+                utilisation_interval_s=1.0,
+                seed=seed,
+            )
+        found.append(_measure_once(shops, spec.customers.lengths, spec.time_scale, seed))
+        each = ", ".join(f"{rps:.2f}" for rps in found[-1])
+        on_progress(f"  {repetition + 1} of {REPETITIONS}: {each} requests per paper second")
+    every = tuple(rps for once in found for rps in once)
     return Capacity(
-        median_rps=statistics.median(found),
-        measurements_rps=tuple(found),
+        median_rps=statistics.median(every),
+        measurements_rps=every,
         page_profile=spec.page_profile,
-        time_scale=time_scale,
-        machine=fingerprint(appliance.lab),
+        time_scale=spec.time_scale,
+        machine=fingerprint(shops[0].lab),
         measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        lengths=_words(lengths),
+        lengths=_words(spec.customers.lengths),
         catalogue_books=spec.catalogue_books,
         database_cpus=spec.database_cpus,
+        shops_rps=tuple(map(statistics.median, zip(*found, strict=True))) if len(shops) > 1 else (),
     )
 
 
@@ -127,25 +134,36 @@ def _words(lengths: Lengths | None) -> str:
 
 
 def _measure_once(
-    appliance: Appliance, lengths: Lengths | None, time_scale: float, seed: int
-) -> float:
+    shops: Sequence[Appliance], lengths: Lengths | None, time_scale: float, seed: int
+) -> list[float]:
+    """What each shop serves a paper second."""
     with tempfile.TemporaryDirectory(prefix="doorbuster-capacity-") as folder:
-        attempts_file = Path(folder) / "attempts.parquet"
-        run_customers(
-            appliance,
-            {
-                "closed-loop-customers": appliance.lab.shop_workers + SPARE_CUSTOMERS,
-                "closed-loop-duration": DURATION_S,
-                "closed-loop-warm-up": WARM_UP_S,
-                "time-scale": time_scale,
-                "seed": seed,
-                **length_options(lengths),
-                "attempts-file": attempts_file,
-            },
-            Path(folder) / "loadgen.log",
-            lambda progress: None,
+        files = [Path(folder) / f"attempts-{number}.parquet" for number in range(len(shops))]
+        run_loads(
+            [
+                LoadGenerator(
+                    shop.url,
+                    {
+                        "closed-loop-customers": shop.lab.shop_workers + SPARE_CUSTOMERS,
+                        "closed-loop-duration": DURATION_S,
+                        "closed-loop-warm-up": WARM_UP_S,
+                        "time-scale": time_scale,
+                        "seed": seed,
+                        **length_options(lengths),
+                        "attempts-file": file,
+                    },
+                    file.with_suffix(".log"),
+                    lambda progress: None,
+                )
+                for shop, file in zip(shops, files, strict=True)
+            ],
+            shops[0].lab.other_cpus,
         )
-        found = read_metadata(attempts_file)["closed_loop"]
+        return [_served_rps(file) for file in files]
+
+
+def _served_rps(attempts_file: Path) -> float:
+    found = read_metadata(attempts_file)["closed_loop"]
     completed, failed = found["completed"], found["not_completed"]
     if completed == 0 or failed > 0.01 * completed:
         raise ExperimentError(

@@ -6,6 +6,7 @@ Must not know: how a run is made or drawn.
 
 import random
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 
 from lab.experiments.errors import ExperimentError
@@ -41,13 +42,17 @@ def plan(spec: Spec) -> list[PlannedRun]:
 
     The order within a repetition is random (from the spec's seed), so that a machine that slows
     down hits no policy more than another; a repetition is finished before the next begins, so
-    that an interrupted comparison has whole ones.
+    that an interrupted comparison has whole ones. Runs that are made at once follow each other;
+    which policy is the first, and has the first shop, is random, too.
     """
     rng = random.Random(f"{spec.seed}/order of runs")
     ordered = []
     for repetition in range(spec.repetitions):
         cells = [(policy.key, rho) for rho in spec.load.rhos for policy in spec.policy]
         rng.shuffle(cells)
+        if spec.at_once:
+            rhos = list(dict.fromkeys(rho for _, rho in cells))
+            cells.sort(key=lambda cell: rhos.index(cell[1]))
         ordered += [(key, rho, spec.seed + repetition) for key, rho in cells]
     return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
 
@@ -57,9 +62,25 @@ def missing(folder: ResultFolder) -> list[PlannedRun]:
     return [planned for planned in folder.plan() if not folder.run(planned).is_whole]
 
 
+def missing_groups(folder: ResultFolder, spec: Spec) -> list[list[PlannedRun]]:
+    """The same in groups that are made at once: of one run each, unless the spec has it otherwise.
+
+    Of those at once all are made again when one is missing: what they share is the moment.
+    """
+    if not spec.at_once:
+        return [[planned] for planned in missing(folder)]
+    groups = groupby(folder.plan(), key=lambda planned: (planned.rho, planned.seed))
+    found = [list(group) for _, group in groups]
+    return [group for group in found if not all(folder.run(one).is_whole for one in group)]
+
+
 def expected_real_s(spec: Spec, runs: Iterable[PlannedRun], capacity_rps: float | None) -> float:
-    """About how long these runs take: arrivals, the last sessions, and the orphans after them."""
-    return sum(_expected_s(spec, run, capacity_rps) for run in runs) / spec.time_scale
+    """About how long these runs take: arrivals, the last sessions, and the orphans after them.
+
+    Real seconds; runs at once take the time of one.
+    """
+    paper_s = sum(_expected_s(spec, run, capacity_rps) for run in runs)
+    return paper_s / spec.time_scale / (len(spec.policy) if spec.at_once else 1)
 
 
 def _expected_s(spec: Spec, run: PlannedRun, capacity_rps: float | None) -> float:

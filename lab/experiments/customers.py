@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec_sections import Clients, Customers, Lengths, Load
 from runtime import pinned
@@ -25,16 +24,6 @@ from runtime import pinned
 Progress = Callable[[Mapping[str, Any]], None]
 
 _LAST_LINES = 15
-
-
-def run_customers(
-    appliance: Appliance, options: Mapping[str, object], log_file: Path, on_progress: Progress
-) -> None:
-    """Run `python -m loadgen run` against the appliance, on the CPUs that are not the shop's.
-
-    As `run_load`.
-    """
-    run_load(appliance.url, appliance.lab.other_cpus, options, log_file, on_progress)
 
 
 def run_load(

@@ -46,6 +46,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="Sessions started in each run."),
     click.option("--duration-s", type=float, help="Instead: they arrive for so many paper s."),
+    click.option(
+        "--at-once/--in-turn",
+        default=None,
+        help="Live, 2 to 4 policies: each on a shop and CPUs of its own, at the same time.",
+    ),
+    click.option(
+        "--crowded",
+        is_flag=True,
+        help="The same where the CPUs are too few: to try it out, its figures are worth nothing.",
+    ),
     click.option("--repetitions", type=int, help="Runs of every policy and ρ, each its own seed."),
     SEED,
     TIME_SCALE,
@@ -64,6 +74,8 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     """`spec` with the command line's options over it; raises SpecError."""
     if given.get("sessions") is not None and given.get("duration_s") is not None:
         raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
+    if given.get("crowded") and given.get("at_once") is False:
+        raise SpecError("--crowded: given together with --in-turn; allowed: one of them")
     policies = None
     if given.get("policies") or given.get("admission") or given.get("abandonment"):
         choices = _chosen(spec, given.get("policies"))
@@ -83,6 +95,7 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
         seed=given.get("seed"),
         time_scale=given.get("time_scale"),
         page_profile=given.get("page_profile"),
+        at_once="crowded" if given.get("crowded") else given.get("at_once"),
     )
 
 

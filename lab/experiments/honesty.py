@@ -3,11 +3,13 @@
 Owns: the lines above them. Must not know: what stands in the tables.
 """
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.experiments.cells import Cell
 from lab.experiments.published import table5
+from runtime import cpus
 
 WHY_IT_DIFFERS = (
     "The published order and shape come out, the published percentages do not, and nothing was "
@@ -17,6 +19,10 @@ WHY_IT_DIFFERS = (
 )
 LATE_SHARE_LIMIT = 0.01
 """A run in which more attempts than this started late says so."""
+APART_LIMIT_S = 0.1
+"""Runs at once whose customers began further apart than this, in real seconds, say so."""
+UNLIKE_LIMIT_RATIO = 0.1
+"""So do shops at once of which one serves so much more or less than all of them do."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
@@ -64,6 +70,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
             f"{1000 * schedule['late_tolerance_s']:.0f} ms late, the latest by "
             f"{schedule['max_behind_s']:.2f} s (real time)"
         )
+    lines += _of_runs_at_once([summary for _, summary in runs])
     simulated = [s for _, s in runs if s["load_generator"].get("engine") == "simulated"]
     if simulated:
         lines.append(
@@ -78,6 +85,39 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     }
     if {"sq", "8q-lifo-pri"} <= beside_published:
         lines.append(WHY_IT_DIFFERS)
+    return lines
+
+
+def _of_runs_at_once(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Where they ran, and what was wrong with that; nothing of runs one after the other."""
+    found = [summary["at_once"] for summary in summaries if "at_once" in summary]
+    if not found:
+        return []
+    first = found[0]
+    shops = "; ".join(cpus.written(tuple(shop)) for shop in first["shops"])
+    lines = [
+        f"At the same time: {first['of']} shops, on CPU {shops}; everything else on "
+        f"{cpus.written(tuple(first['rest']))}."
+    ]
+    if first["crowded"]:
+        lines.insert(
+            0,
+            "CROWDED: the shops shared CPUs, for this machine has too few: each took from the "
+            "other, and the figures are worth nothing. Compare one run after the other.",
+        )
+    apart_s = max(one["apart_s"] for one in found)
+    if apart_s > APART_LIMIT_S:
+        lines.append(f"OUT OF STEP: customers of one lane began {apart_s:.2f} s (real) later.")
+    capacities = first["shops_rps"]
+    if capacities:
+        middle = statistics.median(capacities)
+        unlike = max(abs(rps / middle - 1) for rps in capacities)
+        if unlike > UNLIKE_LIMIT_RATIO:
+            each = ", ".join(f"{rps:.2f}" for rps in capacities)
+            lines.append(
+                f"SHOPS DIFFER: measured at the same time they serve {each} requests per paper "
+                "second; who has which is drawn anew for each load and seed."
+            )
     return lines
 
 

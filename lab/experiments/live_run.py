@@ -11,11 +11,12 @@ from typing import Any, Self
 from lab.experiments import live_runs, waste
 from lab.experiments.appliance import Appliance
 from lab.experiments.customers import (
+    LoadGenerator,
     Progress,
     client_options,
     load_options,
     model_options,
-    run_customers,
+    run_loads,
 )
 from lab.experiments.errors import ExperimentError
 from lab.experiments.reconciliation import summarise
@@ -42,14 +43,8 @@ def make_run(
     somebody changed something in it. Raises ExperimentError.
     """
     with LiveRun(appliance, spec, planned, capacity_rps, folder, on_event) as run:
-
-        def progress(line: Mapping[str, Any]) -> None:
-            run.log_changes(line.get("load_changes", ()))
-            run.tell(line)
-            on_progress(line)
-
-        run_customers(appliance, run.load_options(), run.load_log, progress)
-        run.customers_gone()
+        load = run.load_generator(on_progress)
+        run_loads([load], appliance.lab.other_cpus, on_end=lambda _: run.customers_gone())
     return run.summarise()
 
 
@@ -70,7 +65,6 @@ class LiveRun:
         self.spec = spec
         self.planned = planned
         self.folder = folder
-        self.load_log = folder.path / "loadgen.log"
         self.before: Mapping[str, Any] = {}
         """The counts that the run begins with."""
         self._capacity_rps = capacity_rps
@@ -116,9 +110,9 @@ class LiveRun:
         self._sampler.write(self.folder.samples_file)
         self.folder.load_factor_file.unlink(missing_ok=True)
 
-    def load_options(self) -> dict[str, object]:
-        """Who comes, as the load generator's options."""
-        return {
+    def load_generator(self, on_progress: Progress) -> LoadGenerator:
+        """Who comes; `on_progress` gets its progress lines, too."""
+        options = {
             **_who_comes(self.spec, self.planned, self._capacity_rps),
             "seed": self.planned.seed,
             "time-scale": self.spec.time_scale,
@@ -127,10 +121,15 @@ class LiveRun:
             "load-factor-file": None if self.spec.clients else self.folder.load_factor_file,
         }
 
-    def tell(self, customers: Mapping[str, Any]) -> None:
-        """The load generator's newest counts, for whoever looks at the runs under way."""
-        if self._told is not None:
-            self._told.tell(customers)
+        def progress(line: Mapping[str, Any]) -> None:
+            self.log_changes(line.get("load_changes", ()))
+            if self._told is not None:
+                self._told.tell(line)
+            on_progress(line)
+
+        return LoadGenerator(
+            self.appliance.url, options, self.folder.path / "loadgen.log", progress
+        )
 
     def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
         """What somebody has changed since the last call; `load_changes` are all of them, as the

@@ -67,6 +67,8 @@ class RunFolder:
         self.summary_file = path / "run.json"
         self.load_factor_file = path / "load-factor"
         """While a live run goes on: how many times their rate sessions shall arrive."""
+        self.lane_file = path / "lane.json"
+        """While it goes on beside others: where its shop is (`lane.Lane`)."""
 
     def clear(self) -> None:
         """Empty: what an interrupted attempt at the same run left is removed."""

@@ -17,6 +17,7 @@ from gateway.policies import registry
 from gateway.policies.interface import Abandonment
 from lab.experiments import spec_sections
 from lab.experiments.errors import SpecError
+from lab.experiments.lane_cpus import FEWEST, MOST, AtOnce
 from lab.experiments.spec_sections import (
     EXTENTS,
     Clients,
@@ -53,6 +54,7 @@ class Spec(Section):
     page_profile: Literal["paper", "real", "cpu"] = "paper"
     catalogue_books: int | None = Field(None, ge=1_000, le=500_000)  # as the shop has it
     database_cpus: Literal["other", "shop"] = "other"
+    at_once: AtOnce = False
     server: Server | None = None
     seed: int = Field(1, ge=0)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -120,6 +122,8 @@ class Spec(Section):
                 )
         else:
             self._refuse_what_only_the_shop_has()
+        if self.at_once:
+            self._refuse_what_one_shop_has()
         if self.clients:
             self._refuse_what_no_closed_loop_has(self.clients)
         elif self.load.rho is None:
@@ -150,6 +154,21 @@ class Spec(Section):
             raise ValueError(
                 "database_cpus: a simulated server has no database; "
                 "allowed: 'other' with engine = 'simulated'"
+            )
+
+    def _refuse_what_one_shop_has(self) -> None:
+        if self.engine != "live":
+            raise ValueError(
+                "at_once: simulated runs disturb nobody; allowed: with engine = 'live'"
+            )
+        if not FEWEST <= len(self.policy) <= MOST:
+            raise ValueError(
+                f"at_once: {len(self.policy)} policies, each with a shop of its own; "
+                f"allowed: {FEWEST} to {MOST} of them"
+            )
+        if self.database_cpus != "other":
+            raise ValueError(
+                "database_cpus: several shops have one database; allowed: 'other' with at_once"
             )
 
     def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:

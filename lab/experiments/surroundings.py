@@ -7,6 +7,7 @@ Must not know: runs, policies.
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from hosting import confinement
 from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec import Spec
@@ -25,11 +26,13 @@ def surroundings(appliance: Appliance, spec: Spec) -> Iterator[None]:
     _stock(appliance, spec.catalogue_books or appliance.lab.catalogue_books)
     beside_shop = spec.database_cpus == "shop"
     try:
-        # Also when it is where it should be: a runner that was killed could not put it back.
+        # Also when all is where it should be: a runner that was killed could not put it back.
+        confinement.bind(appliance.lab, appliance.lab.other_cpus)
         if not postgres_cpus.move(appliance.lab, spec.database_cpus) and beside_shop:
             raise ExperimentError(
-                "database_cpus: the PostgreSQL in use is not one that may be moved "
-                "(not this appliance's, or another user's); leave it at 'other'."
+                f"database_cpus: the PostgreSQL in use, on {appliance.lab.postgres_host}, is not "
+                "one that may be moved to the shop's CPUs (in a container or on another host, not "
+                "this appliance's, or another user's); leave it at 'other'."
             )
         yield
     finally:

@@ -4,6 +4,7 @@ Owns: how they look. Must not know: what is in them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 from rich import box
@@ -148,7 +149,7 @@ class GridProgress(_Bar):
 
 
 class RunProgress(_Bar):
-    """One bar over runs that are made one after the other, in real seconds."""
+    """One bar over runs that are made one after the other, or in groups at once, in real s."""
 
     def __init__(self, total_real_s: float) -> None:
         super().__init__(total_real_s)
@@ -161,19 +162,28 @@ class RunProgress(_Bar):
 
         With `clients_until_s` (paper s) it is a closed loop, where no session ends before the run.
         """
+        return self.at_once([title], real_s, clients_until_s)[0]
+
+    def at_once(
+        self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
+    ) -> list[Callable[[Mapping[str, Any]], None]]:
+        """As `run`, of several that are made together."""
         base = self._done_real_s
         self._done_real_s += real_s
-        self._show(base, title)
+        done = [0.0] * len(titles)
+        words = list(titles)
+        self._show(base, "; ".join(words))
 
-        def step(line: Mapping[str, Any]) -> None:
+        def step(number: int, line: Mapping[str, Any]) -> None:
             if not line.get("planned"):
                 return  # the summary at the end
             if clients_until_s:
-                done = min(line["time_s"] / clients_until_s, 1.0)
-                words = f"{line['outcomes']['completed']} requests served"
+                done[number] = min(line["time_s"] / clients_until_s, 1.0)
+                told = f"{line['outcomes']['completed']} requests served"
             else:
-                done = line["ended"] / line["planned"]
-                words = f"{line['ended']}/{line['planned']} sessions, {line['confirms']} confirms"
-            self._show(base + done * real_s, f"{title}: {words}")
+                done[number] = line["ended"] / line["planned"]
+                told = f"{line['ended']}/{line['planned']} sessions, {line['confirms']} confirms"
+            words[number] = f"{titles[number]}: {told}"
+            self._show(base + min(done) * real_s, "; ".join(words))
 
-        return step
+        return [partial(step, number) for number in range(len(titles))]

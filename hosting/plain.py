@@ -1,0 +1,218 @@
+"""Complete shops beside the appliance's own, plain: each a gateway and a shop process with a schema
+of its own, without TLS, CPU manager and banners.
+
+    with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
+        shops.settings[0]    # where that one's gateway and controller are
+
+A shop runs on its own CPUs, all gateways on the others, as in the appliance. PostgreSQL and Redis
+are the running appliance's.
+Owns: names, ports and the environment of such shops; starting all of them and ending them. The
+thread that enters must live as long as the shops: the kernel ends them with it. Must not know:
+load, experiments, which CPUs are good for what.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+from hosting import database
+from hosting.application import last_lines
+from hosting.errors import HostingError
+from runtime import ending, hosts, pinned, ports
+from runtime.services import APPLIANCE_VARIABLE, get_refusal
+from runtime.settings import REPOSITORY, Settings
+
+START_PATIENCE_S = 240.0
+SEEDING_PATIENCE_S = 300.0
+SEEDING_PATIENCE_S_PER_BOOK = 0.002
+END_PATIENCE_S = 30.0
+DRAIN_S = 2.0
+_PAUSE_S = 0.1
+
+
+def settings_of(
+    lab: Settings, shop_cpus: tuple[int, ...], other_cpus: tuple[int, ...], books: int
+) -> Settings:
+    """The settings of one more shop on this machine's loopback, on free ports."""
+    port, admin_port, shop_port, controller_port = ports.free(4)
+    return replace(
+        lab,
+        host=hosts.LOOPBACK,
+        inner_host=hosts.LOOPBACK,
+        gateway_host=hosts.LOOPBACK,
+        shop_host=hosts.LOOPBACK,
+        gateway_port=port,
+        gateway_admin_port=admin_port,
+        shop_port=shop_port,
+        shop_controller_port=controller_port,
+        shop_cpus=shop_cpus,
+        other_cpus=other_cpus,
+        catalogue_books=books,
+    )
+
+
+def environment(settings: Settings, name: str) -> dict[str, str]:
+    """The environment of the processes of the shop `name`, small letters, digits and hyphens."""
+    schema = name.replace("-", "_")
+    own = {
+        APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` leaves nothing of it
+        "DOORBUSTER_SHOP_SCHEMA": schema,
+        "DOORBUSTER_ADS_PORT": "",
+        "DOORBUSTER_GATEWAY_TLS_PORT": "",
+        "DOORBUSTER_GATEWAY_SESSION_COOKIE": f"{schema}_sessionid",
+        "DOORBUSTER_GATEWAY_SIGNED_COOKIE": f"{schema}_doorbuster_session",
+        "DOORBUSTER_GATEWAY_APPLICATION": name,
+        "DOORBUSTER_GATEWAY_DRAIN_S": DRAIN_S,
+    }
+    return settings.environment() | {variable: str(value) for variable, value in own.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A process of a shop."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+class PlainShops:
+    """A context manager; raises HostingError when something cannot be started.
+
+    `name` begins the names of the shops: `race-1`, `race-2`, … `say` is told what is being done.
+    """
+
+    def __init__(
+        self,
+        lab: Settings,
+        name: str,
+        *,
+        shop_cpus: Sequence[tuple[int, ...]],
+        other_cpus: tuple[int, ...],
+        books: int,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.lab = lab
+        self.names = tuple(f"{name}-{number}" for number in range(1, len(shop_cpus) + 1))
+        self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
+        """Those of each shop, with its ports and CPUs."""
+        self.folder = lab.state_dir / name
+        self._other_cpus = other_cpus
+        self._say = say
+        self._parts: list[_Part] = []
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def check(self) -> None:
+        """Raises HostingError, with the reason, if a process of them has ended."""
+        for part in self._parts:
+            if part.process.poll() is not None:
+                raise HostingError(f"{part.name} has ended{last_lines(part.log)}")
+
+    # ---- the start -----------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        # One shop process each; raises where PostgreSQL has no room for their connections.
+        database.threads_of_a_shop(self.lab, len(self.names), self.lab.shop_workers)
+        database.check_redis(self.lab)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        environments = [
+            environment(settings, name)
+            for settings, name in zip(self.settings, self.names, strict=True)
+        ]
+        for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
+            self._say(f"Tables and {settings.catalogue_books:,} books of {name}")
+            self._seed(name, settings.catalogue_books, environ)
+        self._running.callback(self._end)
+        for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
+            self._part(f"{name}-shop", ["shop", "serve"], settings.shop_cpus, environ)
+            self._part(f"{name}-gateway", ["gateway"], self._other_cpus, environ)
+        for settings, name in zip(self.settings, self.names, strict=True):
+            self._wait_until_it_serves(name, settings)
+
+    def _seed(self, name: str, books: int, environ: Mapping[str, str]) -> None:
+        part = self._spawned(
+            f"{name}-seed", ["shop", "migrate-and-seed"], self._other_cpus, environ
+        )
+        try:
+            status = part.process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
+        except subprocess.TimeoutExpired:
+            raise HostingError(f"{name} got no tables in time{last_lines(part.log)}") from None
+        finally:
+            if part.process.poll() is None:
+                part.process.kill()
+                part.process.wait()
+        if status != 0:
+            raise HostingError(f"{name} has no tables{last_lines(part.log)}")
+
+    def _part(
+        self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]
+    ) -> None:
+        self._parts.append(self._spawned(name, program, on, environ))
+
+    def _spawned(
+        self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]
+    ) -> _Part:
+        log = self.folder / f"{name}.log"
+        # Ends with this process, however that ends.
+        command = pinned.command(
+            on,
+            [sys.executable, "-m", *program],
+            end_with_parent=signal.SIGTERM,
+            parent=os.getpid(),
+        )
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=REPOSITORY,
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                # Ctrl-C reaches who has the shops alone, and that ends everything in order.
+                start_new_session=True,
+            )
+        return _Part(name, process, log)
+
+    def _wait_until_it_serves(self, name: str, settings: Settings) -> None:
+        where = (
+            (settings.shop_controller_port, "/status"),
+            (settings.gateway_admin_port, "/health"),
+            (settings.gateway_port, "/"),
+        )
+        deadline_s = time.monotonic() + START_PATIENCE_S
+        for port, path in where:
+            while (why := get_refusal(hosts.LOOPBACK, port, path)) is not None:
+                self.check()
+                if time.monotonic() > deadline_s:
+                    raise HostingError(f"{name} does not serve: {why}")
+                time.sleep(_PAUSE_S)
+
+    # ---- the end -------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """Gateways first: while they drain they need their shops."""
+        deadline_s = time.monotonic() + END_PATIENCE_S
+        for program in ("gateway", "shop"):
+            processes = [part.process for part in self._parts if part.name.endswith(program)]
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                ending.await_end(process, deadline_s - time.monotonic())

@@ -1,0 +1,111 @@
+"""Several shops at the same time over the same customers: each policy has one of its own.
+
+Owns: the shops of such a comparison, and making runs on them in step. Must not know: plans,
+capacity, how a shop is started.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from hosting.confinement import confined
+from hosting.errors import HostingError
+from hosting.plain import PlainShops
+from lab.experiments.appliance import Appliance
+from lab.experiments.customers import Progress, run_loads
+from lab.experiments.errors import ExperimentError
+from lab.experiments.lane import Lane
+from lab.experiments.lane_cpus import LaneCpus
+from lab.experiments.live_run import LiveRun
+from lab.experiments.results import PlannedRun, RunFolder
+from lab.experiments.spec import Spec
+from lab.experiments.terminal import console
+from loadgen.attempts import read_metadata
+from runtime.settings import Settings
+
+NAME = "race"
+"""Begins the names of the shops, and of their schemas in the database."""
+
+
+@contextmanager
+def shops(lab: Settings, spec: Spec, lanes: LaneCpus) -> Iterator[list[Appliance]]:
+    """A shop for each policy of `spec`, from when all of them serve until the block ends.
+
+    The appliance's own processes make room for them meanwhile. The caller holds the machine's lock.
+    Raises ExperimentError; when the block does because a shop has died, one that says so.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(confined(lab, lanes.rest))
+        started = PlainShops(
+            lab,
+            NAME,
+            shop_cpus=lanes.shops,
+            other_cpus=lanes.rest,
+            books=spec.catalogue_books or lab.catalogue_books,
+            say=console.print,
+        )
+        try:
+            stack.enter_context(started)
+        except HostingError as fault:
+            raise ExperimentError(str(fault)) from None
+        found = [Appliance(settings) for settings in started.settings]
+        for appliance in found:
+            stack.callback(appliance.close)
+        try:
+            yield found
+        except ExperimentError:
+            try:
+                started.check()
+            except HostingError as fault:
+                raise ExperimentError(str(fault)) from None
+            raise
+
+
+def make_runs(
+    appliances: Sequence[Appliance],
+    spec: Spec,
+    group: Sequence[PlannedRun],
+    capacity_rps: float | None,
+    folders: Sequence[RunFolder],
+    on_progress: Sequence[Progress],
+    on_event: Sequence[Callable[[], None]],
+    lanes: LaneCpus,
+    shops_rps: Sequence[float],
+) -> list[Mapping[str, Any]]:
+    """Make the runs of `group` at the same time, each on a shop of its own.
+
+    The customers of all of them come from the same moment on. `shops_rps`: the capacity of each
+    shop, which run.json says. Otherwise as `live_run.make_run`, of several.
+    """
+    with ExitStack() as stack:
+        runs = [
+            stack.enter_context(LiveRun(shop, spec, planned, capacity_rps, folder, event))
+            for shop, planned, folder, event in zip(
+                appliances, group, folders, on_event, strict=True
+            )
+        ]
+
+        def begun() -> None:
+            came_at = time.time()
+            for run in runs:
+                stack.callback(run.folder.lane_file.unlink, missing_ok=True)
+                lab, counts = run.appliance.lab, run.before
+                Lane.of(lab, counts, came_at=came_at, time_scale=spec.time_scale).write(run.folder)
+
+        run_loads(
+            [run.load_generator(told) for run, told in zip(runs, on_progress, strict=True)],
+            lanes.rest,
+            on_begin=begun,
+            on_end=lambda index: runs[index].customers_gone(),
+        )
+    came_at = [read_metadata(run.folder.attempts_file)["started_at"] for run in runs]
+    facts = {
+        "of": len(runs),
+        "apart_s": max(came_at) - min(came_at),
+        "shops_rps": list(shops_rps),
+        **lanes.facts(),
+    }
+    return [
+        run.summarise(at_once={"shop": number, **facts}) for number, run in enumerate(runs, start=1)
+    ]
