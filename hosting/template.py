@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
+from runtime import hosts
 from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000
 """The least the shop has; eDragon's load is handshakes, not searching."""
 DRAIN_S = 5.0
+_HOSTS = tuple(f"DOORBUSTER_{name}HOST" for name in ("", "INNER_", "GATEWAY_", "SHOP_"))
+"""Its own parts are all on this machine's loopback, wherever the appliance's are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def environment(
     }
     own = {
         APPLIANCE_VARIABLE: lab.state_dir,  # so that `make down` leaves nothing of it
-        "DOORBUSTER_HOST": "127.0.0.1",
+        **dict.fromkeys(_HOSTS, hosts.LOOPBACK),
         "DOORBUSTER_SHOP_SCHEMA": application.schema,
         "DOORBUSTER_SHOP_PORT": application.shop_ports[0],
         "DOORBUSTER_SHOP_CONTROLLER_PORT": application.controller_ports[0],

@@ -86,7 +86,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
 
     state = State(settings.state_dir)
     state.make()
-    names = certificates.own_names(settings.host)
+    names = certificates.own_names(*settings.gateway_names)
     there = certificate_files.of(state.folder)
     with state.locked():
         if replace:

@@ -38,11 +38,10 @@ EVERY_ADDRESS: Final = frozenset(("0.0.0.0", "::"))
 PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
-def own_names(host: str = "127.0.0.1") -> tuple[str, ...]:
-    """By which names and addresses this machine is reached, `host` (where it listens) included."""
+def own_names(*hosts: str) -> tuple[str, ...]:
+    """By which names and addresses this machine is reached, `hosts` (of the settings) included."""
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
-    if host not in EVERY_ADDRESS:
-        names.append(host)
+    names += [host for host in hosts if host not in EVERY_ADDRESS]
     return tuple(dict.fromkeys(_plain(name) for name in names if _alternative(name) is not None))
 
 

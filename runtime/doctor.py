@@ -213,7 +213,7 @@ def _certificate(settings: Settings) -> Finding:
         return Finding(Verdict.BAD, "Certificate", f"{path} or its key is not there", mend)
     if not own.server.exists():
         return Finding(Verdict.GOOD, "Certificate", "none yet; `make up` makes one")
-    if why := certificates.unusable(own, certificates.own_names(settings.host)):
+    if why := certificates.unusable(own, certificates.own_names(*settings.gateway_names)):
         mend = "make down, make up makes a new one"
         return Finding(Verdict.BEWARE, "Certificate", why, mend)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from runtime import account, ending, pinned, ports, postgres
+from runtime import account, ending, hosts, pinned, ports, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
@@ -97,7 +97,8 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
             environment = {
                 **{name: text for name, text in os.environ.items() if "DJANGO" not in name},
                 "DOORBUSTER_STATE_DIR": str(folder),
-                "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+                "DOORBUSTER_INNER_HOST": hosts.LOOPBACK,
+                "DOORBUSTER_POSTGRES_HOST": hosts.LOOPBACK,
                 "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
                 "DOORBUSTER_POSTGRES_USER": cluster.user,
                 "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
@@ -137,7 +138,7 @@ def ad_server(
     [port] = ports.free(1)
 
     def ready() -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection(hosts.LOOPBACK, port, timeout=5)
         try:
             connection.request("GET", "/ads/health")
             return connection.getresponse().status == 200

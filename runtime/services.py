@@ -250,7 +250,7 @@ def _keep_certificate(settings: Settings) -> None:
 
     own = certificate_files.of(settings.state_dir)
     if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
-        certificates.keep(own.folder, names=certificates.own_names(settings.host))
+        certificates.keep(own.folder, names=certificates.own_names(*settings.gateway_names))
 
 
 _LAB_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")

@@ -86,6 +86,11 @@ class Settings:
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
+    def gateway_names(self) -> tuple[str, ...]:
+        """Names and addresses that the gateway's certificate must be good for."""
+        return (self.host, self.gateway_host) if self.gateway_host else (self.host,)
+
+    @property
     def gateway_admin_host(self) -> str:
         """Where the lab reaches the gateway's admin API."""
         return self.gateway_host or hosts.from_here(self.inner_host)
@@ -155,13 +160,18 @@ def load_leniently(
     except ValueError as error:
         errors.append(str(error))
     certificate = certificate_files.of(state_dir)
+    inner_host = read("DOORBUSTER_INNER_HOST", hosts.listening, hosts.LOOPBACK)
+    here = hosts.from_here(inner_host)
+    shop_host = read("DOORBUSTER_SHOP_HOST", hosts.reached, here)
     usable = cpus.usable()
-    shop_cpus = read("DOORBUSTER_SHOP_CPUS", lambda text: cpus.parse(text, usable), cpus.for_shop())
+    # Of a shop on another machine nobody here knows which it has.
+    of_shop = usable if shop_host == here or hosts.is_loopback(shop_host) else None
+    shop_cpus = read(
+        "DOORBUSTER_SHOP_CPUS", lambda text: cpus.parse(text, of_shop), cpus.for_shop()
+    )
     other_cpus = read(
         "DOORBUSTER_OTHER_CPUS", lambda text: cpus.parse(text, usable), cpus.for_others(shop_cpus)
     )
-    inner_host = read("DOORBUSTER_INNER_HOST", hosts.listening, hosts.LOOPBACK)
-    here = hosts.from_here(inner_host)
     redis_host = read("DOORBUSTER_REDIS_HOST", hosts.reached, hosts.LOOPBACK)
     redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
     settings = Settings(
@@ -177,7 +187,7 @@ def load_leniently(
         ),
         gateway_tls_key=read("DOORBUSTER_GATEWAY_TLS_KEY", path, certificate.key),
         gateway_admin_port=read("DOORBUSTER_GATEWAY_ADMIN_PORT", _port, 8081),
-        shop_host=read("DOORBUSTER_SHOP_HOST", hosts.reached, here),
+        shop_host=shop_host,
         shop_port=read("DOORBUSTER_SHOP_PORT", _port, 8082),
         shop_controller_port=read("DOORBUSTER_SHOP_CONTROLLER_PORT", _port, 8083),
         postgres_host=read("DOORBUSTER_POSTGRES_HOST", hosts.reached, hosts.LOOPBACK),

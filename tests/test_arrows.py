@@ -40,6 +40,7 @@ ARROWS: dict[str, set[str]] = {
         "simulator",
         "runtime.settings",
         "runtime.cpus",
+        "runtime.hosts",
         "runtime.own_ad_server",
         "runtime.pinned",
         "runtime.postgres_cpus",

@@ -5,17 +5,16 @@ Owns: the calls and what is said when nobody answers. Must not know: runs, resul
 
 import http.client
 import json
+import socket
 import time
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlsplit
 
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import NO_ADMISSION
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec_sections import PolicyChoice
-from runtime import settings
+from runtime import hosts, settings
 
 _TIMEOUT_S = 10.0
 """Generous: the shop's side thread competes with 30 busy ones."""
@@ -27,10 +26,21 @@ Json = dict[str, Any]
 
 
 class JsonApi:
-    """JSON over one HTTP address; every fault becomes an ExperimentError that names the part."""
+    """JSON over one HTTP address; every fault becomes an ExperimentError that names the part.
 
-    def __init__(self, part: str, host: str, port: int, timeout_s: float = _TIMEOUT_S) -> None:
-        self.part, self.address = part, f"{host}:{port}"
+    `host_variable` is the setting that says where it is, for who has to mend it.
+    """
+
+    def __init__(
+        self,
+        part: str,
+        host: str,
+        port: int,
+        timeout_s: float = _TIMEOUT_S,
+        host_variable: str = "",
+    ) -> None:
+        self.part, self.address = part, hosts.authority(host, port)
+        self._host_variable = host_variable
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
@@ -49,9 +59,11 @@ class JsonApi:
             answer = json.loads(response.read() or b"{}")
         except (OSError, http.client.HTTPException, ValueError) as fault:
             self._connection.close()
+            mend = "Start the appliance with `make up`; `make doctor` says what is wrong."
+            if isinstance(fault, socket.gaierror) and self._host_variable:
+                mend = f"{self._host_variable} must be a name or an address that is known here."
             raise ExperimentError(
-                f"{self.part} does not answer on {self.address} ({fault}). "
-                "Start the appliance with `make up`; `make doctor` says what is wrong."
+                f"{self.part} does not answer on {self.address} ({fault}). {mend}"
             ) from None
         if response.status >= 400:
             raise ExperimentError(
@@ -83,8 +95,13 @@ class Appliance:
 
     def __init__(self, lab: settings.Settings) -> None:
         self.lab = lab
-        self.gateway = JsonApi("The gateway's admin API", "127.0.0.1", lab.gateway_admin_port)
-        self.shop = JsonApi("The shop's controller", "127.0.0.1", lab.shop_controller_port)
+        self.gateway = JsonApi(
+            "The gateway's admin API",
+            lab.gateway_admin_host,
+            lab.gateway_admin_port,
+            host_variable="DOORBUSTER_GATEWAY_HOST",
+        )
+        self.shop = _controller(lab)
 
     def close(self) -> None:
         """Give the connections back; the next call opens new ones."""
@@ -94,8 +111,16 @@ class Appliance:
     @property
     def url(self) -> str:
         """Where customers find the shop."""
-        host = "127.0.0.1" if self.lab.host in ("0.0.0.0", "::") else self.lab.host
-        return f"http://{host}:{self.lab.gateway_port}"
+        return f"http://{hosts.authority(self.lab.gateway_pages_host, self.lab.gateway_port)}"
+
+    def check_may_be_loaded(self) -> None:
+        """Raise ExperimentError unless it is on this machine, or the settings name its gateway."""
+        if not (self.lab.gateway_host or hosts.is_loopback(self.lab.gateway_pages_host)):
+            raise ExperimentError(
+                f"{self.url}: load goes to loopback only, or to the gateway that "
+                "DOORBUSTER_GATEWAY_HOST names; set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and "
+                "`make up` again."
+            )
 
     def check(self) -> None:
         """Raise ExperimentError unless both parts answer."""
@@ -124,9 +149,7 @@ class Appliance:
 
     def set_catalogue(self, books: int) -> None:
         """Grow or shrink the shop's catalogue; may take minutes. Raises ExperimentError."""
-        patient = JsonApi(
-            self.shop.part, "127.0.0.1", self.lab.shop_controller_port, _CATALOGUE_TIMEOUT_S
-        )
+        patient = _controller(self.lab, _CATALOGUE_TIMEOUT_S)
         try:
             patient.call("PUT", "/catalogue", {"books": books})
         finally:
@@ -211,10 +234,11 @@ def _sentry_mode(abandonment: Abandonment) -> str:
     return "cancel" if abandonment == "cancel" else "watch"
 
 
-def is_loopback(url: str) -> bool:
-    """Load may go to this machine only."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _controller(lab: settings.Settings, timeout_s: float = _TIMEOUT_S) -> JsonApi:
+    return JsonApi(
+        "The shop's controller",
+        lab.shop_host,
+        lab.shop_controller_port,
+        timeout_s,
+        "DOORBUSTER_SHOP_HOST",
+    )

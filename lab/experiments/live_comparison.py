@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.experiments import capacity as capacities
 from lab.experiments import comparison
-from lab.experiments.appliance import Appliance, is_loopback
+from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
 from lab.experiments.live_run import make_run
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
@@ -22,11 +22,7 @@ from runtime import settings
 def running_appliance(lab: settings.Settings) -> Appliance:
     """The one that answers, and that load may be sent to; raises ExperimentError."""
     appliance = Appliance(lab)
-    if not is_loopback(appliance.url):
-        raise ExperimentError(
-            f"{appliance.url}: load goes to loopback only; "
-            "set DOORBUSTER_HOST to 127.0.0.1 or 0.0.0.0 and `make up` again."
-        )
+    appliance.check_may_be_loaded()
     appliance.check()
     return appliance
 

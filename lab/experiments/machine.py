@@ -24,14 +24,27 @@ import psutil
 
 from lab.experiments.errors import ExperimentError
 from lab.experiments.progress_file import progress_file
-from runtime import settings
+from runtime import hosts, settings
 
 ROOT = Path(__file__).parents[2]
 _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "redis", "pyarrow")
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """What of a machine decides how fast the shop is."""
+    """What of a machine decides how fast the shop is.
+
+    With `hosts` where parts are elsewhere: the rest is of the machine that asks.
+    """
+    elsewhere = {
+        part: host
+        for part, host in (
+            ("shop", lab.shop_host),
+            ("gateway", lab.gateway_pages_host),
+            ("PostgreSQL", lab.postgres_host),
+            ("Redis", lab.redis_host),
+        )
+        if not hosts.is_loopback(host)
+    }
     return {
         "cpu": _cpu_model(),
         "cpus": psutil.cpu_count(),
@@ -41,6 +54,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
         "shop_cpus": list(lab.shop_cpus),
         "other_cpus": list(lab.other_cpus),
         "shop_workers": lab.shop_workers,
+        **({"hosts": elsewhere} if elsewhere else {}),
     }
 
 

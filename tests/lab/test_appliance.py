@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 import pytest
 
 from gateway.policies import registry
-from lab.experiments.appliance import Appliance, JsonApi, is_loopback
+from lab.experiments.appliance import Appliance, JsonApi
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec import Spec
 from lab.experiments.spec_sections import PolicyChoice
@@ -65,18 +65,37 @@ def test_nobody_there_names_the_mend():
 
 
 @pytest.mark.parametrize(
-    ("url", "ours"),
+    ("given", "url"),
     [
-        ("http://127.0.0.1:8080", True),
-        ("http://localhost", True),
-        ("http://[::1]:80", True),
-        ("http://10.0.0.5:8080", False),
-        ("http://127.evil.example", False),
-        ("http://example.org", False),
+        ({}, "http://127.0.0.1:8080"),
+        ({"HOST": "0.0.0.0"}, "http://127.0.0.1:8080"),
+        ({"HOST": "localhost"}, "http://localhost:8080"),
+        ({"HOST": "::"}, "http://[::1]:8080"),
+        ({"GATEWAY_HOST": "gateway"}, "http://gateway:8080"),
+        ({"GATEWAY_HOST": "10.0.0.5", "HOST": "10.0.0.4"}, "http://10.0.0.5:8080"),
     ],
 )
-def test_load_goes_to_this_machine_only(url, ours):
-    assert is_loopback(url) is ours
+def test_load_goes_to_this_machine_or_to_the_gateway_that_is_named(given, url, tmp_path):
+    given = {f"DOORBUSTER_{name}": host for name, host in given.items()}
+    appliance = Appliance(load(given, tmp_path))
+    appliance.check_may_be_loaded()
+    assert appliance.url == url
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5", "127.evil.example", "example.org"])
+def test_load_goes_to_nobody_else(host, tmp_path):
+    appliance = Appliance(load({"DOORBUSTER_HOST": host}, tmp_path))
+    with pytest.raises(ExperimentError, match=r"loopback only.*DOORBUSTER_GATEWAY_HOST"):
+        appliance.check_may_be_loaded()
+
+
+def test_a_host_that_nobody_knows_names_the_variable(tmp_path):
+    # RFC 2606: no such name will ever be.
+    names = {"DOORBUSTER_GATEWAY_HOST": "gateway.invalid", "DOORBUSTER_SHOP_HOST": "shop.invalid"}
+    appliance = Appliance(load(names, tmp_path))
+    for part, variable in zip((appliance.gateway, appliance.shop), names, strict=True):
+        with pytest.raises(ExperimentError, match=rf"{names[variable]}:\d+ .*{variable} must be"):
+            part.call("GET", "/")
 
 
 class Recorded(BaseHTTPRequestHandler):

@@ -227,6 +227,6 @@ def test_a_given_password_goes_before_the_generated_one(tmp_path: Path) -> None:
 
 
 def test_variables_of_one_part_pass_through_the_file(repository: Path) -> None:
-    lines = ["DOORBUSTER_GATEWAY_ADMIN_HOST=127.0.0.2", "DOORBUSTER_GATEWAY_POLICY=sq"]
+    lines = ["DOORBUSTER_GATEWAY_ADMIN_NAMES=lab.example", "DOORBUSTER_GATEWAY_POLICY=sq"]
     (repository / ".env").write_text("\n".join(lines))
     assert dict(load({}, repository).extra) == dict(line.split("=") for line in lines)
