@@ -3,14 +3,17 @@
 Owns: where they are kept and when they are made anew. Must not know: what a curve is, pages.
 """
 
+import contextlib
 import hashlib
 import json
+import os
 import threading
 from typing import Any
 
 from lab.console.settings import FOLDER
-from lab.console.shelf import Shelved
+from lab.console.shelf import Shelved, shelved
 from lab.experiments.curves import curves_of
+from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import code_digest
 from lab.experiments.results import ResultFolder, write_text
 
@@ -37,6 +40,25 @@ def _kept(result: Shelved) -> dict[str, Any]:
     PLACE.mkdir(parents=True, exist_ok=True)
     write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
     return made
+
+
+def warm(name: str) -> None:
+    """Compute them before anybody asks, on what others leave of the CPUs; returns when it is done.
+
+    A result that has none is left alone; why, is told to who opens its page.
+    """
+    result = shelved(name)
+    if result is None or result.is_reproduction:
+        return
+
+    def compute() -> None:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of this thread alone
+        with contextlib.suppress(ExperimentError, KeyError):
+            curves(result)
+
+    thread = threading.Thread(target=compute, name="curves")
+    thread.start()
+    thread.join()
 
 
 def forget(name: str) -> None:

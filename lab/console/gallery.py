@@ -4,6 +4,7 @@ Owns: the list of exhibits of the gallery. Must not know: pages, how an experime
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 from lab.console.models import Launch
 from lab.console.settings import LAB
@@ -38,13 +39,13 @@ class Exhibit:
     @property
     def spec(self) -> Spec | None:
         """What is run; None for a reproduction."""
-        return None if self.arguments else load_spec(self.name)
+        return None if self.arguments else _shipped(self.name)
 
     @property
     def real_s(self) -> float:
         """About how long it takes on this machine."""
         spec = self.spec
-        return expected_real_s(spec) if spec else self.expected_s
+        return _of_shipped(self.name, _capacity_rps(spec)) if spec else self.expected_s
 
 
 LIFO_PRI = "LIFO-Pri (Singhmar et al., 2004)"
@@ -168,14 +169,36 @@ def exhibit(name: str) -> Exhibit | None:
     return next((one for one in EXHIBITS if one.name == name), None)
 
 
+@cache
+def _shipped(name: str) -> Spec:
+    return load_spec(name)
+
+
+@cache
+def _of_shipped(name: str, capacity_rps: float | None) -> float:
+    """Of a spec that comes along; asked for all of them whenever somebody opens the gallery."""
+    return _expected_real_s(_shipped(name), capacity_rps)
+
+
 def expected_real_s(spec: Spec) -> float:
     """About how long a spec takes on this machine, its capacity measured first; real seconds."""
+    return _expected_real_s(spec, _capacity_rps(spec))
+
+
+def _capacity_rps(spec: Spec) -> float | None:
+    """What ρ = 1 will be, as far as it is known; None in a closed loop."""
+    if spec.clients:
+        return None
     if spec.engine == "live":
         known = _kept(spec)
-        rps = None if spec.clients else (known.median_rps if known else USUAL_CAPACITY_RPS)
+        return known.median_rps if known else USUAL_CAPACITY_RPS
+    return capacity.computed(spec, server_of(spec)).median_rps
+
+
+def _expected_real_s(spec: Spec, rps: float | None) -> float:
+    if spec.engine == "live":
         measuring_s = 0.0 if spec.clients else capacity.expected_real_s(spec.time_scale)
         return measuring_s + comparison.expected_real_s(spec, comparison.plan(spec), rps)
-    rps = None if spec.clients else capacity.computed(spec, server_of(spec)).median_rps
     sessions = sum(comparison.expected_sessions(spec, run, rps) for run in comparison.plan(spec))
     requests = sessions * (1.0 if spec.clients else spec.customers.as_model().mean_requests())
     return 2.0 + requests / SIMULATED_REQUESTS_PS

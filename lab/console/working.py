@@ -23,7 +23,7 @@ from celery import Celery
 from celery.exceptions import SecurityWarning
 from django.utils import timezone
 
-from lab.console import queueing
+from lab.console import curve_cache, queueing
 from lab.console.models import Launch, State
 from lab.console.settings import FOLDER, LAB
 from lab.experiments.machine import GIVES_WAY, WAITS
@@ -113,6 +113,7 @@ def carry_out(launch: Launch) -> None:
         raise
     launch.refresh_from_db()
     if code == 0:
+        curve_cache.warm(launch.result)  # while the machine is still this launch's
         queueing.end(launch, State.DONE)
     elif launch.cancel_asked:
         queueing.end(launch, State.CANCELLED)

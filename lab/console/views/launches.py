@@ -11,6 +11,8 @@ from lab.console import people, queueing, working
 from lab.console.models import ENDED, Launch, State
 
 LAST = 30
+OVER = 286
+"""Status of htmx: it asks no more."""
 
 
 def _lists() -> dict[str, object]:
@@ -46,9 +48,13 @@ def one(request: HttpRequest, pk: str) -> HttpResponse:
 
 @require_GET
 def state(request: HttpRequest, pk: str) -> HttpResponse:
-    """Where it stands, without a page around it; asked for every second."""
+    """Where it stands, without a page around it; asked for every second until it has ended."""
+    launch = get_object_or_404(Launch, pk=pk)
     return render(
-        request, "console/launch_state.html", _facts(request, get_object_or_404(Launch, pk=pk))
+        request,
+        "console/launch_state.html",
+        _facts(request, launch) | {"renewed": True},
+        status=OVER if launch.has_ended else 200,
     )
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +98,10 @@ class Console:
         wait_for(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
 
 
-def run(console: Console, command: str) -> subprocess.CompletedProcess[str]:
+def run(console: Console, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command of the console: `python -m lab.console …`."""
     return subprocess.run(
-        [sys.executable, "-m", "lab.console", command],
+        [sys.executable, "-m", "lab.console", *words],
         cwd=REPOSITORY,
         env=console.environment,
         capture_output=True,
@@ -179,7 +180,10 @@ def call(
 
 @pytest.fixture
 def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
-    """More requests than there are workers, at a shop that takes its time; as open sockets."""
+    """More requests than there are workers, at a shop that takes its time; as open sockets.
+
+    Afterwards the shop is idle again: what it still made for nobody would be the next test's load.
+    """
     call(appliance, "shop", "PUT", "/settings", {"time_scale": 0.2, "profile": "paper"})
     address = ("127.0.0.1", int(appliance["DOORBUSTER_GATEWAY_PORT"]))
     customers = []
@@ -191,3 +195,61 @@ def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
         yield customers
     call(appliance, "shop", "PUT", "/settings", {"time_scale": 10})
     call(appliance, "gateway", "PUT", "/settings", {"abandonment": "ignore"})
+    wait_for(lambda: is_idle(appliance), "an idle shop")
+
+
+def is_idle(appliance: dict[str, str]) -> bool:
+    """Whether nobody waits or is served."""
+    now = call(appliance, "gateway", "GET", "/snapshot")
+    return now["waiting"] == now["in_service"] == 0
+
+
+@pytest.fixture
+def visit(chromium: Any, lab: Console) -> Iterator[Callable[..., Any]]:
+    """A function (path, **context) → page; what goes wrong in it fails the test."""
+    faults: list[str] = []
+    contexts = []
+
+    def open_page(path: str, **more: object) -> Any:
+        context = chromium.new_context(**more)
+        context.set_default_timeout(1000 * PATIENCE_S)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda fault: faults.append(str(fault)))
+        page.on("console", lambda said: said.type == "error" and faults.append(said.text))
+        page.on("request", lambda asked: _note_foreign(asked.url, lab.url("/"), faults))
+        page.goto(lab.url(path))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not faults
+
+
+def _note_foreign(url: str, own: str, faults: list[str]) -> None:
+    if not url.startswith((own, "data:", "blob:")):
+        faults.append(f"asked for {url}")
+
+
+@pytest.fixture(scope="module")
+def classroom(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """The same console's second server, with accounts and in classroom mode."""
+    (port,) = ports.free(1)
+    environment = console.environment | {
+        "DOORBUSTER_LAB_PORT": str(port),
+        "DOORBUSTER_LAB_ACCOUNTS": "1",
+        "DOORBUSTER_LAB_CLASSROOM": "1",
+    }
+    made = replace(console, port=port, environment=environment, session=requests.Session())
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
+        for name, text in environment.items():
+            patch.setenv(name, text)
+        servers.enter_context(
+            serving(
+                [sys.executable, "-m", "lab.console", "serve"],
+                lambda: services.get_refusal("127.0.0.1", port, "/health"),
+                tmp_path_factory.mktemp("classroom") / "serve.log",
+            )
+        )
+        yield made

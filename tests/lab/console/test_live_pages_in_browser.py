@@ -4,45 +4,11 @@ import re
 
 import pytest
 
-from tests.lab.console.conftest import PATIENCE_S
+from tests.lab.console.browsing import when
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
-PATIENCE_MS = 1000 * PATIENCE_S
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True}
-
-
-@pytest.fixture
-def visit(chromium, lab):
-    """A function (path, **context) → page; what goes wrong in it fails the test."""
-    faults, contexts = [], []
-
-    def open_page(path, **more):
-        context = chromium.new_context(**more)
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda fault: faults.append(str(fault)))
-        page.on("console", lambda said: said.type == "error" and faults.append(said.text))
-        page.on("request", lambda asked: _note_foreign(asked.url, lab.url("/"), faults))
-        page.goto(lab.url(path))
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not faults
-
-
-def _note_foreign(url, own, faults):
-    if not url.startswith((own, "data:")):
-        faults.append(f"asked for {url}")
-
-
-def when(page, condition):
-    """Waits until the JavaScript expression holds."""
-    # As a function: the page's own policy lets nobody evaluate text.
-    page.wait_for_function(f"() => {condition}", timeout=PATIENCE_MS)
 
 
 TEXT = "document.querySelector('[data-show=\"{}\"]').textContent"

@@ -1,7 +1,6 @@
 """Students and teachers: who may do what, how often, and where the console listens."""
 
 import re
-import subprocess
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,7 +11,7 @@ import requests
 
 from lab.console.limits import Limit
 from runtime import ports, services
-from runtime.settings import REPOSITORY, SettingsError, load
+from runtime.settings import SettingsError, load
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, SPEC, Console, run
 
@@ -21,36 +20,6 @@ pytestmark = pytest.mark.long
 LIVE = SPEC.format(title="Live", seed=1, repetitions=1, sessions=50).replace(
     '"simulated"', '"live"'
 )
-
-
-@pytest.fixture(scope="module")
-def classroom(console, tmp_path_factory):
-    """The same console's second server, with accounts and in classroom mode."""
-    (port,) = ports.free(1)
-    environment = console.environment | {
-        "DOORBUSTER_LAB_PORT": str(port),
-        "DOORBUSTER_LAB_ACCOUNTS": "1",
-        "DOORBUSTER_LAB_CLASSROOM": "1",
-    }
-    made = replace(console, port=port, environment=environment, session=requests.Session())
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
-        for name, text in environment.items():
-            patch.setenv(name, text)
-        servers.enter_context(
-            serving(
-                [sys.executable, "-m", "lab.console", "serve"],
-                lambda: services.get_refusal("127.0.0.1", port, "/health"),
-                tmp_path_factory.mktemp("classroom") / "serve.log",
-            )
-        )
-        yield made
-
-
-def command(console: Console, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lab.console", *words],
-        cwd=REPOSITORY, env=console.environment, capture_output=True, text=True, timeout=PATIENCE_S,
-    )  # fmt: skip
 
 
 def visitor(classroom: Console) -> Console:
@@ -70,8 +39,8 @@ def people(classroom, tmp_path_factory):
     """(teacher, bert, carla), logged in; the students from a CSV file."""
     file = tmp_path_factory.mktemp("people") / "class.csv"
     file.write_text("name,group\nbert,1\ncarla,2\n")
-    made = command(classroom, "students", str(file))
-    teacher = command(classroom, "teacher", "anna")
+    made = run(classroom, "students", str(file))
+    teacher = run(classroom, "teacher", "anna")
     accounts = dict(line.split(",") for line in (made.stdout + teacher.stdout).split())
     assert sorted(accounts) == ["anna", "bert", "carla"]
     return tuple(logged_in(classroom, name, accounts[name]) for name in ("anna", "bert", "carla"))
@@ -151,7 +120,7 @@ def test_accounts_that_cannot_be_are_refused_in_one_line(classroom, tmp_path):
     file = tmp_path / "class.csv"
     file.write_text("name\ndora\nno name\n")
     for words in (("student", "no name"), ("students", str(file)), ("students", "/nothing.csv")):
-        made = command(classroom, *words)
+        made = run(classroom, *words)
         assert made.returncode == 1
         assert made.stderr.startswith("Error: ")
         assert made.stderr.count("\n") == 1
@@ -217,6 +186,6 @@ def test_a_console_that_would_be_open_to_all_stays_here_and_says_so(console, tmp
 def test_accounts_that_are_off_are_made_and_said_to_be_off(console):
     made = run(console, "students")  # without its file
     assert made.returncode == 2
-    made = command(console, "student", "eve")
+    made = run(console, "student", "eve")
     assert made.returncode == 0
     assert "DOORBUSTER_LAB_ACCOUNTS=1" in made.stderr

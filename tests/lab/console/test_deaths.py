@@ -1,0 +1,72 @@
+"""Gateway or shop killed in the middle of a live run that the console has launched."""
+
+import contextlib
+
+import psutil
+import pytest
+
+from lab.experiments.results import ResultFolder
+from tests.lab.console.conftest import wait_for
+from tests.lab.console.streaming import first, looks, stream
+from tests.lab.console.test_launching import commands_of
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+
+SPEC = """version = 1
+title = "{title}"
+engine = "live"
+seed = 1
+repetitions = 1
+time_scale = 20
+[[policy]]
+name = "sq"
+[load]
+rho = [{rho}]
+sessions = {sessions}
+"""
+PORTS = {"gateway": "DOORBUSTER_GATEWAY_ADMIN_PORT", "shop": "DOORBUSTER_SHOP_PORT"}
+
+
+def launched(lab, title, rho, sessions):
+    text = SPEC.format(title=title, rho=rho, sessions=sessions)
+    answer = lab.upload("spec", "/upload/", "run.toml", text.encode())
+    return answer.url.rstrip("/").rsplit("/", 1)[-1]
+
+
+def kill(port):
+    """Every process that listens there, by -9."""
+    listening = {
+        one.pid for one in psutil.net_connections("tcp")
+        if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid
+    }  # fmt: skip
+    assert listening
+    for pid in listening:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            psutil.Process(pid).kill()
+
+
+@pytest.mark.parametrize("part", PORTS)
+def test_what_a_death_leaves_is_the_truth_and_the_next_run_works(appliance, lab, part):
+    doomed = launched(lab, "Doomed", rho=1.5, sessions=20_000)
+    with stream(lab.url("/watch/stream?glance")) as events:
+        frames = (one for one in looks(events) if (one["run"] or {}).get("run"))
+        came = next(frames)["counts"]["arrived"]
+        first(frames, lambda one: one["counts"]["arrived"] > came + 100, "customers")
+    kill(int(appliance[PORTS[part]]))
+    lab.wait_until(doomed, "failed", "interrupted", "done")
+    assert lab.state_of(doomed) == "failed"
+    assert f"The {part} died in mid-run" in lab.get(f"/launches/{doomed}/").text
+    wait_for(lambda: not commands_of(lab), "the end of its command")
+
+    name = lab.result_of(doomed)
+    folder = ResultFolder(lab.results / name)
+    assert not folder.whole_runs()
+    (planned,) = folder.plan()
+    run = folder.run(planned)
+    assert run.samples().num_rows > 0  # what it measured
+    assert f"{part} started anew" in run.events_file.read_text()
+    assert "0 of 1 runs are whole" in lab.get(f"/results/{name}/").text
+
+    again = launched(lab, "Next", rho=0.5, sessions=50)
+    lab.wait_until(again, "done", "failed")
+    assert lab.state_of(again) == "done", lab.get(f"/launches/{again}/").text
