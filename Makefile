@@ -41,7 +41,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon capacity calibrate bench-ads bench-cancel bench-gateway bench-handshakes bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon capacity calibrate bench-ads bench-cancel bench-console bench-gateway bench-handshakes bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(bin)/doorbuster compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -66,6 +66,8 @@ bench-ads: environment ## selections/s of the ad server, the gain of its threads
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
 	@$(bin)/python -m bench.cancel $(ARGS)
+bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run)
+	@$(bin)/python -m bench.console $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
 	@$(bin)/python -m bench.gateway $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)

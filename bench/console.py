@@ -1,0 +1,143 @@
+"""The console while the shop drowns: its pages' times; what being watched costs and changes.
+
+    make up && make bench-console                            # looks, pages: about three minutes
+    make bench-console ARGS="watched --pairs 4"              # about six
+
+Owns: the commands, the tables, the verdicts. Must not know: how anything is measured.
+"""
+
+import os
+import sys
+from itertools import chain
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench import console_pages, console_watched, console_watching
+from bench.cancel import percentile
+from bench.console_class import watching
+from lab.experiments.appliance import Appliance
+from lab.experiments.live_comparison import running_appliance
+from runtime import hosts
+from runtime.settings import Settings, load
+
+AIM_P95_MS = 300.0
+CLASS = 60
+"""Viewers of one run at once, as the console is made for."""
+
+out = Console(width=100) if not sys.stdout.isatty() else Console()
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+def main(context: click.Context) -> None:
+    """On the running appliance, with nothing else under way."""
+    if context.invoked_subcommand is None:
+        context.invoke(looks)
+        context.invoke(pages)
+
+
+@main.command()
+def looks() -> None:
+    """µs of the gateway's CPU for a look at it."""
+    console_watching.main()
+
+
+@main.command()
+@click.option("--rounds", default=40, type=click.IntRange(5, 10_000), show_default=True)
+@click.option("--viewers", default=CLASS, type=click.IntRange(0, 1000), show_default=True)
+def pages(rounds: int, viewers: int) -> None:
+    """Times of all pages at twice the capacity; status 1 if the p95 misses its aim."""
+    lab, appliance = _running()
+    browser = console_pages.Browser(*_console(lab))
+    before = _machine()
+    with (
+        console_pages.drowning_shop(browser, appliance) as launch,
+        watching(*_console(lab), viewers),
+    ):
+        psutil.cpu_percent(percpu=True)
+        asked = console_pages.pages_of(lab, launch)
+        times, shop = console_pages.times_ms(browser, appliance, asked, rounds)
+        busy = psutil.cpu_percent(percpu=True)
+    out.print(_shown(times, viewers))
+    out.print(f"Machine before: {before}; meanwhile: CPUs busy {_percents(busy)}.")
+    out.print(
+        f"Shop meanwhile: CPU {100 * shop.cpu_utilisation_ratio:.0f} %, "
+        f"{shop.in_service:.0f} in service, {shop.waiting:.0f} waiting."
+    )
+    p95_ms = percentile(sorted(chain(*times.values())), 0.95)
+    verdict = "reached" if p95_ms <= AIM_P95_MS else "missed"
+    out.print(f"p95 of all pages: {p95_ms:.0f} ms, aim {AIM_P95_MS:g}: {verdict}.")
+    sys.exit(verdict == "missed")
+
+
+@main.command()
+@click.option("--pairs", default=4, type=click.IntRange(2, 100), show_default=True)
+@click.option("--viewers", default=CLASS, type=click.IntRange(1, 1000), show_default=True)
+@click.option("--rho", default=1.4, type=click.FloatRange(0.1, 5), show_default=True)
+@click.option("--sessions", default=500, type=click.IntRange(50, 100_000), show_default=True)
+def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
+    """The same customers with viewers and without; status 1 if a figure differs by more than
+    its interval."""
+    lab, appliance = _running()
+    before = _machine()
+    rows = console_watched.pairs(
+        appliance,
+        _console(lab),
+        seeds=range(1, pairs + 1),
+        viewers=viewers,
+        rho=rho,
+        sessions=sessions,
+        say=out.print,
+    )
+    found = console_watched.compared(*rows)
+    table = Table(title=f"{pairs} pairs of runs, 8Q-LIFO-Pri at ρ = {rho:g}, {sessions} sessions")
+    for name in ("", "unwatched", f"{viewers} viewers", "difference", ""):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for one in found:
+        table.add_row(
+            one.name,
+            one.unwatched.text(2),
+            one.watched.text(2),
+            one.difference.text(2),
+            "within" if one.is_within else "BEYOND",
+        )
+    out.print(table)
+    out.print(f"Machine before: {before}.")
+    sys.exit(not all(one.is_within for one in found))
+
+
+def _running() -> tuple[Settings, Appliance]:
+    lab = load()
+    return lab, running_appliance(lab)
+
+
+def _console(lab: Settings) -> tuple[str, int]:
+    return hosts.from_here(lab.lab_host), lab.lab_port
+
+
+def _machine() -> str:
+    """How busy it is by itself, looked at for two seconds."""
+    busy = psutil.cpu_percent(2.0, percpu=True)
+    return f"load average {os.getloadavg()[0]:.1f}, CPUs busy {_percents(busy)}"
+
+
+def _percents(values: list[float]) -> str:
+    return ", ".join(f"{value:.0f} %" for value in values)
+
+
+def _shown(times: dict[str, list[float]], viewers: int) -> Table:
+    table = Table(title=f"Pages at ρ = {console_pages.RHO:g}, {viewers} viewers, ms")
+    for name in ("", "n", "median", "p95", "most"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for name, values in {**times, "all": [*chain(*times.values())]}.items():
+        values = sorted(values)
+        shares = (percentile(values, ratio) for ratio in (0.5, 0.95, 1.0))
+        table.add_row(name, str(len(values)), *(f"{value:.0f}" for value in shares))
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""A class that watches: streams of the console's watch page, read by one thread.
+
+Owns: opening them, reading what comes, closing them. Must not know: what comes.
+"""
+
+import selectors
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+_CHUNK_BYTES = 1 << 16
+_LOOK_UP_EVERY_S = 0.2
+
+
+@contextmanager
+def watching(host: str, port: int, viewers: int) -> Iterator[None]:
+    """So many viewers of the watch page, from the first byte of each until the block ends.
+
+    Raises RuntimeError when a stream ended before that: then nobody watched.
+    """
+    over = threading.Event()
+    cut_off: list[str] = []
+    with ExitStack() as stack, selectors.DefaultSelector() as ready:
+        for _ in range(viewers):
+            viewer = stack.enter_context(socket.create_connection((host, port), 60))
+            viewer.sendall(f"GET /watch/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            if not viewer.recv(_CHUNK_BYTES):
+                raise RuntimeError("the console ended a stream at once")
+            ready.register(viewer, selectors.EVENT_READ)
+
+        def read() -> None:
+            while not over.is_set():
+                for key, _ in ready.select(_LOOK_UP_EVERY_S):
+                    if not key.fileobj.recv(_CHUNK_BYTES):  # type: ignore[union-attr]
+                        cut_off.append("the console ended a stream")
+                        return
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            yield
+        finally:
+            over.set()
+            reader.join()
+    if cut_off:
+        raise RuntimeError(cut_off[0])

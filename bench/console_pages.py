@@ -1,0 +1,142 @@
+"""How quickly the console's pages answer while the shop drowns and a class watches.
+
+Owns: a live run at twice the capacity, launched by the console itself; asking for its pages
+meanwhile. Must not know: what is on them.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import requests
+
+from lab.experiments.appliance import Appliance
+from lab.experiments.results import ResultFolder
+from runtime.settings import Settings
+
+RHO = 2.0
+SPEC = f"""version = 1
+title = "Bench: pages at ρ = {RHO:g}"
+engine = "live"
+seed = 1
+repetitions = 1
+time_scale = 10
+[[policy]]
+name = "sq"
+[load]
+rho = [{RHO}]
+sessions = 100000
+"""
+PATIENCE_S = 300.0
+SETTLE_S = 10.0
+"""Of the run, real seconds, before the first page is asked for: the queue is full by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drowning:
+    """How the shop was meanwhile, means of a look a round."""
+
+    cpu_utilisation_ratio: float
+    in_service: float
+    waiting: float
+
+
+class Browser:
+    """Asks the console for pages as a browser does: one connection, cookies, the CSRF token."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.origin = f"http://{host}:{port}"
+        self._session = requests.Session()
+
+    def get(self, path: str) -> str:
+        """The page; raises requests.RequestException for any other answer."""
+        answer = self._session.get(self.origin + path, timeout=PATIENCE_S)
+        answer.raise_for_status()
+        return answer.text
+
+    def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
+        """Send a form; the address it led to."""
+        token = self._session.cookies["lab_csrf"]
+        answer = self._session.post(
+            self.origin + path, files=files, headers={"X-CSRFToken": token}, timeout=PATIENCE_S
+        )
+        answer.raise_for_status()
+        return answer.url
+
+
+@contextmanager
+def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
+    """A run at RHO under way, launched by the console; the id of the launch.
+
+    Raises RuntimeError when it does not begin. Cancelled when the block ends.
+    """
+    browser.get("/")
+    address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
+    launch = address.rstrip("/").rsplit("/", 1)[-1]
+    try:
+        until_s = time.monotonic() + PATIENCE_S
+        while "[1/1]" not in (state := browser.get(f"/launches/{launch}/state")):
+            if time.monotonic() > until_s or re.search("tag (failed|cancelled|interrupted)", state):
+                raise RuntimeError(f"the run did not begin: {browser.origin}/launches/{launch}/")
+            time.sleep(1)
+        time.sleep(SETTLE_S)
+        yield launch
+    finally:
+        browser.post(f"/launches/{launch}/cancel")
+        while "tag running" in browser.get(f"/launches/{launch}/state"):
+            time.sleep(1)
+        appliance.wait_idle()
+
+
+def pages_of(lab: Settings, launch: str) -> dict[str, str]:
+    """Every page of the console by name; those of results of the newest that is whole."""
+    found = {
+        "gallery": "/",
+        "launch form": "/launch/lifo-pri/",
+        "queue": "/launches/",
+        "launch": f"/launches/{launch}/",
+        "launch, state": f"/launches/{launch}/state",
+        "watch": "/watch/",
+        "race": "/race/",
+        "results": "/results/",
+    }
+    for path in sorted(lab.results_dir.glob("*/plan.json"), reverse=True):
+        runs = ResultFolder(path.parent).whole_runs()
+        if runs:
+            name, run = path.parent.name, runs[0][0].folder
+            return found | {
+                "a result": f"/results/{name}/",
+                "its curves": f"/results/{name}/curves.json",
+                "overlay": f"/results/overlay?of={name}",
+                "attempts": f"/results/{name}/attempts?run={run}",
+                "its lanes": f"/race/?result={name}",
+                "a lane": f"/race/lanes/{name}/{run}.json",
+            }
+    return found
+
+
+def times_ms(
+    browser: Browser, appliance: Appliance, pages: Mapping[str, str], rounds: int
+) -> tuple[dict[str, list[float]], Drowning]:
+    """ms from asking to the last byte, by page, one after the other; and the shop meanwhile."""
+    for path in pages.values():
+        browser.get(path)  # curves are computed once
+    found: dict[str, list[float]] = {name: [] for name in pages}
+    looks = []
+    for _ in range(rounds):
+        for name, path in pages.items():
+            began_s = time.perf_counter()
+            browser.get(path)
+            found[name].append(1000 * (time.perf_counter() - began_s))
+        looks.append(appliance.gateway.call("GET", "/snapshot"))
+    return found, Drowning(
+        _mean([(look["load"] or {}).get("cpu_utilisation_ratio") or 0.0 for look in looks]),
+        _mean([look["in_service"] for look in looks]),
+        _mean([look["waiting"] for look in looks]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,117 @@
+"""What being watched does to a run: the same customers with a class watching and without.
+
+Owns: the pairs of runs, their figures, the differences with their intervals. Must not know: what
+the class sees.
+
+Both runs of a pair have one seed and one capacity, measured once: they differ in their viewers
+alone. Which of the two comes first alternates.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.console_class import watching
+from lab.experiments import capacity as capacities
+from lab.experiments.appliance import Appliance
+from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.live_run import make_run
+from lab.experiments.machine import live_run_lock
+from lab.experiments.outcomes import outcomes_of, response_times_s
+from lab.experiments.results import PlannedRun, RunFolder
+from lab.experiments.spec import Spec, read_spec
+
+POLICY = "8q-lifo-pri"
+SPEC = """version = 1
+title = "Bench: watched and unwatched"
+engine = "live"
+seed = 1
+repetitions = 1
+time_scale = 10
+[[policy]]
+name = "{policy}"
+[load]
+rho = [{rho}]
+sessions = {sessions}
+"""
+FIGURES = ("completed, %", "confirms", "completed/s", "mean response, s", "CPU, %")
+
+Row = tuple[float, ...]
+"""The FIGURES of a run; times in paper seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A figure without viewers, with them, and the mean of the differences of its pairs."""
+
+    name: str
+    unwatched: Estimate
+    watched: Estimate
+    difference: Estimate
+
+    @property
+    def is_within(self) -> bool:
+        """Whether watching changes the figure by less than its own interval."""
+        return abs(self.difference.mean) <= (self.unwatched.half_width or 0.0)
+
+
+def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
+    """Of rows in the order of their seeds."""
+    found = []
+    for place, name in enumerate(FIGURES):
+        without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
+        differences = [b - a for a, b in zip(without, with_viewers, strict=True)]
+        found.append(
+            Compared(name, estimate(without), estimate(with_viewers), estimate(differences))
+        )
+    return found
+
+
+def pairs(
+    appliance: Appliance,
+    console: tuple[str, int],
+    *,
+    seeds: Iterable[int],
+    viewers: int,
+    rho: float,
+    sessions: int,
+    say: Callable[[str], None],
+) -> tuple[list[Row], list[Row]]:
+    """Rows without viewers and with them, by seed. `console`: its host and port.
+
+    Raises ExperimentError, and RuntimeError when a viewer was cut off.
+    """
+    spec = read_spec(SPEC.format(policy=POLICY, rho=rho, sessions=sessions), "bench")
+    rows: dict[bool, list[Row]] = {False: [], True: []}
+    with live_run_lock(), tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as folder:
+        say("measuring the capacity")
+        rps = capacities.measure(appliance, spec, on_progress=lambda line: None).median_rps
+        for number, seed in enumerate(seeds):
+            for is_watched in (False, True) if number % 2 else (True, False):
+                say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
+                planned = PlannedRun(number, POLICY, rho, seed)
+                # As in a result: the folder of the experiment, of its runs, of this one.
+                run = RunFolder(Path(folder) / f"{is_watched}" / "runs" / planned.folder)
+                with watching(*console, viewers if is_watched else 0):
+                    make_run(appliance, spec, planned, rps, run, lambda line: None)
+                rows[is_watched].append(_figures(spec, planned, run))
+    return rows[False], rows[True]
+
+
+def _figures(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
+    attempts = run.attempts()
+    outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
+    times_s = response_times_s(attempts)
+    samples = run.samples()
+    busy = samples.column("cpu_utilisation_ratio").to_numpy(zero_copy_only=False)
+    arriving = samples.column("time_s").to_numpy() < outcomes.duration_s
+    return (
+        100 * outcomes.completed_ratio,
+        float(outcomes.confirms),
+        outcomes.throughput_rps,
+        float(times_s[np.isfinite(times_s)].mean()),
+        100 * float(np.nanmean(busy[arriving])),
+    )
