@@ -40,8 +40,9 @@ def test_launch_watch_switch_cancel_race_compare_take_away_bring_back(
     when(page, f"parseInt({SHOWN.format('waiting')}) > 0")
     choose(page, "#id_policy", "Always-LIFO")
     when(page, "document.querySelectorAll('#policy-parameters input').length > 0")
-    press(page, "#policy-control button")
+    press(page, "#switch")
     when(page, f"{SHOWN.format('policy')} === 'Always-LIFO'")
+    when(page, "document.activeElement.id === 'switch'")  # the form is a new one
     assert page.inner_text("#policy-control [role=status]") == "In force."
 
     page.goto(lab.url(f"/launches/{launch}/"))
