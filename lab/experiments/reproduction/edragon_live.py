@@ -1,7 +1,7 @@
 """eDragon on this machine: hosting platforms one after another, their runs drawn as a reproduction.
 
-Owns: the order of things, resuming, what is said meanwhile, bringing loads to this machine.
-Must not know: how a platform is run, what is drawn.
+Owns: the order of things, resuming, what is said meanwhile. Must not know: how a platform is run,
+how loads are brought to this machine, what is drawn.
 """
 
 import shutil
@@ -11,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from hosting.options import PlatformOptions
 from lab.experiments import connection_costs
 from lab.experiments.connection_costs import ConnectionCosts
 from lab.experiments.errors import ExperimentError
-from lab.experiments.hosting_run import Hosted, HostingRun, make_hosting_run
-from lab.experiments.intervals import estimate
+from lab.experiments.hosting_run import make_hosting_run
 from lab.experiments.live_comparison import running_appliance
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
 from lab.experiments.reproduction import edragon_zones as zones
@@ -27,10 +25,25 @@ from lab.experiments.reproduction.edragon_cases import (
     PlatformCase,
     live_scale,
 )
-from lab.experiments.reproduction.edragon_metrics import BIN_S, application_metrics
+from lab.experiments.reproduction.edragon_scaling import (
+    TRIAL_S,
+    beside_ratio,
+    hosting_run,
+    live_metrics,
+    measure_beside,
+    saturation_ps,
+)
 from lab.experiments.reproduction.edragon_study import study_of
+from lab.experiments.reproduction.edragon_words import (
+    case_words,
+    costs_words,
+    disturbed_words,
+    profile_words,
+    shares_words,
+    verdict,
+)
 from lab.experiments.reproduction.report import made_by, write_report
-from lab.experiments.reproduction.store import Metrics, Simulation, Store, plan
+from lab.experiments.reproduction.store import Simulation, Store, plan
 from lab.experiments.results import read_json, write_json
 from lab.experiments.terminal import RunProgress, console, duration
 from runtime import cpus, settings
@@ -40,11 +53,6 @@ _BESIDE = "beside.json"
 _RUNS = "runs"
 _START_REAL_S = 25.0
 """To start a platform and to end it, about."""
-_OTHERS_AT_MOST_RATIO = 0.1
-"""CPU manager, Redis and system among them."""
-_TRIAL_S = 300.0
-_TRIAL_LOAD_RATIO = 0.3
-"""Of what the processors could serve if nothing ran beside the applications."""
 
 
 def reproduce_edragon(given: Mapping[str, Any]) -> Path:
@@ -112,24 +120,6 @@ def check_costs(costs: ConnectionCosts) -> None:
         )
 
 
-def profile_words() -> str:
-    """The command that measures what is needed."""
-    return (
-        f"`{connection_costs.COMMAND} --key {LIVE['key']} --page-profile {LIVE['profile']} "
-        f"--time-scale {LIVE['time_scale']:g} --interactions-mean {LIVE['interactions_mean']:g} "
-        "--no-key-sizes`"
-    )
-
-
-def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
-    """New sessions per paper second that the platform can serve.
-
-    `beside_ratio`: CPU of load generator and database, which run on the same processors, per CPU
-    of the applications.
-    """
-    return processors / (costs.session_s * (1 + beside_ratio))
-
-
 def expected_real_s(cases: Sequence[PlatformCase]) -> float:
     """How long these runs take, about."""
     return sum(case.duration_s / LIVE["time_scale"] + _START_REAL_S for case in cases)
@@ -152,8 +142,8 @@ def _make(
     )
     if not todo:
         return
-    beside_ratio = _beside_ratio(lab, store, costs, processors)
-    serves_ps = saturation_ps(costs, beside_ratio, processors)
+    beside = _beside_ratio(lab, store, costs, processors)
+    serves_ps = saturation_ps(costs, beside, processors)
     console.print(
         f"The platform serves {serves_ps:.3f} new sessions per paper second: "
         f"{zones.SATURATION_SESSIONS_PS:g} on the paper's scale."
@@ -164,29 +154,9 @@ def _make(
             title = f"[{number}/{len(todo)}] {words}, seed {run.seed}"
             progress.run(title, real_s)
             began_s = time.monotonic()
-            metrics = _run(lab, store, run, costs, beside_ratio, processors)
+            metrics = _run(lab, store, run, costs, beside, processors)
             store.keep(run, metrics)
             progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
-
-
-def case_words(case: PlatformCase) -> str:
-    """For people: what is run."""
-    how = case.provisioning if case.admission == "eac" else "original"
-    if len(case.loads) == 1:
-        return f"one application, {how}, {case.loads[0][0][1]:g} new sessions/s"
-    priorities = ":".join(f"{priority:g}" for priority in case.priorities)
-    return f"two applications, {how}, priorities {priorities}, sharing {case.sharing}"
-
-
-def verdict(metrics: Metrics) -> str:
-    """A run in a line."""
-    names = ("sessions", "completed", "refused", "timed_out", "replies")
-    count = {name: sum(one[name] for one in metrics["applications"]) for name in names}
-    return (
-        f"{count['sessions']} sessions, {count['completed']} completed, {count['refused']} "
-        f"refused, {count['timed_out']} timed out; "
-        f"{count['replies'] / metrics['duration_s']:.1f} replies/s"
-    )
 
 
 def _run(
@@ -194,76 +164,22 @@ def _run(
     store: Store,
     run: Simulation,
     costs: ConnectionCosts,
-    beside_ratio: float,
+    beside: float,
     processors: int,
 ) -> dict[str, Any]:
     case = cast(PlatformCase, run.case)
-    factor = saturation_ps(costs, beside_ratio, processors) / zones.SATURATION_SESSIONS_PS
-    asked = hosting_run(case, run.seed, factor, costs, beside_ratio)
+    factor = saturation_ps(costs, beside, processors) / zones.SATURATION_SESSIONS_PS
+    asked = hosting_run(case, run.seed, factor, costs, beside)
     folder = store.path / _RUNS / run.name
     shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
     hosted = make_hosting_run(lab, asked, folder, lambda words: None)
     return live_metrics(hosted, case, factor)
 
 
-def hosting_run(
-    case: PlatformCase, seed: int, factor: float, costs: ConnectionCosts, beside_ratio: float
-) -> HostingRun:
-    """The case on this machine: loads times `factor`.
-
-    CTO and CTN include what load generator and database take of the same processors.
-    """
-    options = PlatformOptions(
-        applications=len(case.loads),
-        time_scale=case.live["time_scale"],
-        priorities=case.priorities,
-        provisioning=case.provisioning,
-        sharing=case.sharing,
-        admission=case.admission,
-        cto_s=costs.cto_s * (1 + beside_ratio),
-        ctn_s=costs.ctn_s * (1 + beside_ratio),
-        key=case.live["key"],
-        profile=case.live["profile"],
-        seed=seed,
-    )
-    return HostingRun(
-        options,
-        [[(at_s, rate * factor) for at_s, rate in loads] for loads in case.loads],
-        case.duration_s,
-        case.live["interactions_mean"],
-        case.live["interactions_most"],
-        seed,
-    )
-
-
-def live_metrics(hosted: Hosted, case: PlatformCase, factor: float) -> dict[str, Any]:
-    """In the form of a simulated run's, with what else was on the processors."""
-    return {
-        "duration_s": case.duration_s,
-        "bin_s": BIN_S,
-        "load_factor": factor,
-        "cpus": {
-            "applications": hosted.applications_cpus,
-            "load_generator": hosted.load_generator_cpus,
-            "database": hosted.database_cpus,
-            "others": hosted.others_cpus,
-        },
-        "applications": [
-            application_metrics(
-                sessions=one.sessions,
-                response_s=one.response_s,
-                per_second=one.per_second,
-                more={"failed": one.sessions["failed"], "late_ratio": one.behind_ratio},
-            )
-            for one in hosted.applications
-        ],
-    }
-
-
 def _beside_ratio(
     lab: Settings, store: Store, costs: ConnectionCosts, processors: int
 ) -> float:  # fmt: skip
-    """CPU of load generator and database per CPU of the application, under a light load.
+    """CPU of load generator and database per CPU of the application.
 
     Measured once for a reproduction, before its first run.
     """
@@ -271,84 +187,8 @@ def _beside_ratio(
     if not file.is_file():
         console.print(
             "Measuring what load generator and database take, "
-            f"{duration(_TRIAL_S / LIVE['time_scale'] + _START_REAL_S)}"
+            f"{duration(TRIAL_S / LIVE['time_scale'] + _START_REAL_S)}"
         )
-        load_ps = _TRIAL_LOAD_RATIO * saturation_ps(costs, 0.0, processors)
-        options = PlatformOptions(
-            applications=1,
-            priorities=(1.0,),
-            time_scale=LIVE["time_scale"],
-            provisioning="static",
-            admission="none",
-            key=LIVE["key"],
-            profile=LIVE["profile"],
-        )
-        asked = HostingRun(
-            options,
-            [[(0.0, load_ps)]],
-            _TRIAL_S,
-            LIVE["interactions_mean"],
-            LIVE["interactions_most"],
-            0,
-        )
-        found = make_hosting_run(lab, asked, store.path / _RUNS / "trial", lambda words: None)
-        write_json(
-            file,
-            {
-                "applications": found.applications_cpus,
-                "load_generator": found.load_generator_cpus,
-                "database": found.database_cpus,
-            },
-        )
+        found = measure_beside(lab, store.path / _RUNS / "trial", costs, processors)
+        write_json(file, found)
     return beside_ratio(read_json(file))
-
-
-def beside_ratio(found: Mapping[str, float | None]) -> float:
-    """Of the processors that load generator and database had to those of the application."""
-    applications = found["applications"] or 0.0
-    if applications <= 0:
-        raise ExperimentError(
-            "The trial run's application used no CPU; nothing can be scaled by it."
-        )
-    return ((found["load_generator"] or 0.0) + (found["database"] or 0.0)) / applications
-
-
-def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> str:
-    """What the loads rest on."""
-    ratio = beside_ratio(found)
-    return (
-        f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
-        f"CPU ({costs.key}, full handshake {100 * costs.handshake_ratio:.0f} % of a session, "
-        f"measured {costs.measured_at}); load generator and database take {100 * ratio:.0f} % of "
-        "that beside it, which is counted in."
-    )
-
-
-def disturbed_words(made: Sequence[Metrics], processors: int) -> list[str]:
-    """A warning where others had more than a little of the processors; else nothing."""
-    most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
-    if most <= _OTHERS_AT_MOST_RATIO * processors:
-        return []
-    return [
-        f"The machine was busy with something else: up to {most:.2f} of its {processors} "
-        "processors in a run. Platform and admission take all of them for theirs; measure on a "
-        "quiet machine."
-    ]
-
-
-def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
-    """What load generator, database and others took of the processors, over the runs."""
-    found = []
-    for key, name in (
-        ("applications", "Applications had"),
-        ("load_generator", "The load generator had"),
-        ("database", "The database had"),
-        ("others", "Everything else had"),
-    ):
-        shares = [metrics["cpus"][key] for metrics in made if metrics["cpus"][key] is not None]
-        if shares:
-            found.append(
-                (name, f"{estimate(shares).mean:.2f} of {processors} processors on average, "
-                       f"{max(shares):.2f} at most in a run")
-            )  # fmt: skip
-    return found

@@ -10,10 +10,13 @@ from click.testing import CliRunner
 from lab.experiments.command_line import main
 from lab.experiments.connection_costs import ConnectionCosts, keep
 from lab.experiments.errors import ExperimentError
-from lab.experiments.hosting_run import Hosted, HostedApplication
+from lab.experiments.hosted_outcome import HostedApplication
+from lab.experiments.hosting_run import Hosted
 from lab.experiments.machine import fingerprint
 from lab.experiments.reproduction import edragon_live as live
+from lab.experiments.reproduction import edragon_scaling as scaling
 from lab.experiments.reproduction import edragon_values as values
+from lab.experiments.reproduction import edragon_words as words
 from lab.experiments.reproduction import edragon_zones as zones
 from lab.experiments.reproduction.edragon_cases import (
     LINUX,
@@ -56,25 +59,25 @@ def costs(**changes):
 
 
 def test_the_platform_serves_what_its_processors_have_left():
-    assert live.saturation_ps(costs(), 0.0, 2) == 1.0
+    assert scaling.saturation_ps(costs(), 0.0, 2) == 1.0
     # Load generator and database take as much again as the applications.
-    assert live.saturation_ps(costs(), 1.0, 2) == 0.5
+    assert scaling.saturation_ps(costs(), 1.0, 2) == 0.5
     shares = {"applications": 0.8, "load_generator": 0.3, "database": 0.1}
-    assert live.beside_ratio(shares) == pytest.approx(0.5)
-    assert live.beside_ratio({**shares, "database": None}) == pytest.approx(0.375)
+    assert scaling.beside_ratio(shares) == pytest.approx(0.5)
+    assert scaling.beside_ratio({**shares, "database": None}) == pytest.approx(0.375)
     with pytest.raises(ExperimentError, match="no CPU"):
-        live.beside_ratio({**shares, "applications": 0.0})
+        scaling.beside_ratio({**shares, "applications": 0.0})
 
 
 def test_a_case_becomes_a_run_with_the_loads_and_costs_of_this_machine():
-    run = live.hosting_run(TWO.two(TO_HIGH), 7, 0.5, costs(), 0.5)
+    run = scaling.hosting_run(TWO.two(TO_HIGH), 7, 0.5, costs(), 0.5)
     options = run.options
     assert (options.applications, options.priorities) == (2, (2.0, 1.0))
     assert (options.provisioning, options.sharing, options.admission) == ("ecm", "to-high", "eac")
     assert (options.cto_s, options.ctn_s) == (0.75, 1.125)
     assert run.loads[0][0] == (0.0, 0.75 * 0.5)
     assert run.duration_s == 5400 / 6
-    one = live.hosting_run(TWO.one(ORIGINAL, 3.0), 7, 0.5, costs(), 0.5)
+    one = scaling.hosting_run(TWO.one(ORIGINAL, 3.0), 7, 0.5, costs(), 0.5)
     assert one.loads == [[(0.0, 1.5)]]
     assert (one.options.provisioning, one.options.admission) == ("static", "none")
 
@@ -103,18 +106,18 @@ def hosted(replies_each_s):
 
 def test_a_live_run_has_the_metrics_of_a_simulated_one():
     case = TWO.two(LINUX)
-    metrics = live.live_metrics(hosted(2), case, 0.5)
+    metrics = scaling.live_metrics(hosted(2), case, 0.5)
     assert values.throughput_ps(metrics) == 4.0
     assert values.count("refused")(metrics) == 4.0
     assert values.response_p95_s(metrics) == pytest.approx(0.95)
     assert values.processors(metrics) == 0.5
     zone = TWO.scale.course.zone("E")
     assert values.over_both("replies_ps", zone)(metrics) == 4.0
-    assert "6 completed, 4 refused, 2 timed out; 4.0 replies/s" in live.verdict(metrics)
-    words = dict(live.shares_words([metrics, metrics], 2))
-    assert words["The database had"].startswith("0.20 of 2 processors")
-    assert "up to 0.50 of its 2 processors" in live.disturbed_words([metrics], 2)[0]
-    assert live.disturbed_words([metrics], 8) == []
+    assert "6 completed, 4 refused, 2 timed out; 4.0 replies/s" in words.verdict(metrics)
+    shares = dict(words.shares_words([metrics, metrics], 2))
+    assert shares["The database had"].startswith("0.20 of 2 processors")
+    assert "up to 0.50 of its 2 processors" in words.disturbed_words([metrics], 2)[0]
+    assert words.disturbed_words([metrics], 8) == []
 
 
 def test_live_claims_are_about_what_two_processors_can_show():
@@ -156,7 +159,7 @@ def test_a_tiny_reproduction_on_the_appliance(appliance, monkeypatch):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", appliance["TMPDIR"])  # where the lock is
     monkeypatch.setitem(LIVE, "key", "rsa-2048")  # others take their time to be made
-    monkeypatch.setattr(live, "_TRIAL_S", 60.0)
+    monkeypatch.setattr(scaling, "TRIAL_S", 60.0)
     tiny = Scale((1.0,), 40.0, zones.shortened(60), 1, len(cpus.usable()), LIVE)
     monkeypatch.setattr(live, "live_scale", lambda processors, quick: tiny)
     lab = settings.load()

@@ -1,10 +1,10 @@
-"""What a live run of the hosting platform says, on given rows."""
+"""What became of the customers of a hosted application, on given rows."""
 
 import numpy as np
 import pytest
 
 from lab.experiments.errors import ExperimentError
-from lab.experiments.hosting_run import (
+from lab.experiments.hosted_outcome import (
     assigned,
     by_second,
     first_opened_s,
