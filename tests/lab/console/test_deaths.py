@@ -1,4 +1,4 @@
-"""Gateway or shop killed in the middle of a live run that the console has launched."""
+"""Gateway, shop or console killed in the middle of a run; of its workers test_launching tells."""
 
 import contextlib
 
@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from lab.experiments.results import ResultFolder
+from runtime import services
 from tests.lab.console.conftest import wait_for
 from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.test_launching import commands_of
@@ -70,3 +71,12 @@ def test_what_a_death_leaves_is_the_truth_and_the_next_run_works(appliance, lab,
     again = launched(lab, "Next", rho=0.5, sessions=50)
     lab.wait_until(again, "done", "failed")
     assert lab.state_of(again) == "done", lab.get(f"/launches/{again}/").text
+
+
+def test_a_console_that_dies_costs_no_run(lab):
+    launch = lab.launch("Goes on", sessions=10_000)
+    lab.wait_until(launch, "running")
+    kill(lab.port)
+    wait_for(lambda: services.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
+    lab.wait_until(launch, "done", "failed", "interrupted")
+    assert lab.state_of(launch) == "done"

@@ -62,6 +62,10 @@ def test_published_stands_beside_measured(console, result):
     assert "Counts reconcile in all 4 runs" in page
 
 
+def test_curves_are_there_before_anybody_asks(console, result):
+    assert (console.state / "console" / "curves" / f"{result}.json").is_file()
+
+
 def test_curves_are_what_the_raw_logs_say(console, result):
     curves = console.get(f"/results/{result}/curves.json").json()
     folder = ResultFolder(console.results / result)
