@@ -5,41 +5,31 @@ Must not know: what any part does inside.
 """
 
 import asyncio
-import os
-import secrets
 from collections.abc import Callable, Mapping
 
-from gateway import pages
+from gateway import pages, parts
 from gateway.admin import AdminApi
 from gateway.admin_server import AdminConnection
 from gateway.balance import Balance, Processors
 from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
 from gateway.connection_gate import ConnectionGate
-from gateway.customer import Customer, CustomerLimits
+from gateway.customer import Customer
 from gateway.deadlines import Deadlines
 from gateway.door import Door
 from gateway.exchange import Exchange
 from gateway.figures import GatewayFigures
 from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
-from gateway.limits import BodyLimits, HeadLimits
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
+from gateway.parts import authority
 from gateway.policies.interface import Abandonment
 from gateway.policy_choice import PolicyChoice
-from gateway.processor_client import ProcessorClient
-from gateway.processor_protocol import Register
-from gateway.session_cookie import SessionCookie
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
-from gateway.tls_context import CertificateError, server_context
-from gateway.tls_handshake import Handshake, Handshakes
+from gateway.tls_handshake import Handshake
 from gateway.upstream import Pool, ShopAddress
-
-_K_APL_S = 2.0
-"""Paper seconds after which the CPU manager is told anew, should the admission policy have no
-interval of its own (edragon.txt, section 3.2)."""
 
 
 class Gateway:
@@ -63,12 +53,7 @@ class Gateway:
         self.deadlines = Deadlines(loop)
         self.hangups = Hangups(loop)
         self._times = ResponseTimes()
-        head_limits = HeadLimits(
-            settings.start_line_bytes, settings.head_bytes, settings.header_fields
-        )
-        body_limits = BodyLimits(
-            settings.body_bytes, settings.chunk_extension_bytes, settings.trailer_bytes
-        )
+        head_limits, body_limits = parts.head_limits(settings), parts.body_limits(settings)
 
         def connections(host: str, port: int) -> Pool:
             address = ShopAddress(
@@ -114,7 +99,7 @@ class Gateway:
         self.beside.append(beside(OTHER, b"", settings.other_limit, balance(*shop)))
         self.pools = [*shops.pools, *(pool for one in self.beside for pool in one.pools)]
         self.sessions = Sessions(
-            SessionCookie(_cookie_key(settings), settings.signed_cookie.encode()),
+            parts.signed_cookie(settings),
             self.clock,
             shop_cookie=settings.session_cookie,
             timeout_s=settings.session_timeout_s,
@@ -126,24 +111,11 @@ class Gateway:
             hangups=self.hangups,
             head_limits=head_limits,
             body_limits=body_limits,
-            customer_limits=CustomerLimits(
-                head_s=settings.head_s,
-                body_s=settings.body_s,
-                idle_s=settings.idle_s,
-                write_s=settings.write_s,
-                linger_s=settings.linger_s,
-                buffered_body_bytes=settings.buffered_body_bytes,
-                pipeline_bytes=settings.pipeline_bytes,
-                response_buffer_bytes=settings.response_buffer_bytes,
-                half_close=settings.half_close,
-            ),
+            customer_limits=parts.customer_limits(settings),
             max_connections=settings.max_connections,
             rules=rules,
             sessions=self.sessions,
-            own_hosts={
-                b"http": _authority(settings.host, settings.port).encode(),
-                b"https": _authority(settings.host, settings.tls_port or 0).encode(),
-            },
+            own_hosts=parts.own_hosts(settings),
             pages=self.pages,
             beside=self.beside,
         )
@@ -153,8 +125,8 @@ class Gateway:
             settings.connection_admission,
             settings.connection_admission_parameters,
         )
-        self.cpu_manager = self._cpu_manager()
-        self._handshakes = self._tls() if settings.tls_port is not None else None
+        self.cpu_manager = parts.cpu_manager(settings, self.clock, self.gate, self._assigned)
+        self._handshakes = parts.handshakes(settings, self.door, self.gate)
         self.probe = LoadProbe(
             self.clock,
             host=settings.shop_host,
@@ -164,52 +136,10 @@ class Gateway:
         )
         self.figures = GatewayFigures(self)
         self.metrics = GatewayMetrics(self.figures, self._times)
-        self._api = AdminApi(self, _admin_names(settings))
+        self._api = AdminApi(self, parts.admin_names(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None
-
-    def _tls(self) -> Handshakes:
-        settings = self.settings
-        assert settings.tls_certificate is not None
-        assert settings.tls_key is not None
-        try:
-            context = server_context(
-                settings.tls_certificate,
-                settings.tls_key,
-                settings.tls_minimum,
-                self.gate.connection,
-            )
-        except CertificateError as error:
-            raise SettingsError(f"{variable(error.field)}: {error}") from None
-        return Handshakes(
-            self.door,
-            self.gate,
-            context,
-            threads=settings.tls_handshakes or len(os.sched_getaffinity(0)),
-            most_under_way=settings.tls_waiting,
-            deadline_s=settings.tls_handshake_s,
-        )
-
-    def _cpu_manager(self) -> ProcessorClient | None:
-        settings = self.settings
-        if settings.cpu_manager is None:
-            return None
-
-        def assigned(processors: float) -> None:
-            self.gate.assigned(processors)
-            self.processors.assigned = processors
-
-        process = settings.cpu_manager_process or os.getppid()
-        client = ProcessorClient(
-            settings.cpu_manager,
-            Register(settings.application, settings.priority, process),
-            interval_s=lambda: self.clock.real_s(_K_APL_S),
-            requested=lambda: self.gate.request,
-            assigned=assigned,
-        )
-        self.gate.requested_anew = client.wake
-        return client
 
     async def start(self) -> None:
         """Begins to accept callers and customers; raises SettingsError when a port is taken."""
@@ -256,9 +186,9 @@ class Gateway:
     @property
     def addresses(self) -> list[str]:
         """Where customers come to, once started."""
-        found = [f"http://{_authority(self.settings.host, self.port)}"]
+        found = [f"http://{authority(self.settings.host, self.port)}"]
         if self._tls_server is not None:
-            found.append(f"https://{_authority(self.settings.host, self.tls_port)}")
+            found.append(f"https://{authority(self.settings.host, self.tls_port)}")
         return found
 
     @property
@@ -348,30 +278,16 @@ class Gateway:
     def metrics_text(self) -> bytes:
         return self.metrics.text()
 
+    def _assigned(self, processors: float) -> None:
+        self.gate.assigned(processors)
+        self.processors.assigned = processors
+
     def _observe(self, exchange: Exchange, fate: str, name: str = "") -> None:
         page = exchange.page or name
         policy = self.pages.dispatcher.policy.name
         self._times.add(policy, page, fate, self.clock() - exchange.arrived_s)
 
 
-def _authority(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _port(server: asyncio.Server | None) -> int:
     assert server is not None
     return int(server.sockets[0].getsockname()[1])
-
-
-def _cookie_key(settings: Settings) -> bytes:
-    """The key that is set, or one that nobody else has and that is forgotten at the end."""
-    key = settings.cookie_key
-    return key.get_secret_value().encode() if key is not None else secrets.token_bytes(32)
-
-
-def _admin_names(settings: Settings) -> frozenset[str]:
-    """The names by which the admin API may be called."""
-    given = [name.strip().lower() for name in settings.admin_names.split(",") if name.strip()]
-    # Where it listens, unless that is every address: nobody is called by 0.0.0.0.
-    own = {settings.admin_host, settings.reached_host or "localhost"} - {"0.0.0.0", "::"}
-    return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))
