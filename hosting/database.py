@@ -9,7 +9,7 @@ import psycopg
 
 from hosting.errors import HostingError
 from hosting.options import MOST_THREADS
-from runtime import redis_server
+from runtime import hosts, redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
@@ -40,8 +40,8 @@ def threads_of_a_shop(lab: Settings, shop_processes: int, wanted: int | None) ->
 
 def check_redis(lab: Settings) -> None:
     """Raises HostingError when it does not answer."""
-    if (why := redis_server.refusal(lab.redis_port)) is not None:
-        raise _not_up("Redis", lab.redis_port, why)
+    if (why := redis_server.refusal(lab.redis_port, lab.redis_host)) is not None:
+        raise _not_up("Redis", hosts.authority(lab.redis_host, lab.redis_port), why)
 
 
 def _connections(lab: Settings) -> int:
@@ -59,14 +59,16 @@ def _connections(lab: Settings) -> int:
                 " - current_setting('superuser_reserved_connections')::int"
             ).fetchone()
     except psycopg.OperationalError as error:
-        raise _not_up("PostgreSQL", lab.postgres_port, str(error)) from None
+        raise _not_up(
+            "PostgreSQL", hosts.authority(lab.postgres_host, lab.postgres_port), str(error)
+        ) from None
     assert row is not None
     return int(row[0])
 
 
-def _not_up(who: str, port: int, why: str) -> HostingError:
+def _not_up(who: str, where: str, why: str) -> HostingError:
     words = why.strip().splitlines()[-1] if why.strip() else "no answer"
     return HostingError(
-        f"{who} does not answer on port {port} ({words}); the platform uses the appliance's: "
+        f"{who} does not answer on {where} ({words}); the platform uses the appliance's: "
         "start it with `make up`"
     )

@@ -235,6 +235,16 @@ def test_names_can_be_added():
     assert status == 200
 
 
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [(b"gateway:8081", 200), (b"Gateway", 200), (b"0.0.0.0:8081", 403), (b"shop:8081", 403)],
+)
+def test_the_name_by_which_it_is_reached_counts(host, status):
+    hosts = {"admin_host": "0.0.0.0", "reached_host": "gateway"}
+    ((got, _),) = calls(("GET", "/health", None, b"Host: %b\r\n" % host), **hosts)
+    assert got == status
+
+
 def test_metrics_are_prometheus():
     async def scene():
         async with bed() as b:

@@ -92,13 +92,15 @@ def committed(
 class RunningShop:
     """The shop served by Gunicorn in a process of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int, controller_port: int) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], host: str, port: int, controller_port: int
+    ) -> None:
         from shop.calibration import Controller
 
         self.process = process
         self.controller_port = controller_port
-        self.url = f"http://127.0.0.1:{port}"
-        self.controller_url = f"http://127.0.0.1:{controller_port}"
+        self.url = f"http://{host}:{port}"
+        self.controller_url = f"http://{host}:{controller_port}"
         self.controller: Controller = Controller(self.controller_url)
 
 
@@ -129,6 +131,7 @@ def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[Running
     environment = shop_environment | dict(
         zip(names, map(str, (port, controller_port)), strict=True)
     )
+    host = environment.get("DOORBUSTER_INNER_HOST", "127.0.0.1")
     with ExitStack() as running:
         with pytest.MonkeyPatch.context() as patch:  # for this process alone
             for name, value in environment.items():
@@ -136,12 +139,12 @@ def shop_served(shop_environment: dict[str, str], log: Path) -> Iterator[Running
             process = running.enter_context(
                 serving(
                     [sys.executable, "-m", "shop", "serve"],
-                    _refusal(f"http://127.0.0.1:{port}"),
+                    _refusal(f"http://{host}:{port}"),
                     log,
                     stop=signal.SIGTERM,
                 )
             )
-        shop = RunningShop(process, port, controller_port)
+        shop = RunningShop(process, host, port, controller_port)
         with shop.controller:
             yield shop
 

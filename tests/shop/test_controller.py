@@ -227,13 +227,22 @@ def test_what_is_no_call_is_said_so(call, method, path, status):
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8083", "127.0.0.1.evil.example", ""]
 )
-def test_only_loopback_names(call, host):
-    assert call("GET", "/status", Host=host)[0] == 403
+def test_foreign_names(call, host):
+    status, answer = call("GET", "/status", Host=host)
+    assert (status, answer["error"]) == (403, "Host: must be one of 127.0.0.1, ::1, localhost")
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8083", "127.0.0.1:1", "[::1]:8083"])
 def test_loopback_names(call, host):
     assert call("GET", "/status", Host=host)[0] == 200
+
+
+def test_the_names_of_the_settings(call, settings):
+    settings.INNER_HOST, settings.SHOP_HOST = "0.0.0.0", "shop"
+    for host, status in (("shop:8083", 200), ("Shop", 200), ("0.0.0.0:8083", 403)):
+        assert call("GET", "/status", Host=host)[0] == status
+    settings.INNER_HOST = "fd00::5"
+    assert call("GET", "/status", Host="[fd00::5]:8083")[0] == 200
 
 
 def test_no_web_page_may_call(call):

@@ -119,6 +119,8 @@ def test_a_taken_controller_port_is_said_clearly(running_shop, shop_environment)
         ("DOORBUSTER_SHOP_CPUS", "99"),
         ("DOORBUSTER_SHOP_CPUS", "all"),
         ("DOORBUSTER_SHOP_PORT", "x"),
+        ("DOORBUSTER_SHOP_HOST", "http://shop"),
+        ("DOORBUSTER_INNER_HOST", "192.0.2.1"),  # TEST-NET-1 of RFC 5737: nobody has it
     ],
 )
 def test_bad_settings_are_one_line(name, value):

@@ -46,7 +46,7 @@ class RunningAds:
     """An ad server to talk to, and its database to look into."""
 
     def __init__(self, port: int, environment: dict[str, str], process: Any) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+        self.url = f"http://{environment.get('DOORBUSTER_INNER_HOST', '127.0.0.1')}:{port}"
         self.environment = environment
         self.process = process
 

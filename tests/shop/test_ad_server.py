@@ -1,0 +1,68 @@
+"""Where the ad server's name leads is nobody's wait: a page has its deadline."""
+
+import http.server
+import threading
+import time
+
+import pytest
+
+from shop.ad_server import AdServer, Failed
+
+PATIENCE_S = 240.0
+
+
+class _Ads(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = self.headers["Host"].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        """Quiet."""
+
+
+@pytest.fixture
+def port():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Ads) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def _answer(client):
+    """The first answer there is."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return client.get("/ads/select").decode()
+        except Failed:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.01)
+
+
+def test_an_address_is_asked_at_once(port):
+    client = AdServer(port, PATIENCE_S, "127.0.0.1")
+    assert client.get("/ads/select").decode() == f"127.0.0.1:{port}"
+    client.close()
+
+
+def test_a_name_is_looked_up_beside_the_page(port):
+    client = AdServer(port, PATIENCE_S, "localhost")
+    with pytest.raises(Failed, match="no address of localhost is known yet"):
+        client.get("/ads/select")
+    assert _answer(client) == f"localhost:{port}"
+    client.close()
+
+
+def test_a_name_that_leads_nowhere_is_a_page_without_a_banner():
+    client = AdServer(1, PATIENCE_S, "ads.invalid")  # RFC 2606: no such name will ever be
+    for _ in range(3):
+        with pytest.raises(Failed, match=r"no address of ads\.invalid is known yet"):
+            client.get("/ads/select")

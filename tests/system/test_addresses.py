@@ -1,0 +1,157 @@
+"""Each part on an address of its own, as in containers and on hosts of its own.
+
+Linux answers on all of 127.0.0.0/8, so each part listens there on one of its own and on no other.
+"""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+
+from lab.experiments.appliance import Appliance
+from runtime import ports, services
+from runtime.settings import REPOSITORY, load
+from shop.walker import Walker
+from tests.conftest import serving
+from tests.shop.ads.conftest import ads_environment, served
+from tests.shop.conftest import shop_served
+from tests.shop.sentry.project import PATIENCE_S
+
+__all__ = ["ads_environment"]
+
+SHOP, GATEWAY, ADS = "127.0.0.2", "127.0.0.3", "127.0.0.4"
+
+
+@pytest.fixture(scope="module")
+def lab(ads_environment, shop_environment, tmp_path_factory):
+    """Settings of a lab whose shop, ad server and gateway are on three addresses, running."""
+    folder = tmp_path_factory.mktemp("addresses")
+    with ExitStack() as parts:
+        ads = parts.enter_context(
+            served(ads_environment | {"DOORBUSTER_INNER_HOST": ADS}, folder / "ads.log")
+        )
+        reached = {
+            "DOORBUSTER_SHOP_HOST": SHOP,
+            "DOORBUSTER_ADS_HOST": ADS,
+            "DOORBUSTER_ADS_PORT": str(urlsplit(ads.url).port),
+        }
+        shop = parts.enter_context(
+            shop_served(
+                shop_environment | reached | {"DOORBUSTER_INNER_HOST": SHOP}, folder / "shop.log"
+            )
+        )
+        port, admin_port = ports.free(2)
+        reached |= {
+            "DOORBUSTER_GATEWAY_HOST": GATEWAY,
+            "DOORBUSTER_GATEWAY_PORT": str(port),
+            "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),
+            "DOORBUSTER_SHOP_PORT": str(urlsplit(shop.url).port),
+            "DOORBUSTER_SHOP_CONTROLLER_PORT": str(shop.controller_port),
+        }
+        listens = {"DOORBUSTER_HOST": GATEWAY, "DOORBUSTER_INNER_HOST": GATEWAY}
+        with pytest.MonkeyPatch.context() as patch:  # for this process alone
+            patch.delenv("DOORBUSTER_GATEWAY_TLS_PORT", raising=False)
+            for name, text in (reached | listens).items():
+                patch.setenv(name, text)
+            parts.enter_context(
+                serving(
+                    [sys.executable, "-m", "gateway"],
+                    lambda: services.get_refusal(GATEWAY, admin_port, "/health"),
+                    folder / "gateway.log",
+                )
+            )
+        yield load(os.environ | reached)
+
+
+@pytest.fixture
+def appliance(lab):
+    appliance = Appliance(lab)
+    yield appliance
+    appliance.close()
+
+
+def test_the_lab_prepares_a_run_and_customers_buy(committed, lab, appliance):
+    appliance.check_may_be_loaded()
+    appliance.check()
+    appliance.prepare(
+        policy={"name": "8q-lifo-pri"},
+        profile="paper",
+        time_scale=10.0,
+        utilisation_interval_s=1.0,
+        seed=1,
+    )
+    assert appliance.gateway.call("GET", "/snapshot")["policy"]["name"] == "8q-lifo-pri"
+    with Walker(appliance.url) as customer:
+        visits = list(customer.walk("crime", "night", 21, "customer-0001"))
+    assert 'id="order-number"' in visits[-1].html
+    assert appliance.shop.call("GET", "/orders")["orders"] == 1
+    assert appliance.shop.call("POST", "/reset") == {"orders_removed": 1}
+
+
+def test_the_gateway_samples_the_shops_load(appliance):
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (load := appliance.gateway.call("GET", "/snapshot")["load"])["samples"]:
+        assert time.monotonic() < deadline_s, load
+        time.sleep(0.05)
+
+
+def test_pages_have_banners_and_the_gateway_has_their_pictures(lab, appliance):
+    appliance.give_back()
+    deadline_s = time.monotonic() + PATIENCE_S
+    with Walker(appliance.url) as customer:
+        # A page waits 50 ms for its banner, and on a busy machine goes without.
+        while "/ads/banner/" not in (html := customer.request("/")[1]):
+            assert time.monotonic() < deadline_s
+            time.sleep(0.05)
+        picture = html.partition('src="/ads/banner/')[2].partition('"')[0]
+        assert customer.request(f"/ads/banner/{picture}")[0] == 200
+
+
+def test_customers_go_where_the_settings_say(lab):
+    made = subprocess.run(
+        [sys.executable, "-m", "loadgen", "wsesslog", "--sessions", "3"],
+        cwd=REPOSITORY,
+        env=os.environ | lab.variables(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    assert "/checkout/login/" in made.stdout or "/browse/" in made.stdout
+
+
+def test_only_their_own_names_open_admin_api_and_controller(lab):
+    ours = (
+        (GATEWAY, lab.gateway_admin_port, "/health"),
+        (SHOP, lab.shop_controller_port, "/status"),
+    )
+    for host, port, path in ours:
+        for named, status in (
+            (f"{host}:{port}", 200),
+            ("localhost", 200),
+            ("evil.example", 403),
+            (f"{host}.evil.example:{port}", 403),
+            (ADS, 403),
+        ):
+            connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
+            connection.request("GET", path, headers={"Host": named})
+            response = connection.getresponse()
+            response.read()
+            connection.close()
+            assert (named, response.status) == (named, status)
+
+
+def test_nobody_listens_elsewhere(lab):
+    for port in (
+        lab.gateway_port, lab.gateway_admin_port, lab.shop_port, lab.shop_controller_port,
+        lab.ads_port,
+    ):  # fmt: skip
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
