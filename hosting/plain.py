@@ -25,7 +25,7 @@ from typing import Self
 from hosting import database
 from hosting.application import last_lines
 from hosting.errors import HostingError
-from runtime import ending, hosts, pinned, ports
+from runtime import ending, hosts, monitoring, pinned, ports
 from runtime.services import APPLIANCE_VARIABLE, get_refusal
 from runtime.settings import REPOSITORY, Settings
 
@@ -146,6 +146,14 @@ class PlainShops:
             self._part(f"{name}-gateway", ["gateway"], self._other_cpus, environ)
         for settings, name in zip(self.settings, self.names, strict=True):
             self._wait_until_it_serves(name, settings)
+        targets = [
+            one
+            for settings, name in zip(self.settings, self.names, strict=True)
+            for one in monitoring.application_targets(
+                name, settings.gateway_admin_port, [settings.shop_controller_port]
+            )
+        ]
+        self._running.enter_context(monitoring.also_scraped(self.lab, self.folder.name, targets))
 
     def _seed(self, name: str, books: int, environ: Mapping[str, str]) -> None:
         part = self._spawned(

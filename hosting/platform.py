@@ -26,7 +26,7 @@ from hosting.errors import HostingError
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
-from runtime import certificates, cpus, ending, pinned, ports
+from runtime import certificates, cpus, ending, hosts, monitoring, pinned, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY, Settings
@@ -57,6 +57,7 @@ class Platform:
         self._socket = socket_path(self.folder / "ecm.sock")
         self._say = say
         self._cpu_manager: subprocess.Popen[bytes] | None = None
+        self._metrics_port = ports.free(1)[0]
         self._running = ExitStack()
 
     def __enter__(self) -> Self:
@@ -120,6 +121,20 @@ class Platform:
         self._wait_until_all_serve()
         for running in self.applications:
             running.prepare(self.options)
+        self._running.enter_context(monitoring.also_scraped(self.lab, "platform", self._targets()))
+
+    def _targets(self) -> list[monitoring.Group]:
+        """What Prometheus scrapes of it."""
+        found = [
+            one
+            for plan in (application.plan for application in self.applications)
+            for one in monitoring.application_targets(
+                plan.name, plan.admin_port, plan.controller_ports
+            )
+        ]
+        if self._cpu_manager is not None:
+            found.append(monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port)))
+        return found
 
     def _certificates(self) -> CertificateFiles:
         """Kept from one platform to the next: a large key takes half a minute to make."""
@@ -211,6 +226,7 @@ class Platform:
             "interval-s": self.options.manager_interval_s,
             "sharing": self.options.sharing,
             "accounts": self.accounts,
+            "metrics-port": self._metrics_port,
         }
         log = self._log("ecm")
         process = self._cpu_manager = self._spawn(

@@ -16,7 +16,16 @@ from typing import NamedTuple
 import psutil
 from rich.markup import escape
 
-from runtime import account, certificate_files, cpus, postgres, redis_server, services, up
+from runtime import (
+    account,
+    certificate_files,
+    cpus,
+    monitoring,
+    postgres,
+    redis_server,
+    services,
+    up,
+)
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State
@@ -90,6 +99,7 @@ def examine() -> Iterator[Finding]:
     yield _redis(settings)
     yield _certificate(settings)
     yield from _running(settings, state)
+    yield _monitoring(settings)
     yield from _optional()
 
 
@@ -244,11 +254,14 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     try:
         states = supervisor.states()
         for service in services.table(settings, state):
-            now = states[service.name]
-            why = service.refusal() if now.runs else now.state.lower()
+            now = states.get(service.name)  # None: it was installed after the start
+            why = "make up starts it" if now is None else now.state.lower()
+            if now is not None and now.runs:
+                why = service.refusal() or ""
             if why:
                 mend = f"make logs ARGS={service.name}; make up restarts it"
-                yield Finding(Verdict.BAD, service.title, why, mend)
+                verdict = Verdict.BEWARE if service.is_optional else Verdict.BAD
+                yield Finding(verdict, service.title, why, mend)
             else:
                 where = f" on port {service.port}" if service.port is not None else ""
                 found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"
@@ -262,6 +275,21 @@ def _table(settings: Settings, state: State) -> list[services.Service]:
         return services.table(settings, state)
     except (LookupError, postgres.PostgresError, redis_server.RedisError):
         return []  # said above already
+
+
+def _monitoring(settings: Settings) -> Finding:
+    if not settings.monitoring:
+        return Finding(Verdict.GOOD, "Monitoring", "off (DOORBUSTER_MONITORING=0)")
+    jobs = (monitoring.PROMETHEUS, *monitoring.EXPORTERS)
+    there = {job: found for job in jobs if (found := monitoring.find(job)) is not None}
+    mend = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
+    if monitoring.PROMETHEUS not in there:
+        found = "no Prometheus; only for metrics over time, alerts and dashboards"
+        return Finding(Verdict.BEWARE, "Monitoring", found, mend)
+    found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
+        [*(job for job in monitoring.EXPORTERS if job in there), "celery"]
+    )
+    return Finding(Verdict.BEWARE if mend else Verdict.GOOD, "Monitoring", found, mend)
 
 
 def _optional() -> Iterator[Finding]:

@@ -8,11 +8,12 @@ import hashlib
 import http.client
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from runtime import account, certificate_files, hosts, pinned, postgres, redis_server
+from runtime import account, certificate_files, hosts, monitoring, pinned, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
@@ -45,6 +46,11 @@ class Service:
     code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether everything else works as well without it."""
+        return bool(self.port_variable)
 
     def code_version(self) -> str:
         """A fingerprint of the code this service runs."""
@@ -85,6 +91,7 @@ def table(settings: Settings, state: State) -> list[Service]:
         _gateway(settings),
         _lab(settings),
         _lab_worker(settings),
+        *(_monitoring(settings) if settings.monitoring else ()),
     ]
 
 
@@ -304,6 +311,80 @@ def _lab_worker(settings: Settings) -> Service:
         ready_within_s=60,
         refusal=lambda: None,
         code=_LAB_CODE,
+    )
+
+
+def _monitoring(settings: Settings) -> Iterator[Service]:
+    """Prometheus where it is installed, and the exporters that are."""
+    prometheus = monitoring.find(monitoring.PROMETHEUS)
+    if prometheus is None:
+        return
+    exporters = {job: monitoring.find(job) for job in monitoring.EXPORTERS}
+    jobs = [job for job, program in exporters.items() if program is not None]
+
+    def configure() -> None:
+        places = monitoring.native(settings, [*jobs, "celery", monitoring.PROMETHEUS])
+        monitoring.configure(
+            monitoring.folder_of(settings.state_dir),
+            "appliance",
+            monitoring.targets(settings, places),
+        )
+
+    for job, program in exporters.items():
+        if program is not None:
+            yield _optional(
+                settings,
+                f"{job}-exporter",
+                f"Exporter of {job} {program.version}",
+                monitoring.exporter(job, program, settings),
+                path="/",
+                prepare=lambda job=job: (  # type: ignore[misc]
+                    monitoring.prepare_postgres(settings) if job == "postgres" else None
+                ),
+            )
+    yield _optional(
+        settings,
+        "celery-exporter",
+        "Exporter of Celery (Flower)",
+        monitoring.flower(settings),
+        path="/healthcheck",
+    )
+    yield _optional(
+        settings,
+        "prometheus",
+        f"Prometheus {prometheus.version}",
+        monitoring.prometheus(prometheus, settings),
+        path="/-/ready",
+        code=("dashboards/prometheus",),
+        prepare=configure,
+    )
+
+
+def _optional(
+    settings: Settings, name: str, title: str, command: list[str], *, path: str, **more: Any
+) -> Service:
+    """A service without which everything else works as well; it listens on the inner host."""
+    variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
+    port = settings.ports()[variable]
+    return Service(
+        name=name,
+        title=title,
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                command,
+                end_with_parent=signal.SIGTERM,
+                plain_environment=True,
+            )
+        ),
+        port=port,
+        port_variable=variable,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(hosts.from_here(settings.inner_host), port, path),
+        **more,
     )
 
 

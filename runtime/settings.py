@@ -59,6 +59,7 @@ class Settings:
     node_exporter_port: int
     postgres_exporter_port: int
     redis_exporter_port: int
+    monitoring: bool
     first_look: bool
     lab_accounts: bool
     lab_classroom: bool
@@ -209,6 +210,7 @@ def load_leniently(
         node_exporter_port=read("DOORBUSTER_NODE_EXPORTER_PORT", _port, 8091),
         postgres_exporter_port=read("DOORBUSTER_POSTGRES_EXPORTER_PORT", _port, 8092),
         redis_exporter_port=read("DOORBUSTER_REDIS_EXPORTER_PORT", _port, 8093),
+        monitoring=read("DOORBUSTER_MONITORING", _switch, True),
         first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
         lab_accounts=read("DOORBUSTER_LAB_ACCOUNTS", _switch, False),
         lab_classroom=read("DOORBUSTER_LAB_CLASSROOM", _switch, False),
@@ -282,6 +284,7 @@ _FIELDS = {
         "NODE_EXPORTER_PORT",
         "POSTGRES_EXPORTER_PORT",
         "REDIS_EXPORTER_PORT",
+        "MONITORING",
         "FIRST_LOOK",
         "LAB_ACCOUNTS",
         "LAB_CLASSROOM",

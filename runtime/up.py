@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime import cpus, credentials, down, hosts, ports, services
+from runtime import cpus, credentials, down, hosts, monitoring, ports, services
 from runtime.progress import Progress
 from runtime.services import Service, Tables
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
@@ -42,14 +42,17 @@ def up(settings: Settings, progress: Progress) -> None:
         credentials.make(state.folder)
         settings = load()  # now with the secrets
         Start(settings, state, progress).run()
-    progress.box("Doorbuster is up", urls(settings))
+    watched = settings.monitoring and monitoring.find(monitoring.PROMETHEUS) is not None
+    progress.box("Doorbuster is up", urls(settings, prometheus=watched))
 
 
-def urls(settings: Settings) -> dict[str, str]:
-    """What to open or type next."""
+def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
+    """What to open or type next; `prometheus`: it runs, too."""
     host = hosts.from_here(settings.host)
     lab = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
-    admin = hosts.authority(hosts.from_here(settings.inner_host), settings.gateway_admin_port)
+    inner = hosts.from_here(settings.inner_host)
+    admin = hosts.authority(inner, settings.gateway_admin_port)
+    figures = hosts.authority(inner, settings.prometheus_port)
     return {
         "Shop": f"http://{hosts.authority(host, settings.gateway_port)}/",
         "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
@@ -61,6 +64,7 @@ def urls(settings: Settings) -> dict[str, str]:
             else " (this machine; DOORBUSTER_LAB_ACCOUNTS=1)"
         ),
         "Gateway's admin API": f"http://{admin}/snapshot",
+        **({"Prometheus": f"http://{figures}/"} if prometheus else {}),
         "First comparison": "make compare",
         "Everything else": "make help",
         "Stop": "make down",
@@ -90,7 +94,10 @@ class Start:
             if not ran_before:
                 self._start_supervisor(supervisor, table, version)
             for service in table:
-                self._bring_up(supervisor, service)
+                if service.is_optional:
+                    self._try(supervisor, service)
+                else:
+                    self._bring_up(supervisor, service)
         except BaseException:
             if not ran_before:
                 with self.progress.step("Stopping what was started"):
@@ -121,6 +128,13 @@ class Start:
         with self.progress.step("Supervisor"):
             supervisor.start(table, self.settings)
         self.state.stamp(SUPERVISED).write_text(version)
+
+    def _try(self, supervisor: Supervisor, service: Service) -> None:
+        try:
+            self._bring_up(supervisor, service)
+        except StartError as error:
+            supervisor.stop_service(service.name)
+            self.progress.say(f"{error}\n  Everything else works without it.")
 
     def _bring_up(self, supervisor: Supervisor, service: Service) -> None:
         version = service.code_version()

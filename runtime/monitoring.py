@@ -1,0 +1,242 @@
+"""Prometheus and what it scrapes: its configuration, its targets, the programs found here.
+
+Owns: the folder `prometheus` of the state folder, which programs there are and their command lines.
+Must not know: how programs are supervised; what is measured (dashboards/prometheus).
+"""
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runtime import hosts
+from runtime.settings import REPOSITORY, Settings
+
+SOURCE = REPOSITORY / "dashboards" / "prometheus"
+RETENTION = ("15d", "2GB")
+PROMETHEUS = "prometheus"
+EXPORTERS = ("node", "postgres", "redis")
+"""By the job that scrapes each; Celery's is Flower, of our own libraries."""
+
+Group = dict[str, Any]
+"""As file_sd has it: `targets`, a list of host:port, and `labels`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One that is installed: the package of Debian has its name."""
+
+    path: Path
+    version: str
+
+
+def package(job: str) -> str:
+    """Debian's package, and its program, of Prometheus or of an exporter."""
+    return job if job == PROMETHEUS else f"prometheus-{job}-exporter"
+
+
+def find(job: str) -> Program | None:
+    """Prometheus or an exporter; None where it is not installed."""
+    path = shutil.which(package(job))
+    if path is None:
+        return None
+    try:
+        asked = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, check=False, timeout=30
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    words = (asked.stdout + asked.stderr).split()
+    version = words[words.index("version") + 1] if "version" in words[:-1] else "of some version"
+    return Program(Path(path), version.rstrip(","))
+
+
+def missing() -> list[str]:
+    """Debian's packages that would be needed for everything and are not installed."""
+    return [package(job) for job in (PROMETHEUS, *EXPORTERS) if find(job) is None]
+
+
+# ---- configuration and targets -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where Prometheus reaches each part: host by job."""
+
+    gateway: str
+    shop: str
+    ads: str
+    lab: str
+    exporters: Mapping[str, str]
+    """Of those that are there: node, postgres, redis, celery, prometheus."""
+
+
+COMPOSE = Places(
+    gateway="gateway",
+    shop="shop",
+    ads="ads",
+    lab="lab",
+    exporters={
+        "node": "node-exporter",
+        "postgres": "postgres-exporter",
+        "redis": "redis-exporter",
+        "celery": "celery-exporter",
+        PROMETHEUS: "prometheus",
+    },
+)
+"""The services of docker-compose.yml."""
+
+
+def native(settings: Settings, jobs: Sequence[str]) -> Places:
+    """All on this machine; `jobs`: which exporters run."""
+    here = hosts.from_here(settings.inner_host)
+    return Places(
+        gateway=settings.gateway_admin_host,
+        shop=settings.shop_host,
+        ads=settings.ads_host,
+        lab=hosts.from_here(settings.lab_host),
+        exporters=dict.fromkeys(jobs, here),
+    )
+
+
+def targets(settings: Settings, places: Places) -> list[Group]:
+    """The appliance's targets, for file_sd."""
+    ports = {
+        "node": settings.node_exporter_port,
+        "postgres": settings.postgres_exporter_port,
+        "redis": settings.redis_exporter_port,
+        "celery": settings.celery_exporter_port,
+        PROMETHEUS: settings.prometheus_port,
+    }
+    return [
+        group("gateway", (places.gateway, settings.gateway_admin_port), application="shop"),
+        group("shop", (places.shop, settings.shop_controller_port), application="shop"),
+        group("ads", (places.ads, settings.ads_port)),
+        group("lab", (places.lab, settings.lab_port)),
+        *(group(job, (host, ports[job])) for job, host in places.exporters.items()),
+    ]
+
+
+def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
+    """One group of targets: (host, port) each."""
+    found = [hosts.authority(host, port) for host, port in addresses]
+    return {"targets": found, "labels": {"job": job, **labels}}
+
+
+def write_targets(path: Path, groups: Sequence[Group]) -> None:
+    """Prometheus reads it within seconds; written whole."""
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_text(json.dumps(groups, indent=2) + "\n", encoding="utf-8")
+    draft.replace(path)
+
+
+def configure(folder: Path, name: str, groups: Sequence[Group]) -> None:
+    """Configuration and rules in `folder`, and these targets, as `targets/<name>.json`, alone."""
+    for kind in ("rules", "targets"):
+        shutil.rmtree(folder / kind, ignore_errors=True)
+        (folder / kind).mkdir(parents=True)
+    for source in (SOURCE / "prometheus.yml", *sorted((SOURCE / "rules").glob("*.yml"))):
+        shutil.copyfile(source, folder / source.relative_to(SOURCE))
+    write_targets(folder / "targets" / f"{name}.json", groups)
+
+
+def folder_of(state_dir: Path) -> Path:
+    """Prometheus' own in the state folder: configuration, rules, targets, data."""
+    return state_dir / "prometheus"
+
+
+@contextlib.contextmanager
+def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
+    """For the block these targets on this machine's loopback are scraped, too, if anybody scrapes.
+
+    Not in containers, where loopback is a container's own. `name`: of the file.
+    """
+    path = folder_of(settings.state_dir) / "targets" / f"{name}.json"
+    if not path.parent.is_dir() or settings.inner_host in hosts.EVERYWHERE:
+        yield
+        return
+    write_targets(path, groups)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:
+    """Of one application beside the appliance's own shop, on this machine's loopback."""
+    shops = [(hosts.LOOPBACK, port) for port in controller_ports]
+    return [
+        group("gateway", (hosts.LOOPBACK, admin_port), application=name),
+        group("shop", *shops, application=name),
+    ]
+
+
+# ---- command lines -------------------------------------------------------------------------------
+
+
+def prometheus(program: Program, settings: Settings) -> list[str]:
+    """Ends with SIGTERM."""
+    folder = folder_of(settings.state_dir)
+    time, size = RETENTION
+    return [
+        str(program.path),
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--storage.tsdb.retention.time={time}",
+        f"--storage.tsdb.retention.size={size}",
+        f"--web.listen-address={hosts.authority(settings.inner_host, settings.prometheus_port)}",
+        "--log.level=warn",
+    ]
+
+
+def exporter(job: str, program: Program, settings: Settings) -> list[str]:
+    """node, postgres or redis; each ends with SIGTERM. `prepare_postgres` comes before."""
+    port = settings.ports()[f"DOORBUSTER_{job.upper()}_EXPORTER_PORT"]
+    listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
+    if job == "redis":
+        store = hosts.authority(settings.redis_host, settings.redis_port)
+        return [str(program.path), listens, f"--redis.addr=redis://{store}"]
+    if job == "postgres":
+        # The password by a file: a command line and an environment are seen by others.
+        database = hosts.authority(settings.postgres_host, settings.postgres_port)
+        return [
+            "env",
+            f"DATA_SOURCE_URI={database}/{settings.postgres_db}?sslmode=disable",
+            f"DATA_SOURCE_USER={settings.postgres_user}",
+            f"DATA_SOURCE_PASS_FILE={_password_file(settings)}",
+            str(program.path),
+            listens,
+        ]
+    return [str(program.path), listens]
+
+
+def flower(settings: Settings) -> list[str]:
+    """The exporter of the console's Celery workers."""
+    return [
+        sys.executable,
+        "-m",
+        "celery",
+        f"--broker={settings.celery_broker}",
+        "flower",
+        f"--address={settings.inner_host}",
+        f"--port={settings.celery_exporter_port}",
+        "--logging=warning",
+    ]
+
+
+def prepare_postgres(settings: Settings) -> None:
+    """Write what its exporter reads."""
+    path = _password_file(settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(settings.postgres_password, encoding="utf-8")
+
+
+def _password_file(settings: Settings) -> Path:
+    return folder_of(settings.state_dir) / "postgres-password"
