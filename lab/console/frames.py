@@ -19,7 +19,7 @@ Mark = dict[str, Any]
 
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
-                  "sessions", "connections", "sales", "run", "marks")  # fmt: skip
+                  "sessions", "connections", "sales", "run", "marks", "lanes")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 

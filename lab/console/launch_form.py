@@ -11,6 +11,8 @@ from typing import Any
 from django import forms
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
+from lab.console.settings import LAB
+from lab.experiments import lane_cpus
 from lab.experiments.errors import SpecError
 from lab.experiments.experiment_options import with_options
 from lab.experiments.spec import Spec, changed, read_spec
@@ -81,6 +83,15 @@ class LaunchForm(forms.Form):
         label="Duration, paper seconds",
         help_text="for which sessions arrive, instead of their number",
     )
+    at_once = forms.ChoiceField(
+        choices=[
+            ("", "one after the other"),
+            ("yes", "at the same time, each on a shop of its own (live, two to four)"),
+        ],
+        required=False,
+        widget=forms.RadioSelect,
+        label="Policies",
+    )
     repetitions = forms.IntegerField(
         min_value=1, max_value=1000, help_text="runs of each; from two on there are intervals"
     )
@@ -89,6 +100,11 @@ class LaunchForm(forms.Form):
     time_scale = forms.FloatField(
         min_value=1, max_value=100, help_text="paper seconds that pass in a real one (live)"
     )
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if not lane_cpus.most_shops(LAB):
+            del self.fields["at_once"]
 
     def spec(self, base: Spec) -> Spec | None:
         """The spec that the fields describe; None if one of them is wrong, which is then said."""
@@ -102,7 +118,7 @@ class LaunchForm(forms.Form):
             return None
         try:
             titled = changed(base, title=given["title"], engine=given["engine"])
-            return with_options(
+            spec = with_options(
                 titled,
                 {
                     "policies": given["policies"],
@@ -115,8 +131,11 @@ class LaunchForm(forms.Form):
                     "seed": given["seed"],
                     "time_scale": given["time_scale"] if given["engine"] == "live" else None,
                     "page_profile": given["page_profile"],
+                    "at_once": bool(given.get("at_once")),
                 },
             )
+            _check_room(spec)
+            return spec
         except SpecError as fault:
             self._say(str(fault))
             return None
@@ -141,6 +160,7 @@ def initial(spec: Spec) -> dict[str, Any]:
         "rho": ", ".join(f"{rho:g}" for rho in spec.load.rhos if rho is not None),
         "sessions": spec.load.sessions,
         "duration_s": spec.load.duration_s,
+        "at_once": "yes" if spec.at_once else "",
         "repetitions": spec.repetitions,
         "page_profile": spec.page_profile,
         "seed": spec.seed,
@@ -156,6 +176,14 @@ def uploaded(name: str, content: bytes) -> Spec:
             "Bundles are imported on the page of the results."
         )
     try:
-        return read_spec(content.decode("utf-8"), name)
+        spec = read_spec(content.decode("utf-8"), name)
+        _check_room(spec)
+        return spec
     except UnicodeDecodeError:
         raise SpecError(f"{name}: is no text; allowed: a spec in TOML, UTF-8") from None
+
+
+def _check_room(spec: Spec) -> None:
+    """Raises SpecError where there are too few processors for what shall run at once."""
+    if spec.at_once:
+        lane_cpus.plan(LAB, len(spec.policy), spec.at_once)

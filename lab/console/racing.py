@@ -12,7 +12,9 @@ from django import forms
 
 from gateway.policies.interface import PAGES
 from gateway.policies.registry import POLICIES
+from lab.console.settings import LAB
 from lab.console.shelf import Shelved
+from lab.experiments import lane_cpus
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.experiment_options import with_options
 from lab.experiments.results import PlannedRun, RunFolder
@@ -100,8 +102,18 @@ def _customers_came_s(
 
 
 class RaceForm(forms.Form):
-    """A new race, simulated."""
+    """A new race: simulated, or live where this machine has processors for several shops."""
 
+    engine = forms.ChoiceField(
+        choices=[
+            ("simulated", "simulated: a matter of seconds"),
+            ("live", "live: real customers at real shops, all at the same time"),
+        ],
+        initial="simulated",
+        required=False,
+        widget=forms.RadioSelect,
+        label="How",
+    )
     policies = forms.MultipleChoiceField(
         choices=[(name, title_of(name)) for name in POLICIES],
         widget=forms.CheckboxSelectMultiple,
@@ -114,6 +126,19 @@ class RaceForm(forms.Form):
         min_value=100, max_value=24_000, help_text="100 to 24,000; the paper has 24,000"
     )
     seed = forms.IntegerField(min_value=0, help_text="the same seed brings the same customers")
+
+    @property
+    def most_live(self) -> int:
+        """How many shops at once this machine has processors for; 0: live races are not offered."""
+        return lane_cpus.most_shops(LAB)
+
+    def clean(self) -> None:
+        """A live race has no more lanes than there are processors for shops."""
+        chosen = self.cleaned_data.get("policies", [])
+        if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
+            most = self.most_live
+            here = f"for {most} shops" if most else "for one shop only"
+            self.add_error("engine", f"This machine has processors {here} beside everything else.")
 
     def clean_policies(self) -> list[str]:
         """The choice, if it is neither too few nor too many."""
@@ -129,10 +154,12 @@ class RaceForm(forms.Form):
         given = self.cleaned_data
         names = ", ".join(title_of(name) for name in given["policies"])
         try:
-            base = changed(load_spec("lifo-pri-simulated"), title=f"Race: {names}")
+            is_live = given["engine"] == "live"
+            base = load_spec("lifo-pri" if is_live else "lifo-pri-simulated")
             return with_options(
-                base,
+                changed(base, title=f"Race: {names}"),
                 {
+                    "at_once": is_live or None,
                     "policies": given["policies"],
                     "rho": [given["rho"]],
                     "sessions": given["sessions"],

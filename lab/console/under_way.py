@@ -5,10 +5,14 @@ Owns: finding it in the launches and in its result folder. Must not know: the ga
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from lab.console.lanes import Seen
 from lab.console.models import Launch, State
 from lab.console.settings import LAB
+from lab.experiments import lane
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
 from lab.experiments.titles import title_of
@@ -22,6 +26,14 @@ class UnderWay:
     planned: PlannedRun | None = None
     run: RunFolder | None = None
     of: int = 0
+    beside: tuple[tuple[PlannedRun, RunFolder], ...] = ()
+    """The runs that are made at the same time as `run`, that one too; else empty."""
+
+    def set_load_factor(self, factor: float) -> None:
+        """More or fewer customers from now on; of all runs that are made at the same time."""
+        for run in [run for _, run in self.beside] or [self.run]:
+            if run is not None:
+                run.set_load_factor(factor)
 
     def told(self) -> Mapping[str, Any]:
         """As a frame has it."""
@@ -35,11 +47,18 @@ class UnderWay:
             found |= {
                 "run": self.planned.number,
                 "of": self.of,
-                "words": f"run {self.planned.number}/{self.of}: "
-                f"{title_of(self.planned.policy)}, {load}",
+                "words": f"{self._which()}, {load}",
                 "load_factor": self.run.load_factor(),
             }
         return found
+
+    def _which(self) -> str:
+        assert self.planned is not None
+        if not self.beside:
+            return f"run {self.planned.number}/{self.of}: {title_of(self.planned.policy)}"
+        numbers = [planned.number for planned, _ in self.beside]
+        titles = " | ".join(title_of(planned.policy) for planned, _ in self.beside)
+        return f"runs {min(numbers)} to {max(numbers)} of {self.of} at once: {titles}"
 
 
 def under_way() -> UnderWay | None:
@@ -54,8 +73,33 @@ def under_way() -> UnderWay | None:
         plan = folder.plan()
     except ExperimentError:  # a reproduction has a plan of another kind, or none yet
         return UnderWay(launch)
-    begun = [(planned, folder.run(planned)) for planned in plan]
-    planned, run = next(
-        (one for one in begun if one[1].events_file.is_file() and not one[1].is_whole), (None, None)
-    )
-    return UnderWay(launch, planned, run, len(plan))
+    begun = [
+        (planned, run)
+        for planned, run in ((planned, folder.run(planned)) for planned in plan)
+        if run.events_file.is_file() and not run.is_whole
+    ]
+    if not begun:
+        return UnderWay(launch, of=len(plan))
+    beside = [one for one in begun if one[1].lane_file.is_file()]
+    if len(beside) > 1:
+        order = _order(folder.path)
+        beside.sort(key=lambda one: order.index(one[0].policy))
+    return UnderWay(launch, *begun[0], len(plan), tuple(beside))
+
+
+def lanes_now() -> list[Seen]:
+    """The shops of the runs under way that are made at the same time, in the order of the spec."""
+    going = under_way()
+    if going is None:
+        return []
+    return [
+        Seen(f"{going.launch.pk}/{run.path.name}", title_of(planned.policy), where)
+        for planned, run in going.beside
+        if (where := lane.read(run)) is not None
+    ]
+
+
+@cache
+def _order(folder: Path) -> list[str]:
+    """The policies of a result in the order of its spec, which nobody changes."""
+    return [choice.key for choice in ResultFolder(folder).spec().policy]

@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from lab.console.frames import Frame, Mark, changes, frame_of, thinned
+from lab.console.lanes import LaneLooks, LanesNow
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 from runtime.settings import Settings
@@ -48,9 +49,12 @@ class Watch:
     server is not taken for one of this.
     """
 
-    def __init__(self, lab: Settings, under_way: UnderWay) -> None:
+    def __init__(
+        self, lab: Settings, under_way: UnderWay, lanes_now: LanesNow = lambda: ()
+    ) -> None:
         self._lab = lab
         self._under_way = under_way
+        self._lanes = LaneLooks(lab, lanes_now)
         self.name = secrets.token_hex(4)
         self.frames: deque[Frame] = deque(maxlen=KEPT)
         self.marks: deque[Mark] = deque(maxlen=MARKS_KEPT)
@@ -150,7 +154,8 @@ class Watch:
         queue = None
         if self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
-        return frame_of(snapshot, queue, self._sales) | {"run": self._under_way()}
+        beside = self._lanes.look(time.time())
+        return frame_of(snapshot, queue, self._sales) | {"run": self._under_way()} | beside
 
     def _tell(self, frame: Frame) -> None:
         self._number += 1

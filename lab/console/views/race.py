@@ -16,6 +16,7 @@ from lab.console import racing, shelf
 from lab.console.gallery import launch_of_spec
 from lab.console.models import Launch, State
 from lab.console.racing import BEGINS_WITH, RaceForm
+from lab.console.under_way import under_way
 from lab.console.views.gallery import ask
 from lab.experiments.errors import ExperimentError
 from lab.experiments.titles import title_of
@@ -83,7 +84,7 @@ def waiting(request: HttpRequest, pk: str) -> HttpResponse:
         return HttpResponse(headers={"HX-Redirect": target})
     part = bool(request.headers.get("HX-Request"))
     template = "console/race_waiting_state.html" if part else "console/race_waiting.html"
-    return render(request, template, {"launch": launch})
+    return render(request, template, {"launch": launch, "pages": list(PAGES)})
 
 
 def _begin(request: HttpRequest) -> HttpResponse:
@@ -98,8 +99,10 @@ def _begin(request: HttpRequest) -> HttpResponse:
 
 
 def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResponse:
+    going = under_way()
     context: dict[str, Any] = {
         "form": form,
+        "live_race": going.launch if going and going.beside else None,
         "results": [one for one in shelf.shelf() if _can_be_raced(one)][:LISTED],
     }
     return render(request, "console/race.html", context, status=status)

@@ -69,7 +69,7 @@ def load(request: HttpRequest) -> HttpResponse:
         elif going.planned.rho is None:
             form.add_error(None, "This run is a closed loop: it has no arrivals to change.")
         else:
-            going.run.set_load_factor(form.cleaned_data["load_factor"])
+            going.set_load_factor(form.cleaned_data["load_factor"])
             said = "In force."
     context = {"load_form": form, "load_said": said}
     return _answer(request, "console/watch_load.html", context)
@@ -77,6 +77,10 @@ def load(request: HttpRequest) -> HttpResponse:
 
 def _told(form: Form, change: Callable[[Appliance], object]) -> str:
     """Make a change at the appliance; what went wrong stands in the form."""
+    going = under_way()
+    if going is not None and going.beside:
+        form.add_error(None, "Several shops run at once: each keeps what it is there to show.")
+        return ""
     appliance = Appliance(LAB)
     try:
         change(appliance)

@@ -8,6 +8,13 @@ addEventListener("DOMContentLoaded", () => {
   live.onLook(() => {
     const frame = live.state.newest;
     panel.hidden = !frame.run;
+    const { lanes } = frame;
+    panel.querySelector(".glance-row").hidden = Boolean(lanes);
+    if (lanes) {
+      // Several shops at once: their own page has the figures.
+      panel.querySelector('[data-show="policy"]').textContent = lanes.map((lane) => lane.title).join(" | ");
+      return;
+    }
     most = Math.max(20, most * 0.98, ...frame.waiting_by_page);
     bars(queues, frame.waiting_by_page, most, pages);
   });
