@@ -82,6 +82,12 @@ class Settings:
         return self.host if self.lab_accounts or inner else self.inner_host
 
     @property
+    def lab_is_hidden(self) -> bool:
+        """Whether the console, for want of accounts, is not shown where the shop is."""
+        shown = self.lab_host in (self.host, *hosts.EVERYWHERE)
+        return not (shown or hosts.is_loopback(self.host))
+
+    @property
     def gateway_pages_host(self) -> str:
         """Where the lab and its customers reach the gateway's pages, plain and by TLS."""
         return self.gateway_host or hosts.from_here(self.host)

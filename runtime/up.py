@@ -58,11 +58,7 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
         "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
         **SIGN_IN,
         "Lab console": f"http://{lab}/"
-        + (
-            ""
-            if settings.lab_host == settings.host
-            else " (this machine; DOORBUSTER_LAB_ACCOUNTS=1)"
-        ),
+        + (" (this machine; DOORBUSTER_LAB_ACCOUNTS=1)" if settings.lab_is_hidden else ""),
         "Gateway's admin API": f"http://{admin}/snapshot",
         **({"Prometheus": f"http://{figures}/"} if prometheus else {}),
         "First comparison": "make compare",

@@ -53,7 +53,7 @@ class ConsoleWorker(UvicornWorker):
 
 def serve() -> None:
     """Never returns: the process becomes Gunicorn's."""
-    if LAB.lab_host != LAB.host:
+    if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "
             "run and delete; mend: DOORBUSTER_LAB_ACCOUNTS=1, then python -m lab.console teacher "

@@ -137,6 +137,31 @@ def test_what_is_not_set_is_reached_where_it_listens(
         assert (one.shop_host, one.lab_host) == (shop, console)
 
 
+@pytest.mark.parametrize(
+    ("given", "hidden"),
+    [
+        ({}, False),
+        ({"HOST": "0.0.0.0"}, True),
+        ({"HOST": "0.0.0.0", "LAB_ACCOUNTS": "1"}, False),
+        ({"HOST": "0.0.0.0", "INNER_HOST": "0.0.0.0"}, False),
+        ({"INNER_HOST": "10.0.0.5"}, False),
+    ],
+)
+def test_a_console_without_accounts_is_not_shown_where_the_shop_is(
+    repository: Path, given: dict[str, str], hidden: bool
+) -> None:
+    given = {f"DOORBUSTER_{name}": text for name, text in given.items()}
+    assert load(given, repository).lab_is_hidden is hidden
+
+
+def test_cpus_of_a_shop_elsewhere_are_not_those_of_this_machine(repository: Path) -> None:
+    given = {"DOORBUSTER_SHOP_HOST": "shop", "DOORBUSTER_SHOP_CPUS": "4711"}
+    assert load(given, repository).shop_cpus == (4711,)
+    for here in ({}, {"DOORBUSTER_INNER_HOST": "10.0.0.5", "DOORBUSTER_SHOP_HOST": "10.0.0.5"}):
+        with pytest.raises(SettingsError, match="this machine has no CPU 4711"):
+            load({"DOORBUSTER_SHOP_CPUS": "4711", **here}, repository)
+
+
 def test_the_broker_is_where_redis_is(repository: Path) -> None:
     settings = load({"DOORBUSTER_REDIS_HOST": "[fd00::5]"}, repository)
     assert settings.celery_broker == "redis://[fd00::5]:8085/1"
