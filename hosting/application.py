@@ -14,13 +14,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime import cpus, ending, pinned
+from runtime import cpus, ending, log_end, pinned
 from runtime.settings import REPOSITORY
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
 MOST_WORKERS = 1000
-_LAST_LINES = 8
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 
@@ -49,21 +48,11 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
         while True:
             for name, child in children.items():
                 if (status := child.poll()) is not None:
-                    return f"{name} ended ({_how(status)}){last_lines(logs / f'{name}.log')}"
+                    return f"{name} ended ({_how(status)}); {log_end.of(logs / f'{name}.log')}"
             if signal.sigwait(_SIGNALS) != signal.SIGCHLD:
                 return None
     finally:
         _end(list(children.values()))
-
-
-def last_lines(log: Path) -> str:
-    """The end of a log and where the rest is, to be appended to a message."""
-    try:
-        lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
-    except OSError:
-        lines = []
-    shown = "".join(f"\n    {line}" for line in lines) or "\n    (it printed nothing)"
-    return f"; last lines of {log}:{shown}"
 
 
 def _start(

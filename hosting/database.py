@@ -9,7 +9,7 @@ import psycopg
 
 from hosting.errors import HostingError
 from hosting.options import MOST_THREADS
-from runtime import hosts, redis_server
+from runtime import hosts, log_end, redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
@@ -67,8 +67,7 @@ def _connections(lab: Settings) -> int:
 
 
 def _not_up(who: str, where: str, why: str) -> HostingError:
-    words = why.strip().splitlines()[-1] if why.strip() else "no answer"
     return HostingError(
-        f"{who} does not answer on {where} ({words}); the platform uses the appliance's: "
-        "start it with `make up`"
+        f"{who} does not answer on {where} ({log_end.last_line(why)}); the platform uses the "
+        "appliance's: start it with `make up`"
     )

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Self
 
 from hosting import database
-from hosting.application import last_lines
 from hosting.errors import HostingError
-from runtime import ending, hosts, monitoring, pinned, ports
+from runtime import ending, hosts, log_end, monitoring, pinned, ports
 from runtime.services import APPLIANCE_VARIABLE, get_refusal
 from runtime.settings import REPOSITORY, Settings
 
@@ -124,7 +123,7 @@ class PlainShops:
         """Raises HostingError, with the reason, if a process of them has ended."""
         for part in self._parts:
             if part.process.poll() is not None:
-                raise HostingError(f"{part.name} has ended{last_lines(part.log)}")
+                raise HostingError(f"{part.name} has ended; {log_end.of(part.log)}")
 
     # ---- the start -----------------------------------------------------------------------------
 
@@ -162,13 +161,13 @@ class PlainShops:
         try:
             status = part.process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
         except subprocess.TimeoutExpired:
-            raise HostingError(f"{name} got no tables in time{last_lines(part.log)}") from None
+            raise HostingError(f"{name} got no tables in time; {log_end.of(part.log)}") from None
         finally:
             if part.process.poll() is None:
                 part.process.kill()
                 part.process.wait()
         if status != 0:
-            raise HostingError(f"{name} has no tables{last_lines(part.log)}")
+            raise HostingError(f"{name} has no tables; {log_end.of(part.log)}")
 
     def _part(
         self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]

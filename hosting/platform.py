@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Self
 
 from hosting import database, template
-from hosting.application import last_lines
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
-from runtime import certificates, cpus, ending, hosts, monitoring, pinned, ports
+from runtime import certificates, cpus, ending, hosts, log_end, monitoring, pinned, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.services import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY, Settings
@@ -79,7 +78,9 @@ class Platform:
                 raise HostingError(f"{application.name} has ended: {application.last_words()}")
         manager = self._cpu_manager
         if manager is not None and manager.poll() is not None:
-            self._say(f"the CPU manager has ended{last_lines(self._log('ecm'))}; starting it anew")
+            self._say(
+                f"the CPU manager has ended; {log_end.of(self._log('ecm'))}; starting it anew"
+            )
             self._start_cpu_manager()
 
     # ---- the start -----------------------------------------------------------------------------
@@ -198,10 +199,10 @@ class Platform:
             )
         try:
             if process.wait(SEEDING_PATIENCE_S) != 0:
-                raise HostingError(f"{application.name} has no tables{last_lines(log)}")
+                raise HostingError(f"{application.name} has no tables; {log_end.of(log)}")
         except subprocess.TimeoutExpired:
             raise HostingError(
-                f"{application.name} got no tables in time{last_lines(log)}"
+                f"{application.name} got no tables in time; {log_end.of(log)}"
             ) from None
         finally:
             if process.poll() is None:
@@ -239,7 +240,7 @@ class Platform:
         while not _accepts(where):
             if process.poll() is not None or time.monotonic() > deadline_s:
                 ending.end(process, END_PATIENCE_S)
-                raise HostingError(f"the CPU manager did not start{last_lines(log)}")
+                raise HostingError(f"the CPU manager did not start; {log_end.of(log)}")
             time.sleep(_PAUSE_S)
 
     def _spawn(

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hosting.application import last_lines
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.processes import tree_cpu_s
 from hosting.template import Application
+from runtime import log_end
 from runtime.services import PAGE_TIMEOUT_S
 
 _CALL_TIMEOUT_S = 60.0
@@ -97,7 +97,7 @@ class RunningApplication:
 
     def last_words(self) -> str:
         """What its parent process said last."""
-        return last_lines(self._log).lstrip("; ")
+        return log_end.of(self._log)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from runtime import account, ending, hosts, pinned, ports, postgres
+from runtime import account, ending, hosts, log_end, pinned, ports, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
@@ -123,7 +123,7 @@ def call(environment: Mapping[str, str], command: str) -> str:
         start_new_session=True,
     )
     if done.returncode != 0:
-        raise NotStarted(f"`python -m shop.ads {command}` failed: {_end_of(done.stderr)}")
+        raise NotStarted(f"`python -m shop.ads {command}` failed: {log_end.last_line(done.stderr)}")
     return done.stdout.strip()
 
 
@@ -188,7 +188,7 @@ def _running(
         deadline_s = time.monotonic() + PATIENCE_S
         while not ready():
             if process.poll() is not None or time.monotonic() > deadline_s:
-                said = _end_of(log.read_text(errors="replace"))
+                said = log_end.last_line(log.read_text(errors="replace"))
                 raise NotStarted(f"{name} did not start: {said}")
             time.sleep(0.05)
         yield
@@ -200,8 +200,3 @@ def _ours(program: Sequence[str], user: str | None = None) -> list[str]:
     """Ends with this process, however that ends."""
     on = tuple(sorted(os.sched_getaffinity(0)))
     return pinned.command(on, program, user=user, end_with_parent=signal.SIGINT, parent=os.getpid())
-
-
-def _end_of(said: str) -> str:
-    lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"

@@ -18,7 +18,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from runtime import account
+from runtime import account, log_end
 from runtime.account import Account
 
 OLDEST_MAJOR = 15
@@ -178,7 +178,7 @@ def refusal(cluster: Cluster) -> str | None:
     try:
         _connect(cluster, "postgres").close()
     except psycopg.OperationalError as error:
-        words = str(error).strip().splitlines()[-1]
+        words = log_end.last_line(str(error))
         if "password authentication failed" in words:
             words += (
                 "; the cluster was made with another password: give that one in "
