@@ -28,10 +28,10 @@ def application(number: int) -> Application:
     )
 
 
-def told(number: int) -> gateway_settings.Settings:
-    """The settings that application's gateway reads."""
+def told(number: int, **given: str) -> gateway_settings.Settings:
+    """The settings that application's gateway reads, in an appliance whose own are `given`."""
     environment = template.environment(
-        load(),
+        load(given or None),
         OPTIONS,
         application(number),
         certificate=Path("certificate"),
@@ -57,3 +57,19 @@ def test_admission_decides_as_often_as_the_cpu_manager():
     assert told(1).time_scale == OPTIONS.time_scale
     assert OPTIONS.manager_interval_s == pytest.approx(parameters["k_apl_s"] / OPTIONS.time_scale)
     assert OPTIONS.manager_interval_s == pytest.approx(0.4)
+
+
+def test_applications_are_on_loopback_wherever_the_appliance_is():
+    everywhere = {
+        f"DOORBUSTER_{name}": host
+        for name, host in {
+            "HOST": "0.0.0.0",
+            "INNER_HOST": "0.0.0.0",
+            "GATEWAY_HOST": "gateway",
+            "SHOP_HOST": "shop",
+            "ADS_HOST": "ads",
+        }.items()
+    }
+    own = told(1, **everywhere)
+    assert {own.host, own.admin_host, own.reached_host, own.shop_host} == {"127.0.0.1"}
+    assert own.ads_port is None

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from lab.experiments.appliance import Appliance
 from runtime import ports, services
 from runtime.settings import REPOSITORY, load
-from shop.walker import Walker
+from shop.walker import Walker, form
 from tests.conftest import serving
 from tests.shop.ads.conftest import ads_environment, served
 from tests.shop.conftest import shop_served
@@ -111,6 +111,28 @@ def test_pages_have_banners_and_the_gateway_has_their_pictures(lab, appliance):
             time.sleep(0.05)
         picture = html.partition('src="/ads/banner/')[2].partition('"')[0]
         assert customer.request(f"/ads/banner/{picture}")[0] == 200
+
+
+def test_a_form_counts_under_any_name_the_gateway_is_reached_by(appliance):
+    """As through a published port: what the customer calls the shop is not where it listens."""
+    named = "class.example:18080"
+    gateway = urlsplit(appliance.url)
+
+    def ask(method, path, body=None, **headers):
+        connection = http.client.HTTPConnection(gateway.hostname, gateway.port, timeout=PATIENCE_S)
+        connection.request(method, path, body, {"Host": named, **headers})
+        response = connection.getresponse()
+        html = response.read().decode()
+        connection.close()
+        return response, html
+
+    page, html = ask("GET", "/books/21/")
+    cookies = [field.partition(";")[0] for field in page.headers.get_all("Set-Cookie")]
+    more = {"Cookie": "; ".join(cookies), "Content-Type": "application/x-www-form-urlencoded"}
+    body = urlencode(form(html, "/checkout/login/").fields)
+    for origin, status in ((f"http://{named}", 200), (f"http://{gateway.netloc}", 403)):
+        answer, _ = ask("POST", "/checkout/login/", body, Origin=origin, **more)
+        assert (origin, answer.status) == (origin, status)
 
 
 def test_customers_go_where_the_settings_say(lab):
