@@ -39,7 +39,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
         part: host
         for part, host in (
             ("shop", lab.shop_host),
-            ("gateway", lab.gateway_pages_host),
+            ("gateway", lab.gateway_host or hosts.LOOPBACK),
             ("PostgreSQL", lab.postgres_host),
             ("Redis", lab.redis_host),
         )

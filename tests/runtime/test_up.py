@@ -75,7 +75,8 @@ def test_each_service_has_its_cpus(appliance: Appliance) -> None:
 
 
 def test_everything_listens_on_loopback_only(appliance: Appliance) -> None:
-    ports = set(appliance.settings.ports().values())
+    settings = appliance.settings
+    ports = set(up.ports_of(settings, services.table(settings, appliance.state)).values())
     listening = [
         connection.laddr
         for process in left_over(appliance.state)
