@@ -68,3 +68,10 @@ def test_a_result_can_say_where_and_with_what_it_was_measured():
     assert machine["memory_gib"] >= 1
     versions = describe_versions()
     assert {"doorbuster", "code", "python", "django", "locust"} <= set(versions)
+
+
+def test_a_result_says_which_parts_were_on_other_machines():
+    assert "hosts" not in describe_machine(load({}))
+    given = {"GATEWAY_HOST": "gateway", "SHOP_HOST": "10.0.0.5", "POSTGRES_HOST": "localhost"}
+    elsewhere = load({f"DOORBUSTER_{name}": host for name, host in given.items()})
+    assert describe_machine(elsewhere)["hosts"] == {"shop": "10.0.0.5", "gateway": "gateway"}
