@@ -33,6 +33,11 @@ def size() -> int:
     return _size or 0
 
 
+def known_size() -> int | None:
+    """As `size`, but the database is not asked; None before it was."""
+    return _size
+
+
 def resize(count: int, progress: Progress) -> bool:
     """Let the shop have its first `count` books; answers whether anything had to be done.
 

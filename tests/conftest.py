@@ -39,7 +39,7 @@ hypothesis.settings.load_profile("doorbuster")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point every part at the session's own services; they start when a test needs them."""
-    postgres_port, redis_port, *others = ports.free(7)
+    postgres_port, redis_port, *others = ports.free(9)
     # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
     state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     state_dir.chmod(0o755)
@@ -59,6 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
         "DOORBUSTER_SHOP_PORT": str(others[2]),
         "DOORBUSTER_SHOP_CONTROLLER_PORT": str(others[3]),
         "DOORBUSTER_GATEWAY_TLS_PORT": str(others[4]),
+        # The console links to who answers there: nobody.
+        "DOORBUSTER_PROMETHEUS_PORT": str(others[5]),
+        "DOORBUSTER_GRAFANA_PORT": str(others[6]),
     }
     if importlib.util.find_spec("shop.settings"):
         import django

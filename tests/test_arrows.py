@@ -32,7 +32,9 @@ ARROWS: dict[str, set[str]] = {
         "lab.experiments",
         "gateway.policies",
         "runtime.settings",
+        "runtime.hosts",
         "runtime.pinned",
+        "runtime.services",
     },
     "lab/experiments": {
         "hosting",

@@ -3,11 +3,17 @@
 Owns: the context of the base template. Must not know: any page.
 """
 
+from urllib.parse import urlsplit
+
 from django.http import HttpRequest
 
 from lab.console.models import Launch, State
 from lab.console.people import is_teacher, name_of
 from lab.console.settings import LAB
+from lab.console.watchers import Watchers, links, watchers_of
+from runtime import hosts
+
+_watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
 PAGES = (
     ("/", "Gallery"),
@@ -31,4 +37,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
         "shop_port": LAB.gateway_port,
+        "watchers": links(
+            _watchers.there(), urlsplit(f"//{request.get_host()}").hostname or "", LAB.inner_host
+        ),
     }

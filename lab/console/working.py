@@ -46,6 +46,7 @@ app.conf.update(
     task_default_queue=QUEUE,
     task_ignore_result=True,
     worker_prefetch_multiplier=1,
+    worker_send_task_events=True,  # Flower's metrics are made of them
     worker_disable_prefetch=True,
     broker_connection_retry_on_startup=True,
     worker_hijack_root_logger=False,

@@ -1,0 +1,1 @@
+"""What watches the lab: metrics as they are, Prometheus, Grafana."""

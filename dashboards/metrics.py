@@ -1,0 +1,177 @@
+"""Every metric of our parts, as their own collectors tell it.
+
+Owns: making each part's collector without starting the part, reading it. Must not know: who asks.
+
+`python -m dashboards.metrics PART` prints one part's metrics as JSON. Each part is read in a
+process of its own, for a process can be of one Django project only.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Metric, ProcessCollector
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PATIENCE_S: Final = 240.0
+LIBRARY: Final = "process"
+"""Not a part: what every process of ours says of itself, by the client library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One metric. `labels` are its own, without those of its target."""
+
+    name: str
+    type: str
+    labels: tuple[str, ...]
+    meaning: str
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The names that are stored: of a histogram three."""
+        if self.type == "histogram":
+            return tuple(f"{self.name}_{kind}" for kind in ("bucket", "sum", "count"))
+        return (self.name,)
+
+
+def every() -> dict[str, list[Described]]:
+    """Part → its metrics, in the order of their names."""
+    return {part: _asked(part) for part in PARTS}
+
+
+def labels_by_series() -> dict[str, frozenset[str]]:
+    """The name of every series and its own labels; `le` of buckets among them."""
+    return {
+        series: frozenset(metric.labels) | ({"le"} if series.endswith("_bucket") else set())
+        for metrics in every().values()
+        for metric in metrics
+        for series in metric.series
+    }
+
+
+def _asked(part: str) -> list[Described]:
+    with tempfile.TemporaryDirectory(prefix="doorbuster-metrics-") as folder:
+        environment = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("DOORBUSTER_", "DJANGO_", "PROMETHEUS_"))
+        }
+        environment |= {"DOORBUSTER_STATE_DIR": folder, "DOORBUSTER_RESULTS_DIR": folder}
+        done = subprocess.run(
+            [sys.executable, "-m", "dashboards.metrics", part],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise RuntimeError(f"the metrics of {part} cannot be read:\n{done.stderr}")
+    told = (one | {"labels": tuple(one["labels"])} for one in json.loads(done.stdout))
+    return [Described(**one) for one in told]
+
+
+# ---- in the process of one part ------------------------------------------------------------------
+
+
+def _gateway() -> CollectorRegistry:
+    from gateway.service import Gateway
+    from gateway.settings import Settings
+
+    gateway = Gateway(Settings(), asyncio.new_event_loop())
+    return gateway.metrics.registry
+
+
+def _shop() -> CollectorRegistry:
+    _django("shop.settings")
+    from shop import controller_metrics
+
+    return controller_metrics.registry
+
+
+def _ads() -> CollectorRegistry:
+    from shop.ads import metrics
+
+    # The library tells labels only of what has been counted.
+    metrics.started(threads=1, banners=1)
+    metrics.selected(priority=0, slots=1, placed=1, took_s=0.001)
+    metrics.clicked()
+    metrics.exchanged(is_done=True, banners=1, unreported=0)
+    return metrics.registry
+
+
+def _lab() -> CollectorRegistry:
+    _django("lab.console.settings")
+    from django.core.management import call_command
+
+    from lab.console.metrics import LabMetrics
+    from lab.console.settings import FOLDER, LAB
+
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    call_command("migrate", verbosity=0)
+    return LabMetrics(LAB, viewers=lambda: 0).registry
+
+
+def _cpu_manager() -> CollectorRegistry:
+    from hosting.ecm import CpuManager
+    from hosting.metrics import CpuManagerMetrics
+
+    return CpuManagerMetrics(CpuManager([0], interval_s=1.0).status).registry
+
+
+def _library() -> CollectorRegistry:
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    return registry
+
+
+PARTS: Final[dict[str, Callable[[], CollectorRegistry]]] = {
+    "gateway": _gateway,
+    "shop": _shop,
+    "ads": _ads,
+    "lab": _lab,
+    "cpu-manager": _cpu_manager,
+    LIBRARY: _library,
+}
+
+
+def _django(settings: str) -> None:
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = settings
+    django.setup()
+
+
+def _described(families: Iterable[Metric]) -> list[Described]:
+    found = []
+    for family in families:
+        labels = dict.fromkeys(getattr(family, "_labelnames", ()))
+        for sample in family.samples:
+            labels |= dict.fromkeys(sample.labels)
+        labels.pop("le", None)
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        meaning = family.documentation.rstrip(".")
+        found.append(Described(name, family.type, tuple(labels), meaning))
+    return sorted(found, key=lambda metric: metric.name)
+
+
+def main() -> None:
+    """Print the metrics of the part that the command line names."""
+    part = sys.argv[1]
+    found = _described(PARTS[part]().collect())
+    if part != LIBRARY:
+        found = [metric for metric in found if metric.name.startswith("doorbuster_")]
+    print(json.dumps([asdict(metric) for metric in found]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""docs/metrics.md, from the collectors themselves: `python -m dashboards.metrics_page`.
+
+Owns: the page, the units that names may end in. Must not know: any metric.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from dashboards.metrics import LIBRARY, ROOT, Described, every
+from runtime.monitoring import SOURCE
+
+PAGE: Final = ROOT / "docs" / "metrics.md"
+
+UNITS: Final = {
+    "paper_seconds": "paper seconds",
+    "timestamp_seconds": "seconds since 1970",
+    **{
+        unit: unit
+        for unit in (
+            "seconds", "ratio", "bytes", "requests", "connections", "workers", "threads",
+            "sessions", "processors", "samples", "slots", "impressions", "clicks", "banners",
+            "reports", "orders", "books", "queries", "launches", "runs", "attempts", "confirms",
+            "viewers", "turns", "arrivals", "dispatches", "withdrawals", "refusals", "disconnects",
+            "cancels", "switches", "failures", "fds",
+        )
+    },
+    "served": "pages",
+    "waiting": "customers",
+    "service": "customers",
+    "attempted": "queries",
+    "way": "handshakes",
+}  # fmt: skip
+"""How a name ends → what is counted or measured."""
+WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
+
+_HEAD: Final = """# Metrics
+
+Every metric of every part, as Prometheus scrapes it. Written by `python -m dashboards.metrics_page`
+from the collectors themselves; a test holds it to them.
+
+Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; what has no
+unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
+([paper time and live time](architecture.md#paper-time-and-live-time)).
+Every series also has the labels of its target: `job` and `instance`, and of gateway and shop
+`application`: `shop`, or the name of an application that a platform or a race has beside it.
+How they come to Prometheus, and what is made of them: [monitoring](monitoring.md).
+"""
+
+_TITLES: Final = {
+    "gateway": "Gateway",
+    "shop": "Shop",
+    "ads": "Ad server",
+    "lab": "Lab",
+    "cpu-manager": "CPU manager",
+    LIBRARY: "Every process",
+}
+
+_NOTES: Final = {
+    "gateway": """`page` is Br-1 … Tr-4, `ads` for what goes to the ad server, `other` for the rest.
+`outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so that the
+count of response times by `outcome` is what became of all requests. `policy` of response times and
+of `admission_…` names queueing policy and admission together (`sq+sbac-stable`).""",
+    "ads": "Of all its processes together, whoever of them answers.",
+    "lab": """What begins with `run_` is of the live runs under way, wherever they were started,
+and begins anew with each run. `experiment` is the name of a result folder, `run` of a folder in it;
+the newest five experiments are looked into.""",
+    "cpu-manager": "Of a hosting platform, while it runs.",
+    LIBRARY: "Of gateway, shop, console and CPU manager, by Prometheus' client library.",
+}
+
+
+def page() -> str:
+    """The text of the page."""
+    jobs = {job["job_name"]: job for job in configuration()["scrape_configs"]}
+    lines = [_HEAD]
+    for part, metrics in every().items():
+        lines.append(f"## {_TITLES[part]}\n")
+        if part in jobs:
+            path = jobs[part].get("metrics_path", "/metrics")
+            every_s = jobs[part].get(
+                "scrape_interval", configuration()["global"]["scrape_interval"]
+            )
+            lines.append(f'`job="{part}"`, `{path}`, every {every_s.removesuffix("s")} s.')
+        if part in _NOTES:
+            lines.append(_NOTES[part])
+        lines += ["", *_table(metrics), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def configuration() -> dict:  # type: ignore[type-arg]
+    """prometheus.yml."""
+    return yaml.safe_load((SOURCE / "prometheus.yml").read_text(encoding="utf-8"))
+
+
+def unit_of(metric: Described) -> str:
+    """What its values are; raises ValueError for a name that does not say."""
+    name = metric.name.removesuffix("_total")
+    if name.endswith(WITHOUT_UNIT):
+        return "–"
+    for ending, unit in UNITS.items():
+        if name.endswith(f"_{ending}"):
+            return unit
+    raise ValueError(f"{metric.name}: ends in none of the units of dashboards/metrics_page.py")
+
+
+def _table(metrics: list[Described]) -> Iterator[str]:
+    yield "| metric | type | unit | labels | meaning |"
+    yield "| --- | --- | --- | --- | --- |"
+    for metric in metrics:
+        labels = ", ".join(f"`{label}`" for label in metric.labels) or "–"
+        yield (
+            f"| `{metric.name}` | {metric.type} | {unit_of(metric)} | {labels} | {metric.meaning} |"
+        )
+
+
+def write(path: Path = PAGE) -> None:
+    """Bring the page up to date."""
+    path.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
