@@ -19,10 +19,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
-from hosting import database
+from hosting import affinity, database
 from hosting.errors import HostingError
 from runtime import ending, hosts, log_end, monitoring, pinned, ports
 from runtime.services import APPLIANCE_VARIABLE, get_refusal
@@ -103,6 +104,7 @@ class PlainShops:
         self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
         """Those of each shop, with its ports and CPUs."""
         self.folder = lab.state_dir / name
+        self._shop_cpus = tuple(shop_cpus)
         self._other_cpus = other_cpus
         self._say = say
         self._parts: list[_Part] = []
@@ -128,6 +130,10 @@ class PlainShops:
     # ---- the start -----------------------------------------------------------------------------
 
     def _start(self) -> None:
+        try:
+            affinity.check(sorted({*self._other_cpus, *chain(*self._shop_cpus)}))
+        except affinity.AffinityError as error:
+            raise HostingError(str(error)) from None
         # One shop process each; raises where PostgreSQL has no room for their connections.
         database.threads_of_a_shop(self.lab, len(self.names), self.lab.shop_workers)
         database.check_redis(self.lab)

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from lab.experiments.comparison import expected_real_s, missing, plan
+from lab.experiments.comparison import expected_real_s, missing, missing_groups, plan
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import ResultFolder, newest, unfinished, write_json
 from lab.experiments.spec import Spec, changed
@@ -23,6 +23,37 @@ def test_the_order_is_random_repeatable_and_by_repetition():
     assert [run.seed for run in first] == sorted(run.seed for run in first)
     orders = {tuple((r.policy, r.rho) for r in first if r.seed == seed) for seed in (5, 6, 7)}
     assert len(orders) > 1
+
+
+AT_ONCE = changed(SPEC, at_once=True)
+
+
+def test_runs_at_once_are_neighbours_with_their_shops_drawn_anew():
+    planned = plan(AT_ONCE)
+    assert Counter(planned).keys() == set(planned)
+    groups = [planned[at : at + 3] for at in range(0, len(planned), 3)]
+    assert len(groups) == 2 * 3
+    for group in groups:
+        assert len({(run.rho, run.seed) for run in group}) == 1
+        assert {run.policy for run in group} == {"sq", "8q-af", "8q-lifo-pri"}
+    assert len({tuple(run.policy for run in group) for group in groups}) > 1
+
+
+def test_of_runs_at_once_all_are_made_again_when_one_is_missing(tmp_path):
+    folder = ResultFolder.create(tmp_path, AT_ONCE, {}, plan(AT_ONCE))
+    for planned in plan(AT_ONCE)[:4]:
+        folder.run(planned).path.mkdir(parents=True)
+        write_json(folder.run(planned).summary_file, {})
+    groups = missing_groups(folder, AT_ONCE)
+    assert [run.number for run in groups[0]] == [4, 5, 6]
+    assert len(groups) == 5
+    one_by_one = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    assert missing_groups(one_by_one, SPEC) == [[run] for run in plan(SPEC)]
+
+
+def test_runs_at_once_take_the_time_of_one():
+    alone, at_once = (expected_real_s(spec, plan(spec), 5.0) for spec in (SPEC, AT_ONCE))
+    assert at_once == pytest.approx(alone / 3)
 
 
 def test_a_folder_remembers_what_is_missing(tmp_path):

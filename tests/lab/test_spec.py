@@ -155,6 +155,10 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
             "give at least one",
         ),
         ("[clients]\n[load]\nduration_s = 1e6", "load.duration_s", "give at most 70000 s"),
+        ("at_once = true\nengine = 'simulated'", "at_once", "with engine = 'live'"),
+        ("at_once = 'much'", "at_once", "'crowded'"),
+        ("at_once = true\ndatabase_cpus = 'shop'", "database_cpus", "'other'"),
+        ("at_once = true\n[[policy]]\nname = 'sq'", "at_once", "2 to 4"),
         ("warm_up_s = 5\n[clients]\n[load]\nduration_s = 5", "warm_up_s", "less than 5"),
         (
             "engine = 'simulated'\n[clients]\n[load]\nduration_s = 5\n[server]\nkind = 'fifo'",

@@ -272,6 +272,29 @@ def test_what_is_not_true_is_said(folder):
     assert any("FELL BEHIND" in line and "20.0 %" in line for line in lines)
 
 
+TOGETHER = {"of": 2, "apart_s": 0.01, "shops": [[3], [2]], "rest": [0, 1], "crowded": False,
+            "shops_rps": [5.1, 5.0]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, "At the same time: 2 shops, on CPU 3; 2; everything else on 0,1."),
+        ({"crowded": True}, "CROWDED: the shops shared CPUs"),
+        ({"apart_s": 0.5}, "OUT OF STEP: customers of one lane began 0.50 s (real) later."),
+        ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time they serve 5.00"),
+    ],
+)  # fmt: skip
+def test_of_runs_at_once_it_is_said_where_they_ran(folder, facts, said):
+    for planned in plan(SPEC):
+        run = folder.run(planned)
+        at_once = {"shop": 1, **TOGETHER, **facts}
+        write_json(run.summary_file, {**run.summary(), "at_once": at_once})
+    lines = honesty(read_cells(folder))
+    assert any(line.startswith(said) for line in lines)
+    assert len([line for line in lines if line.split(":")[0].isupper()]) == 2 + bool(facts)
+
+
 def test_tables_are_files_too(folder):
     cells = read_cells(folder)
     tables = write_tables(folder, cells)
