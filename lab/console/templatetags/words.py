@@ -10,6 +10,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from lab.experiments import durations
 from lab.experiments.titles import title_of
 
 register = template.Library()
@@ -17,13 +18,8 @@ register = template.Library()
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """`40 s`, `3 min`, `1 h 20 min`."""
-    if seconds is None:
-        return "–"
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+    """`40 s`, `3 min`, `1 h 20 min`; a dash where nobody knows."""
+    return "–" if seconds is None else durations.duration(seconds)
 
 
 @register.filter

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from lab.experiments.durations import duration
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
 from lab.experiments.neighbours import Neighbours
@@ -37,7 +38,7 @@ from lab.experiments.reproduction.ad_server_values import metrics
 from lab.experiments.reproduction.report import made_by, write_report
 from lab.experiments.reproduction.store import Metrics, Results, Store
 from lab.experiments.results import read_json, write_json
-from lab.experiments.terminal import RunProgress, console, duration
+from lab.experiments.terminal import RunProgress, console
 from loadgen.ad_clients import AdOrder
 from loadgen.attempts import AttemptsFileError, read_attempts, read_metadata
 from runtime import settings
@@ -144,7 +145,7 @@ def _make(store: Store, cases: Cases, runs: list[PlannedRun], server: AdServer) 
             plan = _measured_plan(clients, server, cases.scale, runs)
             write_json(plan_file, plan.as_json())
         console.print(
-            f"{len(todo)} runs, {duration(plan.expected_s(todo))}; requests of each client: "
+            f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each client: "
             f"{requests_words(plan.requests)}.\n"
             f"Interrupted, the same command resumes. Results: {store.path}"
         )
@@ -180,7 +181,7 @@ def _play(
                 left = plan.expected_s(todo[number:])
                 progress.say(
                     f"{number} of {len(todo)} runs"
-                    + (f", {duration(left)} left" if number < len(todo) else "")
+                    + (f", about {duration(left)} left" if number < len(todo) else "")
                 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from lab.experiments.durations import duration
 from lab.experiments.errors import SpecError
 from lab.experiments.spreading import FRESH, broker_of, spread
 from runtime import settings
@@ -65,7 +66,7 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
 def _simulated(paper: str, given: dict[str, Any]) -> None:
     from lab.experiments.reproduction import making
     from lab.experiments.reproduction.studies import PAPERS as STUDIES
-    from lab.experiments.terminal import GridProgress, console, duration
+    from lab.experiments.terminal import GridProgress, console
 
     lab = settings.load()
     if given["logs"] and given["celery"] is not None:
@@ -87,7 +88,9 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
     if planned.resumed:
         console.print(f"Resuming: {done} of {len(planned.simulations)} simulations are done.")
     # How fast other machines are is not known here.
-    expected = "" if options.celery_broker else f", {duration(making.expected_real_s(planned))}"
+    expected = (
+        "" if options.celery_broker else f", about {duration(making.expected_real_s(planned))}"
+    )
     console.print(
         f"{len(planned.missing)} simulations on {options.where}{expected}. "
         f"Interrupted, the same command resumes.\nResults: {planned.store.path}"

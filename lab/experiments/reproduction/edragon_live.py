@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from lab.experiments import connection_costs
 from lab.experiments.connection_costs import ConnectionCosts
+from lab.experiments.durations import duration
 from lab.experiments.errors import ExperimentError
 from lab.experiments.hosting_run import make_hosting_run
 from lab.experiments.live_comparison import running_appliance
@@ -45,7 +46,7 @@ from lab.experiments.reproduction.edragon_words import (
 from lab.experiments.reproduction.report import made_by, write_report
 from lab.experiments.reproduction.store import Simulation, Store, plan
 from lab.experiments.results import read_json, write_json
-from lab.experiments.terminal import RunProgress, console, duration
+from lab.experiments.terminal import RunProgress, console
 from runtime import cpus, settings
 from runtime.settings import Settings
 
@@ -137,7 +138,7 @@ def _make(
         console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
     expected = [expected_real_s([cast(PlatformCase, run.case)]) for run in todo]
     console.print(
-        f"{len(todo)} runs at time scale {LIVE['time_scale']:g}, {duration(sum(expected))}. "
+        f"{len(todo)} runs at time scale {LIVE['time_scale']:g}, about {duration(sum(expected))}. "
         f"Interrupted, the same command resumes.\nResults: {store.path}"
     )
     if not todo:
@@ -187,7 +188,7 @@ def _beside_ratio(
     if not file.is_file():
         console.print(
             "Measuring what load generator and database take, "
-            f"{duration(TRIAL_S / LIVE['time_scale'] + _START_REAL_S)}"
+            f"about {duration(TRIAL_S / LIVE['time_scale'] + _START_REAL_S)}"
         )
         found = measure_beside(lab, store.path / _RUNS / "trial", costs, processors)
         write_json(file, found)

@@ -1,0 +1,12 @@
+"""Durations as people say them.
+
+Owns: the wording, and how roughly. Must not know: what takes so long.
+"""
+
+
+def duration(real_s: float) -> str:
+    """`40 s`, `3 min`, `1 h 20 min`."""
+    if real_s < 90:
+        return f"{max(1, round(real_s))} s"
+    minutes = round(real_s / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
