@@ -1,54 +1,17 @@
-"""`python -m hosting`: the processes of a hosting platform.
+"""`python -m hosting`, from its first moment on.
 
-Owns: command lines, exit statuses. Must not know: how anything is done.
+Owns: what ends it while its commands are being imported. Must not know: the commands.
 """
 
-import os
-import sys
-from pathlib import Path
-
-import click
-
-from hosting.ecm_command import ecm, ecm_status
+from runtime import early_signals
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """What `doorbuster platform` starts; it is seldom called by hand."""
+    """Import the commands and carry out the one that is asked for."""
+    with early_signals.ending_at_once():
+        from hosting.commands import main as commands
+    commands(prog_name="python -m hosting")
 
-
-def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> object:
-    try:
-        pairs = [tuple(map(int, text.split(":"))) for text in given]
-        return [(port, beside) for port, beside in pairs]
-    except ValueError:
-        raise click.BadParameter("allowed are two ports, such as 8082:8083") from None
-
-
-@main.command()
-@click.option(
-    "--shop",
-    "shops",
-    multiple=True,
-    required=True,
-    callback=_shop,
-    help="Port and controller's port of a shop process, as 8082:8083; once for each.",
-)
-@click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder of the logs.")
-def application(shops: list[tuple[int, int]], logs: Path) -> None:
-    """One application: a gateway front and shop processes, until one of them ends.
-
-    Everything else is in the environment, as hosting/template.py makes it.
-    """
-    from hosting import application as parent
-
-    why = parent.run(shops, logs, os.environ)
-    if why is not None:
-        sys.exit(why)
-
-
-main.add_command(ecm)
-main.add_command(ecm_status)
 
 if __name__ == "__main__":
-    main(prog_name="python -m hosting")
+    main()

@@ -20,6 +20,8 @@ from runtime.settings import REPOSITORY
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
 MOST_WORKERS = 1000
+VARIABLES = ("DOORBUSTER_SHOP_CPUS", "DOORBUSTER_SHOP_WORKERS")
+"""What `run` itself needs of its environment."""
 _SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
 
 

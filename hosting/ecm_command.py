@@ -22,6 +22,7 @@ from hosting import affinity, ecm_server
 from hosting.accounts import AccountFile
 from hosting.ecm import CpuManager
 from hosting.metrics import CpuManagerMetrics
+from hosting.option_types import Finite
 from runtime import cpus as cpu_lists
 
 LEAST_SETTLE_S = 1.0
@@ -39,7 +40,7 @@ socket_option = click.option(
     "--interval-s",
     default=0.2,
     show_default=True,
-    type=click.FloatRange(0.01, 3600),
+    type=Finite(0.01, 3600),
     help="processors are assigned anew this often (k_ECM), real seconds",
 )
 @click.option(

@@ -25,6 +25,7 @@ PERSISTENCE_S = 10.0
 MOST_THREADS = 30
 """Of a shop process, where PostgreSQL has connections for them all."""
 KEY = "rsa-7680"
+MOST_APPLICATIONS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,10 @@ class PlatformOptions:
 
     def __post_init__(self) -> None:
         """Raises HostingError naming the option and what is allowed."""
-        if not 1 <= self.applications <= 16:
-            raise HostingError(f"applications: {self.applications}; allowed are 1 to 16")
+        if not 1 <= self.applications <= MOST_APPLICATIONS:
+            raise HostingError(
+                f"applications: {self.applications}; allowed are 1 to {MOST_APPLICATIONS}"
+            )
         if len(self.priorities) != self.applications:
             raise HostingError(
                 f"priorities: {len(self.priorities)} for {self.applications} applications; "

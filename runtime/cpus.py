@@ -48,8 +48,16 @@ def parse(text: str, among: frozenset[int] | None = None) -> tuple[int, ...]:
 
 
 def written(numbers: set[int] | frozenset[int] | tuple[int, ...]) -> str:
-    """A CPU list as text, e.g. `0,2`."""
-    return ",".join(map(str, sorted(numbers)))
+    """A CPU list as text, e.g. `0,2`; three and more in a row as `4-6`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(
+        f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs
+    )
 
 
 def _is_number(text: str) -> bool:

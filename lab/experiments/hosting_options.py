@@ -5,14 +5,16 @@ Must not know: what is done with the platform.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, get_args
 
 import click
 
 from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
+from hosting.option_types import CpuList, Finite
 from hosting.options import (
-    KEY,
+    MOST_APPLICATIONS,
     Admission,
     PlatformOptions,
     Profile,
@@ -20,29 +22,31 @@ from hosting.options import (
 )
 from lab.experiments import connection_costs
 from lab.experiments.errors import SpecError
-from runtime import cpus
 from runtime.settings import Settings
 
-KEY_OPTION = click.option(
+_DEFAULTS = {field.name: field.default for field in fields(PlatformOptions)}
+
+
+def _option(flag: str, name: str, **given: Any) -> Callable[[Any], Any]:
+    """The option for a field of PlatformOptions, which has its default."""
+    return click.option(flag, name, default=_DEFAULTS[name], show_default=True, **given)
+
+
+def _choice(flag: str, name: str, among: Any, meaning: str) -> Callable[[Any], Any]:
+    return _option(flag, name, type=click.Choice(get_args(among)), help=meaning)
+
+
+KEY_OPTION = _option(
     "--key",
-    default=KEY,
-    show_default=True,
+    "key",
     help="Key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; the larger, the more a "
     "new connection costs.",
 )
-PROFILE_OPTION = click.option(
-    "--page-profile",
-    "profile",
-    type=click.Choice(get_args(Profile)),
-    default="paper",
-    show_default=True,
-    help="Page work of the shops.",
-)
-TIME_SCALE_OPTION = click.option(
+PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "Page work of the shops.")
+TIME_SCALE_OPTION = _option(
     "--time-scale",
-    type=click.FloatRange(0.1, 1000),
-    default=10.0,
-    show_default=True,
+    "time_scale",
+    type=Finite(0.1, 1000),
     help="Paper seconds per real second.",
 )
 THREADS_OPTION = click.option(
@@ -51,15 +55,6 @@ THREADS_OPTION = click.option(
     help="Threads of each shop process; by default as many as PostgreSQL has connections for, up "
     "to 30.",
 )
-
-
-def _cpus(_: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
-    if text is None:
-        return ()
-    try:
-        return cpus.parse(text, cpus.usable())
-    except ValueError as fault:
-        raise click.BadParameter(str(fault)) from None
 
 
 def _priorities(
@@ -74,15 +69,14 @@ def _priorities(
 
 
 CPUS_OPTION = click.option(
-    "--cpus", callback=_cpus, help="Its processors, e.g. 0-1 or 0,2-3; by default all."
+    "--cpus", type=CpuList(), default=(), help="Its processors, e.g. 0-1 or 0,2-3; by default all."
 )
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option(
+    _option(
         "--applications",
-        type=click.IntRange(1, 16),
-        default=2,
-        show_default=True,
+        "applications",
+        type=click.IntRange(1, MOST_APPLICATIONS),
         help="How many complete shops.",
     ),
     CPUS_OPTION,
@@ -91,40 +85,37 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         callback=_priorities,
         help="Weight of each application, e.g. 2,1 (Gold and Silver); by default equal.",
     ),
-    click.option(
+    _choice(
         "--provisioning",
-        type=click.Choice(get_args(Provisioning)),
-        default="ecm",
-        show_default=True,
-        help="ecm: the CPU manager assigns processors; static: an even share for good; linux: all "
-        "on all, and the admission is blind to it.",
+        "provisioning",
+        Provisioning,
+        "ecm: the CPU manager assigns processors; static: an even share for good; linux: all on "
+        "all, and the admission is blind to it.",
     ),
-    click.option(
+    _choice(
         "--sharing",
-        type=click.Choice(get_args(Sharing)),
-        default="both",
-        show_default=True,
-        help="Who may share a processor in halves: any two, only a low priority with a high one, "
+        "sharing",
+        Sharing,
+        "Who may share a processor in halves: any two, only a low priority with a high one, "
         "nobody.",
     ),
-    click.option(
+    _choice(
         "--admission",
-        type=click.Choice(get_args(Admission)),
-        default="eac",
-        show_default=True,
-        help="eac: new connections beyond what the processors can serve are refused.",
+        "admission",
+        Admission,
+        "eac: new connections beyond what the processors can serve are refused.",
     ),
     click.option(
         "--cto",
         "cto_s",
-        type=click.FloatRange(0, min_open=True),
+        type=Finite(0, min_open=True),
         help="CPU paper seconds of a resumed connection; by default as "
         "`doorbuster profile-connections` has measured it.",
     ),
     click.option(
         "--ctn",
         "ctn_s",
-        type=click.FloatRange(0, min_open=True),
+        type=Finite(0, min_open=True),
         help="The same of a new connection.",
     ),
     KEY_OPTION,
@@ -152,6 +143,8 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
     costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
     if any(costs_given) and not all(costs_given):
         raise SpecError("--cto and --ctn: give both or neither")
+    # What cannot be meant is said before what has not been measured.
+    checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
     if chosen["admission"] == "eac" and not any(costs_given):
         costs = connection_costs.kept(
             lab,

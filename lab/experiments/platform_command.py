@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hosting.errors import HostingError
+from hosting.option_types import Finite
 from lab.experiments.errors import ExperimentError
 from lab.experiments.hosting_options import of_platform, platform_options
 from lab.experiments.live_comparison import running_appliance
@@ -58,7 +59,7 @@ class Figures:
 )
 @click.option(
     "--every-s",
-    type=click.FloatRange(0.2, 3600),
+    type=Finite(0.2, 3600),
     default=1.0,
     show_default=True,
     help="The table is drawn this often, real seconds.",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from hosting.errors import HostingError
+from hosting.option_types import Finite
 from lab.experiments import connection_costs
 from lab.experiments.connection_costs import ConnectionCosts
 from lab.experiments.errors import ExperimentError
@@ -38,7 +39,7 @@ INTERACTIONS_MEAN = 50.0
 @THREADS_OPTION
 @click.option(
     "--interactions-mean",
-    type=click.FloatRange(1, 100, max_open=True),
+    type=Finite(1, 100, max_open=True),
     default=INTERACTIONS_MEAN,
     show_default=True,
     help="Pages of a session on average, as in the runs that are to follow.",

@@ -28,7 +28,7 @@ from gateway.processor_protocol import (
     written,
 )
 from hosting import accounts, ecm_server
-from hosting.__main__ import main
+from hosting.commands import main
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager, until
 
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two processors are needed to share them out")
@@ -287,6 +287,7 @@ def test_what_cannot_be_started(folder):
         (("--cpus", "9"), r"--cpus: this process may not use CPU 9 .*; allowed are [\d,]+"),
         (("--cpus", "0-"), r"--cpus: not a CPU list; allowed are forms such as"),
         (("--interval-s", "0"), r"Invalid value for '--interval-s'"),
+        (("--interval-s", "nan"), r"Invalid value for '--interval-s': 'nan' is not a finite"),
         (("--sharing", "some"), r"'some' is not one of 'both', 'to-high', 'none'"),
         (("--socket", file), r"--socket: \S+file is there and is not a socket"),
         (("--socket", folder / "no" / "x"), r"--socket: cannot listen on .*: No such file"),

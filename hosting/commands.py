@@ -1,0 +1,59 @@
+"""The commands of `python -m hosting`: the processes of a hosting platform.
+
+Owns: command lines, exit statuses. Must not know: how anything is done.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from hosting.ecm_command import ecm, ecm_status
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """What `doorbuster platform` starts; it is seldom called by hand."""
+
+
+def _shop(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> object:
+    pairs = []
+    for text in given:
+        numbers = [int(part) for part in text.split(":") if part.isascii() and part.isdigit()]
+        if text.count(":") != 1 or len(numbers) != 2 or not all(0 < n < 65536 for n in numbers):
+            raise click.BadParameter(f"{text!r}: allowed are two ports, such as 8082:8083")
+        pairs.append((numbers[0], numbers[1]))
+    return pairs
+
+
+@main.command()
+@click.option(
+    "--shop",
+    "shops",
+    multiple=True,
+    required=True,
+    callback=_shop,
+    help="Port and controller's port of a shop process, as 8082:8083; once for each.",
+)
+@click.option("--logs", type=click.Path(path_type=Path), required=True, help="Folder of the logs.")
+def application(shops: list[tuple[int, int]], logs: Path) -> None:
+    """One application: a gateway front and shop processes, until one of them ends.
+
+    Everything else is in the environment, as hosting/template.py makes it.
+    """
+    from hosting import application as parent
+
+    missing = [name for name in parent.VARIABLES if not os.environ.get(name)]
+    if missing:
+        raise click.ClickException(
+            f"{', '.join(missing)}: not in the environment; `doorbuster platform` starts "
+            "applications with all they need"
+        )
+    why = parent.run(shops, logs, os.environ)
+    if why is not None:
+        sys.exit(why)
+
+
+main.add_command(ecm)
+main.add_command(ecm_status)
