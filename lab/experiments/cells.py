@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from lab.experiments.client_sets import Got, Part, by_class
 from lab.experiments.errors import ExperimentError
@@ -20,7 +21,7 @@ from lab.experiments.outcomes import (
     response_times_s,
     started_after,
 )
-from lab.experiments.results import ResultFolder
+from lab.experiments.results import ResultFolder, RunFolder
 from lab.experiments.spec import Spec
 from lab.experiments.spec_sections import Customers, Load, PolicyChoice, SharedCpusServer
 from lab.experiments.titles import title_of
@@ -93,14 +94,8 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
     """
     spec = folder.spec()
     found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
-    left_out = started_after if spec.clients else after_warm_up
     for planned, run in folder.whole_runs():
-        attempts = left_out(run.attempts(), spec.warm_up_s)
-        if not attempts.num_rows:
-            raise ExperimentError(
-                f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
-                "give more sessions or a shorter warm_up_s."
-            )
+        attempts = counted_attempts(spec, run)
         clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
         times_s = response_times_s(attempts, FIRST_PAGE)
@@ -116,6 +111,21 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
                 published = policy.name if is_as_published(spec, policy) else None
                 cells.append(Cell(policy.key, rho, *columns, published, load_words(spec.load, rho)))
     return cells
+
+
+def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
+    """What a run's figures are made of: its attempts but those of the warm-up.
+
+    Raises ExperimentError where that leaves nothing.
+    """
+    left_out = started_after if spec.clients else after_warm_up
+    attempts = left_out(run.attempts(), spec.warm_up_s)
+    if not attempts.num_rows:
+        raise ExperimentError(
+            f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
+            "give more sessions or a shorter warm_up_s."
+        )
+    return attempts
 
 
 def load_words(load: Load, rho: float | None) -> str:

@@ -13,6 +13,7 @@ from lab.experiments import comparison
 from lab.experiments.grid import run_grid
 from lab.experiments.machine import describe_machine, describe_versions
 from lab.experiments.results import ResultFolder
+from lab.experiments.results_database import publishing
 from lab.experiments.simulated_run import make_packed_run, server_of
 from lab.experiments.spec import Spec
 from lab.experiments.terminal import GridProgress, announce, console, verdict
@@ -38,11 +39,13 @@ def compare_simulated(
     ]
     expected = [comparison.expected_sessions(spec, run, capacity_rps) for run in todo]
     announce(spec, folder, len(todo), "simulated")
-    with GridProgress(expected) as progress:
+    with publishing(lab, console.print) as published, GridProgress(expected) as progress:
+        published.experiment(folder)
 
         def keep(index: int, result: Mapping[str, Any]) -> None:
             run = folder.run(todo[index])
             size_bytes = run.unpack(result["files"])
+            published.run(folder, todo[index])
             progress.done(index)
             told = verdict(run.summary())
             sent = f" ({size_bytes / 1e6:.1f} MB came back)" if broker else ""
