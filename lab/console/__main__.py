@@ -29,6 +29,14 @@ def prepare() -> None:
     django.setup()
     call_command("migrate", verbosity=0)
     call_command("collectstatic", verbosity=0, interactive=False)
+    from lab.console.settings import LAB
+    from lab.experiments import results_database
+    from lab.experiments.errors import ExperimentError
+
+    try:
+        results_database.prepare(LAB, click.echo)
+    except ExperimentError as fault:
+        click.echo(f"Warning: {fault}; the results database is left out.", err=True)
 
 
 @main.command()

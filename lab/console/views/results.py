@@ -21,6 +21,7 @@ from lab.console.views.curves import sources
 from lab.console.views.gallery import ask
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import ResultFolder
+from lab.experiments.results_database import keep_in_step
 
 A_PAGE = 25
 ENGINES = ("live", "simulated")
@@ -108,6 +109,7 @@ def bring(request: HttpRequest) -> HttpResponse:
     except ExperimentError as fault:
         messages.error(request, str(fault))
         return redirect("results")
+    _keep_in_step(request, path.name)
     messages.success(request, "Imported.")
     return redirect("result", path.name)
 
@@ -147,9 +149,15 @@ def delete(request: HttpRequest, name: str) -> HttpResponse:
         result.delete()
         curve_cache.forget(name)
         Note.objects.filter(result=name).delete()
+        _keep_in_step(request, name)
         messages.success(request, f"{result.name} is deleted.")
         return redirect("results")
     return render(request, "console/delete.html", {"result": result})
+
+
+def _keep_in_step(request: HttpRequest, name: str) -> None:
+    """Dashboards show what the shelf shows."""
+    keep_in_step(LAB, [name], lambda words: messages.warning(request, words))
 
 
 def _of(name: str) -> Shelved:
