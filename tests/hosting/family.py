@@ -185,13 +185,14 @@ class Talk:
 class Ecm:
     """A running manager."""
 
-    def __init__(self, folder, *, on, interval_s=0.05, sharing="both"):
+    def __init__(self, folder, *, on, interval_s=0.05, sharing="both", metrics_port=None):
         self.path = folder / "ecm.sock"
         self.accounts = folder / "accounts.jsonl"
         self.command = [
             *(sys.executable, "-m", "hosting", "ecm", "--socket", str(self.path)),
             *("--cpus", on, "--interval-s", str(interval_s), "--sharing", sharing),
             *("--accounts", str(self.accounts)),
+            *(("--metrics-port", str(metrics_port)) if metrics_port is not None else ()),
         ]
         self.errors = folder / "errors.txt"
         self.talks = []
