@@ -214,10 +214,7 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
         ),
         ({"session_mixture": "a:1"}, "--session-mixture: 'a:1' is no class; give name:share:mean"),
         ({"session_mixture": "a:0.5:5"}, "--session-mixture: shares add up to 0.5; make them 1"),
-        (
-            {"session_mixture": "a:2:5"},
-            "--session-mixture: a.share: 2.0: give above 0, at most 1",
-        ),
+        ({"session_mixture": "a:2:5"}, "--session-mixture: a.share: 2.0: give above 0, at most 1"),
         ({"session_length_mean": "5", "walks": "chance"}, "--walks: sessions of given lengths"),
         ({"load_schedule": "50"}, "--load-schedule: '50' is no segment; give seconds:load, e.g."),
         ({"load_schedule": "50:1,"}, "--load-schedule: '' is no segment"),
@@ -253,155 +250,164 @@ def test_parts_are_the_whole(total: int, of: int) -> None:
             "--load-schedule: a closed loop has no arrivals; leave it out",
         ),
         ({"account": "customer"}, "--account: 'customer' has no place for a number"),
-        (CLIENTS | {"clients_per_set": "0"}, "--clients-per-set: 0 is out of range; give 1 or"),
-        (CLIENTS | {"clients_per_set": "1001"}, "--clients-per-set: 1001 is out of range; give 1"),
-        (CLIENTS | {"clients_per_set": "two"}, "--clients-per-set: 'two' is no whole number"),
-        (CLIENTS | {"patience_max_s": "0"}, "--patience-max-s: 0 is out of range; give a number"),
-        (CLIENTS | {"patience_max_s": "inf"}, "--patience-max-s: inf is out of range"),
-        (
-            CLIENTS | {"client_think_time_mean_s": "0"},
-            "--client-think-time-mean-s: 0 is out of range; give a number above 0",
-        ),
-        (
-            CLIENTS | {"reload_probability": "1.5"},
-            "--reload-probability: 1.5 is no probability; give 0 to 1",
-        ),
-        (CLIENTS | {"away_mean_s": "-1"}, "--away-mean-s: -1 is out of range; give a number of at"),
-        (CLIENTS | {"client_mix": "home"}, "--client-mix: 'home' is no weight; give kind:weight"),
-        (CLIENTS | {"client_mix": ""}, "--client-mix: '' is no weight; give kind:weight"),
-        (
-            CLIENTS | {"client_mix": "cart:1"},
-            "--client-mix: unknown kind 'cart'; kinds are home, b",
-        ),
-        (CLIENTS | {"client_mix": "home:-1"}, "--client-mix: home: -1.0 is no weight; give 0 or"),
-        (CLIENTS | {"client_mix": "file:0"}, "--client-mix: no kind has a weight above 0"),
-        (
-            CLIENTS | {"client_mix": "home:1,home:2"},
-            "--client-mix: 'home' is given twice; give each kind once",
-        ),
         ({"partly_open": "perhaps"}, "--partly-open: 'perhaps' is neither true nor false"),
         (PARTLY | CLIENTS, "--partly-open: give either --partly-open or --clients-per-set, not"),
         ({"partly_open": "true"}, "--sessions-schedule: is missing; give second:rate, e.g. 0:3.5"),
-        (PARTLY | {"sessions_schedule": "3.5"}, "--sessions-schedule: '3.5' is no step; give sec"),
-        (PARTLY | {"sessions_schedule": "0:1,5:0,"}, "--sessions-schedule: '' is no step; give"),
-        (PARTLY | {"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step begins"),
-        (PARTLY | {"sessions_schedule": "0:1,0:0"}, "--arrivals-until-s: 0 is not after 0 s"),
-        (
-            PARTLY | {"sessions_schedule": "0:1,9:2,8:1,20:0"},
-            "--sessions-schedule: 8 is not after 9 s",
-        ),
-        (PARTLY | {"sessions_schedule": "0:-1,9:0"}, "--sessions-schedule: -1.0: give 0 or more"),
-        (PARTLY | {"sessions_schedule": "0:nan,9:0"}, "--sessions-schedule: nan: give 0 or more"),
-        (PARTLY | {"sessions_schedule": "0:0,9:0"}, "--sessions-schedule: nobody ever arrives"),
-        (
-            PARTLY | {"sessions_schedule": "0:3.5"},
-            "--arrivals-until-s: is missing; say when arrivals end, or end --sessions-schedule at "
-            "0, e.g. 0:3.5,600:0",
-        ),
-        (PARTLY | {"arrivals_until_s": "1200"}, "--arrivals-until-s: 1200 is not after 1200 s"),
-        (
-            PARTLY | {"sessions_schedule": "0:1e-9,1:0"},
-            "--sessions-schedule: no session arrives in so short a time; give more",
-        ),
-        (
-            PARTLY | {"sessions_schedule": "0:1e9,1:0"},
-            "--sessions-schedule: about 1e+09 sessions; at most 10000000 are planned",
-        ),
-        (PARTLY | {"stop_s": "1199"}, "--stop-s: 1199 is before arrivals end; give 1200 or more"),
-        (PARTLY | {"stop_s": "soon"}, "--stop-s: 'soon' is no number"),
-        (PARTLY | {"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
-        (
-            PARTLY | {"interactions_mean": "101"},
-            "--interactions-mean: 101.0 is out of range; give 1 to 100, the most there may be",
-        ),
-        (
-            PARTLY | {"interactions_most": "5000"},
-            "--interactions-most: 5000 is out of range; give 1 to 4096",
-        ),
-        (
-            PARTLY | {"interaction_think_time_mean_s": "-1"},
-            "--interaction-think-time-mean-s: -1 is out of range; give a number of at least 0",
-        ),
-        (
-            PARTLY | {"interaction_timeout_s": "0"},
-            "--interaction-timeout-s: 0 is out of range; give a number above 0",
-        ),
-        (PARTLY | {"reconnects": "201"}, "--reconnects: 201 is out of range; give 0 to 200"),
-        (PARTLY | {"images_mean": "200"}, "--images-mean: 200.0 is out of range; give 0 to 100"),
-        (
-            PARTLY | {"transactions_ratio": "0.6"},
-            "--transactions-ratio: 0.6 is out of range; give 0 to 4/7 (0.571)",
-        ),
         ({"authority": "/nowhere.pem"}, "--authority: there is no file /nowhere.pem"),
-        *(
-            (
-                PARTLY | {name: value},
-                f"--{name.replace('_', '-')}: sessions of --partly-open are others; leave it or "
-                "--partly-open out",
-            )
-            for name, value in (
-                ("rho", "0.85"),
-                ("sessions", "100"),
-                ("load_schedule", "50:1"),
-                ("session_rate", "2"),
-                ("timeout_s", "9"),
-                ("think_time_mean_s", "7"),
-                ("walks", "chance"),
-                ("closed_loop_customers", "30"),
-            )
-        ),
-        *(
-            ({name: value}, f"--{name.replace('_', '-')}: says nothing without --partly-open")
-            for name, value in (
-                ("sessions_schedule", "0:1,9:0"),
-                ("stop_s", "9"),
-                ("interactions_mean", "9"),
-                ("interactions_most", "9"),
-                ("interaction_think_time_mean_s", "9"),
-                ("interaction_timeout_s", "9"),
-                ("reconnects", "9"),
-                ("images_mean", "9"),
-                ("transactions_ratio", "0.5"),
-            )
-        ),
-        (PARTLY | {"away_mean_s": "9"}, "--away-mean-s: says nothing without --clients-per-set"),
         ({"clients_per_set": "9"}, "--arrivals-until-s: is missing; say how long the clients are"),
-        (
-            CLIENTS | {"arrivals_until_s": "70001"},
-            "--arrivals-until-s: 70001: with a think time of 3.5 s give at most 70000 s",
-        ),
-        (CLIENTS | {"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
-        *(
-            (
-                CLIENTS | {name: value},
-                f"--{name.replace('_', '-')}: clients come in a closed loop; leave it or "
-                "--clients-per-set out",
-            )
-            for name, value in (
-                ("rho", "0.85"),
-                ("sessions", "100"),
-                ("load_schedule", "50:1"),
-                ("session_rate", "2"),
-                ("timeout_s", "9"),
-                ("retry_probability", "0.5"),
-                ("session_length_mean", "5"),
-                ("walks", "chance"),
-                ("closed_loop_customers", "30"),
-            )
-        ),
-        *(
-            ({name: value}, f"--{name.replace('_', '-')}: says nothing without --clients-per-set")
-            for name, value in (
-                ("patience_max_s", "10"),
-                ("client_think_time_mean_s", "1"),
-                ("reload_probability", "0.5"),
-                ("away_mean_s", "10"),
-                ("client_mix", "home:1"),
-            )
-        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_one_line(given: dict[str, str], line: str) -> None:
+    assert_refused(given, line)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"clients_per_set": "0"}, "--clients-per-set: 0 is out of range; give 1 or"),
+        ({"clients_per_set": "1001"}, "--clients-per-set: 1001 is out of range; give 1"),
+        ({"clients_per_set": "two"}, "--clients-per-set: 'two' is no whole number"),
+        ({"patience_max_s": "0"}, "--patience-max-s: 0 is out of range; give a number"),
+        ({"patience_max_s": "inf"}, "--patience-max-s: inf is out of range"),
+        (
+            {"client_think_time_mean_s": "0"},
+            "--client-think-time-mean-s: 0 is out of range; give a number above 0",
+        ),
+        ({"reload_probability": "1.5"}, "--reload-probability: 1.5 is no probability; give 0 to 1"),
+        ({"away_mean_s": "-1"}, "--away-mean-s: -1 is out of range; give a number of at"),
+        ({"client_mix": "home"}, "--client-mix: 'home' is no weight; give kind:weight"),
+        ({"client_mix": ""}, "--client-mix: '' is no weight; give kind:weight"),
+        ({"client_mix": "cart:1"}, "--client-mix: unknown kind 'cart'; kinds are home, b"),
+        ({"client_mix": "home:-1"}, "--client-mix: home: -1.0 is no weight; give 0 or"),
+        ({"client_mix": "file:0"}, "--client-mix: no kind has a weight above 0"),
+        (
+            {"client_mix": "home:1,home:2"},
+            "--client-mix: 'home' is given twice; give each kind once",
+        ),
+        (
+            {"arrivals_until_s": "70001"},
+            "--arrivals-until-s: 70001: with a think time of 3.5 s give at most 70000 s",
+        ),
+        ({"arrivals_until_s": "0"}, "--arrivals-until-s: 0 is out of range"),
+    ],
+)
+def test_clients_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
+    assert_refused(CLIENTS | given, line)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ({"sessions_schedule": "3.5"}, "--sessions-schedule: '3.5' is no step; give sec"),
+        ({"sessions_schedule": "0:1,5:0,"}, "--sessions-schedule: '' is no step; give"),
+        ({"sessions_schedule": "5:1,9:0"}, "--sessions-schedule: the first step begins"),
+        ({"sessions_schedule": "0:1,0:0"}, "--arrivals-until-s: 0 is not after 0 s"),
+        ({"sessions_schedule": "0:1,9:2,8:1,20:0"}, "--sessions-schedule: 8 is not after 9 s"),
+        ({"sessions_schedule": "0:-1,9:0"}, "--sessions-schedule: -1.0: give 0 or more"),
+        ({"sessions_schedule": "0:nan,9:0"}, "--sessions-schedule: nan: give 0 or more"),
+        ({"sessions_schedule": "0:0,9:0"}, "--sessions-schedule: nobody ever arrives"),
+        (
+            {"sessions_schedule": "0:3.5"},
+            "--arrivals-until-s: is missing; say when arrivals end, or end --sessions-schedule at "
+            "0, e.g. 0:3.5,600:0",
+        ),
+        ({"arrivals_until_s": "1200"}, "--arrivals-until-s: 1200 is not after 1200 s"),
+        (
+            {"sessions_schedule": "0:1e-9,1:0"},
+            "--sessions-schedule: no session arrives in so short a time; give more",
+        ),
+        (
+            {"sessions_schedule": "0:1e9,1:0"},
+            "--sessions-schedule: about 1e+09 sessions; at most 10000000 are planned",
+        ),
+        ({"stop_s": "1199"}, "--stop-s: 1199 is before arrivals end; give 1200 or more"),
+        ({"stop_s": "soon"}, "--stop-s: 'soon' is no number"),
+        ({"interactions_mean": "0"}, "--interactions-mean: 0 is out of range; give a"),
+        (
+            {"interactions_mean": "101"},
+            "--interactions-mean: 101.0 is out of range; give 1 to 100, the most there may be",
+        ),
+        (
+            {"interactions_most": "5000"},
+            "--interactions-most: 5000 is out of range; give 1 to 4096",
+        ),
+        (
+            {"interaction_think_time_mean_s": "-1"},
+            "--interaction-think-time-mean-s: -1 is out of range; give a number of at least 0",
+        ),
+        (
+            {"interaction_timeout_s": "0"},
+            "--interaction-timeout-s: 0 is out of range; give a number above 0",
+        ),
+        ({"reconnects": "201"}, "--reconnects: 201 is out of range; give 0 to 200"),
+        ({"images_mean": "200"}, "--images-mean: 200.0 is out of range; give 0 to 100"),
+        (
+            {"transactions_ratio": "0.6"},
+            "--transactions-ratio: 0.6 is out of range; give 0 to 4/7 (0.571)",
+        ),
+        ({"away_mean_s": "9"}, "--away-mean-s: says nothing without --clients-per-set"),
+    ],
+)
+def test_partly_open_sessions_that_cannot_be_meant(given: dict[str, str], line: str) -> None:
+    assert_refused(PARTLY | given, line)
+
+
+OF_SESSIONS = {
+    "rho": "0.85",
+    "sessions": "100",
+    "load_schedule": "50:1",
+    "session_rate": "2",
+    "timeout_s": "9",
+    "walks": "chance",
+    "closed_loop_customers": "30",
+}
+OF_CLIENTS = {
+    "patience_max_s": "10",
+    "client_think_time_mean_s": "1",
+    "reload_probability": "0.5",
+    "away_mean_s": "10",
+    "client_mix": "home:1",
+}
+OF_PARTLY = {
+    "sessions_schedule": "0:1,9:0",
+    "stop_s": "9",
+    "interactions_mean": "9",
+    "interactions_most": "9",
+    "interaction_think_time_mean_s": "9",
+    "interaction_timeout_s": "9",
+    "reconnects": "9",
+    "images_mean": "9",
+    "transactions_ratio": "0.5",
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "others", "words"),
+    [
+        (
+            PARTLY,
+            OF_SESSIONS | {"think_time_mean_s": "7"},
+            "sessions of --partly-open are others; leave it or --partly-open out",
+        ),
+        (
+            CLIENTS,
+            OF_SESSIONS | {"retry_probability": "0.5", "session_length_mean": "5"},
+            "clients come in a closed loop; leave it or --clients-per-set out",
+        ),
+        ({}, OF_PARTLY, "says nothing without --partly-open"),
+        ({}, OF_CLIENTS, "says nothing without --clients-per-set"),
+    ],
+    ids=["of partly-open", "of clients", "no partly-open", "no clients"],
+)
+def test_each_option_of_other_customers_is_refused(
+    given: dict[str, str], others: dict[str, str], words: str
+) -> None:
+    for name, value in others.items():
+        assert_refused(given | {name: value}, f"--{name.replace('_', '-')}: {words}")
+
+
+def assert_refused(given: dict[str, str], line: str) -> None:
+    """In one line that begins so, and by the option that it names."""
     with pytest.raises(OptionError) as refusal:
         run_options(given)
     assert str(refusal.value).startswith(line)
