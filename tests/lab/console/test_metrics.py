@@ -7,10 +7,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from lab.experiments.live_runs import ToldRun
 from tests.lab.console.conftest import wait_for
 
-RUN = {"experiment": "a", "run": "001", "policy": "sq", "admission": "none",
-       "abandonment": "cancel", "rho": "1.4", "started_at": 1_700_000_000.5}  # fmt: skip
-CUSTOMERS = {"event": "progress", "planned": 100, "started": 40, "ended": 30, "confirms": 2,
-             "late_attempts": 1, "behind_s": 0.25, "outcomes": {"completed": 50, "dropped": 7}}  # fmt: skip
+RUN = {
+    "experiment": "a", "run": "001", "policy": "sq", "admission": "none", "abandonment": "cancel",
+    "rho": "1.4", "started_at": 1_700_000_000.5,
+}  # fmt: skip
+CUSTOMERS = {
+    "event": "progress", "planned": 100, "started": 40, "ended": 30, "confirms": 2,
+    "late_attempts": 1, "behind_s": 0.25, "outcomes": {"completed": 50, "dropped": 7},
+}  # fmt: skip
 
 
 def figures(console):
