@@ -1,8 +1,7 @@
 """TLS handshakes, computed in threads so that nobody else waits for them.
 
 Owns: a connection from when it is accepted until its handshake is over, one way or the other; how
-many are computed and how many are under way at a time; who gives way when places are full; their
-deadline.
+many are computed at a time; their deadline.
 Must not know: HTTP, how connections are admitted.
 
 An SSLObject is touched by one thread at a time: while a step of its handshake is computed, what the
@@ -13,13 +12,14 @@ import asyncio
 import ssl
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from enum import Enum, IntEnum, auto
+from enum import Enum, auto
 from typing import Any, Final, cast
 
 from gateway import endings
 from gateway.connection_gate import ConnectionGate
 from gateway.customer import Customer
 from gateway.door import Door
+from gateway.handshake_places import Known, Places
 from gateway.limits import KIB
 from gateway.tls_connection import TlsConnection
 from gateway.tls_context import AskedSSLObject
@@ -38,22 +38,8 @@ class Step(Enum):
     PLAIN = auto()  # what came is HTTP, without TLS
 
 
-class Known(IntEnum):
-    """What is known of a customer in mid-handshake: who is known less gives way sooner."""
-
-    NOTHING = 0  # no whole ClientHello has come
-    NEW = 1
-    RESUMED = 2
-
-
 class Handshakes:
-    """What the handshakes of one listening socket share; `close` once.
-
-    Where all places are taken, a newcomer gets that of a handshake that waits for its customer: of
-    those of whom nothing is known before those who are new, and these before those who resume;
-    among them, of who is so for longest. So who sends a byte and no more holds no door, and a storm
-    of new ones costs no customer who comes back a place. One that is computed keeps its place.
-    """
+    """What the handshakes of one listening socket share; `close` once."""
 
     def __init__(
         self,
@@ -70,40 +56,8 @@ class Handshakes:
         self.gate = gate
         self.context = context
         self.deadline_s = deadline_s
-        self._most_under_way = most_under_way
-        # In the order in which that much became known of them.
-        self._under_way: dict[Known, dict[Handshake, None]] = {known: {} for known in Known}
+        self.places = Places(gate, most_under_way)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
-
-    def begin(self, handshake: "Handshake") -> bool:
-        """One more is under way; False if that would be one too many, and it is counted so."""
-        if self.gate.under_way >= self._most_under_way:
-            other = self._who_gives_way()
-            if other is None:
-                self.gate.count("turned_away")
-                return False
-            other.give_way()
-        self._under_way[handshake.known][handshake] = None
-        self.gate.under_way += 1
-        return True
-
-    def learn(self, handshake: "Handshake", known: Known) -> None:
-        """More is known of its customer now."""
-        del self._under_way[handshake.known][handshake]
-        self._under_way[known][handshake] = None
-        handshake.known = known
-
-    def end(self, handshake: "Handshake") -> None:
-        """One that had begun is over."""
-        del self._under_way[handshake.known][handshake]
-        self.gate.under_way -= 1
-
-    def _who_gives_way(self) -> "Handshake | None":
-        for handshakes in self._under_way.values():
-            for handshake in handshakes:
-                if handshake.waits_for_customer:
-                    return handshake
-        return None
 
     def compute(self, handshake: "Handshake") -> "Future[None]":
         """Computes the next step in a thread, then tells `stepped` in the loop."""
@@ -167,7 +121,7 @@ class Handshake(asyncio.Protocol):
         if self._is_over:
             return
         if not self._has_begun:
-            if not self._shared.begin(self):
+            if not self._shared.places.take(self):
                 self._is_over = True
                 endings.reset(self._raw)
                 return
@@ -247,7 +201,7 @@ class Handshake(asyncio.Protocol):
         if self._ssl is not None and self._ssl.asked_as_resumed is not None:
             known = Known.RESUMED if self._ssl.asked_as_resumed else Known.NEW
             if known is not self.known:
-                self._shared.learn(self, known)
+                self._shared.places.learn(self, known)
         if step is Step.DONE and self._ssl is not None and self._ssl.is_as_asked:
             self._hand_over(self._ssl)
         elif (
@@ -312,7 +266,7 @@ class Handshake(asyncio.Protocol):
     def _end(self) -> None:
         self._is_over = True
         if self._has_begun:
-            self._shared.end(self)
+            self._shared.places.leave(self)
         if self._computation is None or self._computation.cancel():
             self._forget()
 

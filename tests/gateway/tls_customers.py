@@ -211,10 +211,10 @@ async def knocking(b, *sent, hears=False):
 async def knows(b, *numbers):
     """Wait until of so many customers nothing is known, so many are new, so many resume; and
     nothing is left to be computed of any."""
-    under_way = b.gateway._handshakes._under_way
-    await b.until(lambda: tuple(map(len, under_way.values())) == numbers)
+    places = b.gateway._handshakes.places
+    await b.until(lambda: tuple(map(len, places.taken().values())) == numbers)
     await b.until(
-        lambda: all(one.waits_for_customer for each in under_way.values() for one in each)
+        lambda: all(one.waits_for_customer for each in places.taken().values() for one in each)
     )
 
 
