@@ -83,22 +83,22 @@ def _asked(part: str) -> list[Described]:
 # ---- in the process of one part ------------------------------------------------------------------
 
 
-def _gateway() -> CollectorRegistry:
+def _gateway() -> Iterable[Metric]:
     from gateway.service import Gateway
     from gateway.settings import Settings
 
     gateway = Gateway(Settings(), asyncio.new_event_loop())
-    return gateway.metrics.registry
+    return gateway.metrics.families()
 
 
-def _shop() -> CollectorRegistry:
+def _shop() -> Iterable[Metric]:
     _django("shop.settings")
     from shop import controller_metrics
 
-    return controller_metrics.registry
+    return controller_metrics.registry.collect()
 
 
-def _ads() -> CollectorRegistry:
+def _ads() -> Iterable[Metric]:
     from shop.ads import metrics
 
     # The library tells labels only of what has been counted.
@@ -106,10 +106,10 @@ def _ads() -> CollectorRegistry:
     metrics.selected(priority=0, slots=1, placed=1, took_s=0.001)
     metrics.clicked()
     metrics.exchanged(is_done=True, banners=1, unreported=0)
-    return metrics.registry
+    return metrics.registry.collect()
 
 
-def _lab() -> CollectorRegistry:
+def _lab() -> Iterable[Metric]:
     _django("lab.console.settings")
     from django.core.management import call_command
 
@@ -118,23 +118,23 @@ def _lab() -> CollectorRegistry:
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
-    return LabMetrics(LAB, viewers=lambda: 0).registry
+    return LabMetrics(LAB, viewers=lambda: 0).collect()
 
 
-def _cpu_manager() -> CollectorRegistry:
+def _cpu_manager() -> Iterable[Metric]:
     from hosting.ecm import CpuManager
     from hosting.metrics import CpuManagerMetrics
 
-    return CpuManagerMetrics(CpuManager([0], interval_s=1.0).status).registry
+    return CpuManagerMetrics(CpuManager([0], interval_s=1.0).status).collect()
 
 
-def _library() -> CollectorRegistry:
+def _library() -> Iterable[Metric]:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    return registry
+    return registry.collect()
 
 
-PARTS: Final[dict[str, Callable[[], CollectorRegistry]]] = {
+PARTS: Final[dict[str, Callable[[], Iterable[Metric]]]] = {
     "gateway": _gateway,
     "shop": _shop,
     "ads": _ads,
@@ -167,7 +167,7 @@ def _described(families: Iterable[Metric]) -> list[Described]:
 def main() -> None:
     """Print the metrics of the part that the command line names."""
     part = sys.argv[1]
-    found = _described(PARTS[part]().collect())
+    found = _described(PARTS[part]())
     if part != LIBRARY:
         found = [metric for metric in found if metric.name.startswith("doorbuster_")]
     print(json.dumps([asdict(metric) for metric in found]))

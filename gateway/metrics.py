@@ -88,6 +88,18 @@ _ADMISSION: Final = (
 """Figures of an admission policy's snapshot: (key there, name here, meaning)."""
 
 
+_TIMES: Final = _PREFIX + "response_paper_seconds"
+_TIMES_MEANING: Final = "Time from a request's arrival to its end at the gateway, in paper seconds"
+_BOUNDS: Final = (*(f"{bound:g}" for bound in BUCKETS_S), "+Inf")
+
+
+def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
+    """Everything but the values: a line for each bucket, the count, the sum."""
+    labels = f'outcome="{outcome}",page="{page}",policy="{policy}"'
+    buckets = [f'{_TIMES}_bucket{{le="{bound}",{labels}}} ' for bound in _BOUNDS]
+    return [*buckets, f"{_TIMES}_count{{{labels}}} ", f"{_TIMES}_sum{{{labels}}} "]
+
+
 class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
@@ -98,22 +110,34 @@ class ResponseTimes:
         """One request has ended, `response_s` paper seconds after it came in."""
         cell = self._cells.get((policy, page, outcome))
         if cell is None:
-            cell = self._cells[(policy, page, outcome)] = [0.0, [0] * (len(BUCKETS_S) + 1)]
+            counts = [0] * (len(BUCKETS_S) + 1)
+            cell = [0.0, counts, _line_beginnings(policy, page, outcome)]
+            self._cells[(policy, page, outcome)] = cell
         cell[0] += response_s
         cell[1][bisect_left(BUCKETS_S, response_s)] += 1
 
     def family(self) -> HistogramMetricFamily:
         """As Prometheus wants it: cumulative buckets."""
-        family = HistogramMetricFamily(
-            _PREFIX + "response_paper_seconds",
-            "Time from a request's arrival to its end at the gateway, in paper seconds",
-            labels=("policy", "page", "outcome"),
-        )
-        bounds = [*(f"{bound:g}" for bound in BUCKETS_S), "+Inf"]
-        for labels, (total_s, buckets) in self._cells.items():
-            steps = list(zip(bounds, accumulate(buckets), strict=True))
+        family = HistogramMetricFamily(_TIMES, _TIMES_MEANING, labels=("policy", "page", "outcome"))
+        for labels, (total_s, buckets, _) in self._cells.items():
+            steps = list(zip(_BOUNDS, accumulate(buckets), strict=True))
             family.add_metric(labels, buckets=steps, sum_value=total_s)
         return family
+
+    def text(self) -> str:
+        """`family` in the exposition format, which the library takes 20 times as long to write.
+
+        Thousands of lines every second, in the loop that requests wait for.
+        """
+        lines = [f"# HELP {_TIMES} {_TIMES_MEANING}\n# TYPE {_TIMES} histogram\n"]
+        for total_s, buckets, beginnings in self._cells.values():
+            steps = list(accumulate(buckets))
+            values = (*steps, steps[-1], total_s)
+            lines += [
+                f"{beginning}{float(value)}\n"
+                for beginning, value in zip(beginnings, values, strict=True)
+            ]
+        return "".join(lines)
 
 
 class GatewayMetrics(Collector):
@@ -125,20 +149,24 @@ class GatewayMetrics(Collector):
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
         self._figures = figures
         self._times = times
-        self.registry = CollectorRegistry()
-        self.registry.register(self)
-        ProcessCollector(registry=self.registry)
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
         """The exposition format."""
-        return generate_latest(self.registry)
+        return generate_latest(self._registry) + self._times.text().encode()
+
+    def families(self) -> Iterator[Metric]:
+        """All that `text` has, but for what the library says of the process."""
+        yield from self.collect()
+        yield self._times.family()
 
     def collect(self) -> Iterator[Metric]:
-        """Called by the registry."""
+        """Called by the registry; without the response times, which `text` writes itself."""
         yield from self._requests()
         yield from self._policies()
         yield from self._connections()
-        yield self._times.family()
         for name, (meaning, value) in self._figures.gauges().items():
             yield _family(name, meaning, {} if value is None else {(): value})
 

@@ -1,5 +1,6 @@
 """The figures for Prometheus."""
 
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from gateway.metrics import BUCKETS_S, CHOICES, GatewayMetrics, ResponseTimes
@@ -109,3 +110,17 @@ def test_what_is_not_known_has_no_value_and_is_there_all_the_same():
     known = families()
     for name in ("admission_quota_sessions", "queue_priority", "assigned_processors"):
         assert known[f"doorbuster_gateway_{name}"].samples == []
+
+
+def test_response_times_are_written_as_the_library_writes_them():
+    class Of:
+        def collect(self):
+            yield times.family()
+
+    times = ResponseTimes()
+    for number in range(200):
+        page, outcome = f"Br-{number % 3}", ("answered", "dropped")[number % 2]
+        times.add("8q-af+sbac-stable", page, outcome, number / 1.5)
+    registry = CollectorRegistry()
+    registry.register(Of())
+    assert times.text().encode() == generate_latest(registry)
