@@ -6,16 +6,14 @@ Owns: starting, watching and ending these processes. Must not know: what they do
 processors they have.
 """
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from runtime import cpus, ending, log_end, pinned
-from runtime.settings import REPOSITORY
+from hosting import starting
+from runtime import cpus, ending, log_end
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
@@ -44,7 +42,13 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
     try:
         for name, (program, own) in programs.items():
             added = {f"DOORBUSTER_{variable}": str(value) for variable, value in own.items()}
-            children[name] = _start(program, on, {**environ, **added}, logs / f"{name}.log")
+            children[name] = starting.start(
+                program,
+                on=on,
+                environment={**environ, **added},
+                log=logs / f"{name}.log",
+                own_session=False,
+            )
         # Blocked only now: children would be born with it. What came before is looked for here.
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         while True:
@@ -55,26 +59,6 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
                 return None
     finally:
         _end(list(children.values()))
-
-
-def _start(
-    program: Sequence[str], on: tuple[int, ...], environ: Mapping[str, str], log: Path
-) -> subprocess.Popen[bytes]:
-    command = pinned.command(
-        on,
-        [sys.executable, "-m", *program],
-        end_with_parent=signal.SIGTERM,
-        parent=os.getpid(),
-    )
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env=dict(environ),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-        )
 
 
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:

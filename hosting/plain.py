@@ -11,10 +11,7 @@ thread that enters must live as long as the shops: the kernel ends them with it.
 load, experiments, which CPUs are good for what.
 """
 
-import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -23,15 +20,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Self
 
-from hosting import affinity, database
+from hosting import affinity, database, starting
 from hosting.errors import HostingError
-from runtime import ending, hosts, log_end, monitoring, pinned, ports
+from runtime import ending, hosts, log_end, monitoring, ports
 from runtime.services import APPLIANCE_VARIABLE, get_refusal
-from runtime.settings import REPOSITORY, Settings
+from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
-SEEDING_PATIENCE_S = 300.0
-SEEDING_PATIENCE_S_PER_BOOK = 0.002
 END_PATIENCE_S = 30.0
 DRAIN_S = 2.0
 _PAUSE_S = 0.1
@@ -144,7 +139,13 @@ class PlainShops:
         ]
         for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
             self._say(f"Tables and {settings.catalogue_books:,} books of {name}")
-            self._seed(name, settings.catalogue_books, environ)
+            starting.seed(
+                name,
+                books=settings.catalogue_books,
+                on=self._other_cpus,
+                environment=environ,
+                log=self.folder / f"{name}-seed.log",
+            )
         self._running.callback(self._end)
         for settings, name, environ in zip(self.settings, self.names, environments, strict=True):
             self._part(f"{name}-shop", ["shop", "serve"], settings.shop_cpus, environ)
@@ -160,49 +161,12 @@ class PlainShops:
         ]
         self._running.enter_context(monitoring.also_scraped(self.lab, self.folder.name, targets))
 
-    def _seed(self, name: str, books: int, environ: Mapping[str, str]) -> None:
-        part = self._spawned(
-            f"{name}-seed", ["shop", "migrate-and-seed"], self._other_cpus, environ
-        )
-        try:
-            status = part.process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
-        except subprocess.TimeoutExpired:
-            raise HostingError(f"{name} got no tables in time; {log_end.of(part.log)}") from None
-        finally:
-            if part.process.poll() is None:
-                part.process.kill()
-                part.process.wait()
-        if status != 0:
-            raise HostingError(f"{name} has no tables; {log_end.of(part.log)}")
-
     def _part(
         self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]
     ) -> None:
-        self._parts.append(self._spawned(name, program, on, environ))
-
-    def _spawned(
-        self, name: str, program: list[str], on: tuple[int, ...], environ: Mapping[str, str]
-    ) -> _Part:
         log = self.folder / f"{name}.log"
-        # Ends with this process, however that ends.
-        command = pinned.command(
-            on,
-            [sys.executable, "-m", *program],
-            end_with_parent=signal.SIGTERM,
-            parent=os.getpid(),
-        )
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command,
-                cwd=REPOSITORY,
-                env=dict(environ),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                # Ctrl-C reaches who has the shops alone, and that ends everything in order.
-                start_new_session=True,
-            )
-        return _Part(name, process, log)
+        process = starting.start(program, on=on, environment=environ, log=log)
+        self._parts.append(_Part(name, process, log))
 
     def _wait_until_it_serves(self, name: str, settings: Settings) -> None:
         where = (

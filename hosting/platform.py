@@ -9,32 +9,25 @@ platform must live as long as the platform: the kernel ends everything with it. 
 experiments, how processors are assigned.
 """
 
-import os
-import signal
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
-from hosting import database, template
+from hosting import database, starting, template
 from hosting.errors import HostingError
+from hosting.manager_process import ManagerProcess
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.template import Application
-from runtime import certificates, cpus, ending, hosts, log_end, monitoring, pinned, ports
+from runtime import certificates, ending, monitoring, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
-from runtime.services import APPLIANCE_VARIABLE
-from runtime.settings import REPOSITORY, Settings
-from runtime.supervision import socket_path
+from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
-SEEDING_PATIENCE_S = 300.0
 END_PATIENCE_S = 60.0
-LEFT_OVER_PATIENCE_S = 10.0  # a platform that was killed is gone after so long
 _PAUSE_S = 0.1
 
 
@@ -53,10 +46,8 @@ class Platform:
         self.folder = lab.state_dir / "platform"
         self.accounts = self.folder / "accounts.jsonl"
         """What the CPU manager has accounted for, a line each interval; anew for each platform."""
-        self._socket = socket_path(self.folder / "ecm.sock")
         self._say = say
-        self._cpu_manager: subprocess.Popen[bytes] | None = None
-        self._metrics_port = ports.free(1)[0]
+        self._cpu_manager: ManagerProcess | None = None
         self._running = ExitStack()
 
     def __enter__(self) -> Self:
@@ -76,12 +67,8 @@ class Platform:
         for application in self.applications:
             if application.process.poll() is not None:
                 raise HostingError(f"{application.name} has ended: {application.last_words()}")
-        manager = self._cpu_manager
-        if manager is not None and manager.poll() is not None:
-            self._say(
-                f"the CPU manager has ended; {log_end.of(self._log('ecm'))}; starting it anew"
-            )
-            self._start_cpu_manager()
+        if self._cpu_manager is not None:
+            self._cpu_manager.check()
 
     # ---- the start -----------------------------------------------------------------------------
 
@@ -91,14 +78,13 @@ class Platform:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._say(f"Certificate ({self.options.key})")
         made = self._certificates()
-        manager = None
         if self.options.provisioning == "ecm":
-            manager = self._socket
             self._say("CPU manager")
-            _wait_until_free(manager)
-            self.accounts.unlink(missing_ok=True)  # of an earlier platform
-            self._running.callback(self._end_cpu_manager)
-            self._start_cpu_manager()
+            manager = self._cpu_manager = ManagerProcess(
+                self.lab, self.options, self.folder, self.accounts, self._say
+            )
+            self._running.callback(manager.end)
+            manager.begin()
         environments = [
             template.environment(
                 self.lab,
@@ -106,13 +92,19 @@ class Platform:
                 one,
                 certificate=made.server,
                 key=made.key,
-                cpu_manager=manager,
+                cpu_manager=None if self._cpu_manager is None else self._cpu_manager.socket,
             )
             for one in planned
         ]
         for one, environment in zip(planned, environments, strict=True):
             self._say(f"Tables and {template.CATALOGUE_BOOKS:,} books of {one.name}")
-            self._seed(one, environment)
+            starting.seed(
+                one.name,
+                books=template.CATALOGUE_BOOKS,
+                on=self.options.processors,
+                environment=environment,
+                log=self._log(f"{one.name}-seed"),
+            )
         self._say("Applications")
         self._running.callback(self._end_applications)
         for one, environment in zip(planned, environments, strict=True):
@@ -134,7 +126,7 @@ class Platform:
             )
         ]
         if self._cpu_manager is not None:
-            found.append(monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port)))
+            found.append(self._cpu_manager.target)
         return found
 
     def _certificates(self) -> CertificateFiles:
@@ -185,90 +177,17 @@ class Platform:
                 raise HostingError(f"port {port} is taken by {who}; mend: end it, or other ports")
         return list(range(first, first + count))
 
-    def _seed(self, application: Application, environment: Mapping[str, str]) -> None:
-        log = self._log(f"{application.name}-seed")
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                self._ours([sys.executable, "-m", "shop", "migrate-and-seed"]),
-                cwd=REPOSITORY,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
-        try:
-            if process.wait(SEEDING_PATIENCE_S) != 0:
-                raise HostingError(f"{application.name} has no tables; {log_end.of(log)}")
-        except subprocess.TimeoutExpired:
-            raise HostingError(
-                f"{application.name} got no tables in time; {log_end.of(log)}"
-            ) from None
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-
     def _start_application(
         self, application: Application, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         shops = zip(application.shop_ports, application.controller_ports, strict=True)
         options = [f"--shop={port}:{beside}" for port, beside in shops]
         options.append(f"--logs={self.folder / application.name}")
-        return self._spawn(
-            ["application", *options], self._log(application.name), application.cpus, environment
-        )
-
-    def _start_cpu_manager(self) -> None:
-        where = self._socket
-        options = {
-            "socket": where,
-            "cpus": cpus.written(self.options.processors),
-            "interval-s": self.options.manager_interval_s,
-            "sharing": self.options.sharing,
-            "accounts": self.accounts,
-            "metrics-port": self._metrics_port,
-        }
-        log = self._log("ecm")
-        process = self._cpu_manager = self._spawn(
-            ["ecm", *(f"--{name}={value}" for name, value in options.items())],
-            log,
-            tuple(sorted(cpus.usable())),
-            self.lab.environment() | {APPLIANCE_VARIABLE: str(self.lab.state_dir)},
-        )
-        deadline_s = time.monotonic() + START_PATIENCE_S
-        while not _accepts(where):
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                ending.end(process, END_PATIENCE_S)
-                raise HostingError(f"the CPU manager did not start; {log_end.of(log)}")
-            time.sleep(_PAUSE_S)
-
-    def _spawn(
-        self,
-        arguments: list[str],
-        log: Path,
-        on: tuple[int, ...],
-        environment: Mapping[str, str],
-    ) -> subprocess.Popen[bytes]:
-        with log.open("wb") as output:
-            return subprocess.Popen(
-                self._ours([sys.executable, "-m", "hosting", *arguments], on),
-                cwd=REPOSITORY,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                # Ctrl-C reaches who has the platform alone, and that ends everything in order.
-                start_new_session=True,
-            )
-
-    def _ours(self, program: list[str], on: tuple[int, ...] | None = None) -> list[str]:
-        """Ends with this process, however that ends."""
-        return pinned.command(
-            on or self.options.processors,
-            program,
-            end_with_parent=signal.SIGTERM,
-            parent=os.getpid(),
+        return starting.start(
+            ["hosting", "application", *options],
+            on=application.cpus,
+            environment=environment,
+            log=self._log(application.name),
         )
 
     def _wait_until_all_serve(self) -> None:
@@ -289,29 +208,7 @@ class Platform:
         for process in processes:
             ending.await_end(process, END_PATIENCE_S)
 
-    def _end_cpu_manager(self) -> None:
-        if self._cpu_manager is not None:
-            ending.end(self._cpu_manager, END_PATIENCE_S)
-        self._socket.unlink(missing_ok=True)
-
     # ---- where things are ----------------------------------------------------------------------
 
     def _log(self, name: str) -> Path:
         return self.folder / f"{name}.log"
-
-
-def _wait_until_free(where: Path) -> None:
-    """Raises HostingError when somebody else's CPU manager stays there: it would be taken for ours,
-    and end with us."""
-    deadline_s = time.monotonic() + LEFT_OVER_PATIENCE_S
-    while _accepts(where):
-        if time.monotonic() >= deadline_s:
-            raise HostingError(f"another platform has its CPU manager on {where}; mend: end it")
-        time.sleep(_PAUSE_S)
-
-
-def _accepts(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
-        probe.connect(str(path))
-        return True
-    return False

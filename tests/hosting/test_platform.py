@@ -12,12 +12,13 @@ import psutil
 import psycopg
 import pytest
 
-import hosting.platform
+from hosting import manager_process
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
 from lab.experiments import connection_profile
 from runtime.settings import REPOSITORY
+from runtime.supervision import socket_path
 from shop.walker import Walker
 
 pytestmark = pytest.mark.long
@@ -212,10 +213,10 @@ def test_an_application_ends_with_its_reason_when_one_of_its_processes_does(host
 
 
 def test_a_second_platform_leaves_the_first_ones_cpu_manager_alone(lab, monkeypatch):
-    monkeypatch.setattr(hosting.platform, "LEFT_OVER_PATIENCE_S", 0.0)
+    monkeypatch.setattr(manager_process, "LEFT_OVER_PATIENCE_S", 0.0)
     second = Platform(lab, PlatformOptions(provisioning="ecm", **OPTIONS))
     second.folder.mkdir(parents=True, exist_ok=True)
-    where = second._socket
+    where = socket_path(second.folder / "ecm.sock")
     where.unlink(missing_ok=True)
     second.accounts.write_text("the first one's")
     with socket.socket(socket.AF_UNIX) as manager:

@@ -1,0 +1,107 @@
+"""The CPU manager of a platform as a process: started, started anew when it has died, ended.
+
+Owns: its socket, its options. Must not know: how processors are assigned, who registers.
+"""
+
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from hosting import starting
+from hosting.errors import HostingError
+from hosting.options import PlatformOptions
+from runtime import cpus, ending, hosts, log_end, monitoring, ports
+from runtime.services import APPLIANCE_VARIABLE
+from runtime.settings import Settings
+from runtime.supervision import socket_path
+
+START_PATIENCE_S = 240.0
+END_PATIENCE_S = 60.0
+LEFT_OVER_PATIENCE_S = 10.0  # a platform that was killed is gone after so long
+_PAUSE_S = 0.1
+
+
+class ManagerProcess:
+    """`begin`, `check` from time to time, `end`; all raise HostingError."""
+
+    def __init__(
+        self,
+        lab: Settings,
+        options: PlatformOptions,
+        folder: Path,
+        accounts: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        """`folder`: of its log and, where its path is short enough, its socket; `accounts`: the
+        file of its accounts, anew for each platform."""
+        self.socket = socket_path(folder / "ecm.sock")
+        self._lab = lab
+        self._options = options
+        self._accounts = accounts
+        self._log = folder / "ecm.log"
+        self._say = say
+        self._metrics_port = ports.free(1)[0]
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def target(self) -> monitoring.Group:
+        """What Prometheus scrapes of it."""
+        return monitoring.group("cpu-manager", (hosts.LOOPBACK, self._metrics_port))
+
+    def begin(self) -> None:
+        """Starts it, unless somebody else's is still there."""
+        self._wait_until_free()
+        self._accounts.unlink(missing_ok=True)  # of an earlier platform
+        self._start()
+
+    def check(self) -> None:
+        """Starts it anew if it has ended; it takes over."""
+        if self._process is not None and self._process.poll() is not None:
+            self._say(f"the CPU manager has ended; {log_end.of(self._log)}\n  it is started anew")
+            self._start()
+
+    def end(self) -> None:
+        if self._process is not None:
+            ending.end(self._process, END_PATIENCE_S)
+            self.socket.unlink(missing_ok=True)
+
+    def _start(self) -> None:
+        options = {
+            "socket": self.socket,
+            "cpus": cpus.written(self._options.processors),
+            "interval-s": self._options.manager_interval_s,
+            "sharing": self._options.sharing,
+            "accounts": self._accounts,
+            "metrics-port": self._metrics_port,
+        }
+        process = self._process = starting.start(
+            ["hosting", "ecm", *(f"--{name}={value}" for name, value in options.items())],
+            on=tuple(sorted(cpus.usable())),
+            environment=self._lab.environment() | {APPLIANCE_VARIABLE: str(self._lab.state_dir)},
+            log=self._log,
+        )
+        deadline_s = time.monotonic() + START_PATIENCE_S
+        while not self._accepts():
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                ending.end(process, END_PATIENCE_S)
+                raise HostingError(f"the CPU manager did not start; {log_end.of(self._log)}")
+            time.sleep(_PAUSE_S)
+
+    def _wait_until_free(self) -> None:
+        """Somebody else's CPU manager would be taken for ours, and end with us."""
+        deadline_s = time.monotonic() + LEFT_OVER_PATIENCE_S
+        while self._accepts():
+            if time.monotonic() >= deadline_s:
+                raise HostingError(
+                    f"another platform has its CPU manager on {self.socket}; mend: end it"
+                )
+            time.sleep(_PAUSE_S)
+
+    def _accepts(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+            probe.connect(str(self.socket))
+            return True
+        return False

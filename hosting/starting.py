@@ -1,0 +1,68 @@
+"""Processes of hosted shops: started here, ended by the kernel with whoever started them.
+
+Owns: how one is started, tables for a shop. Must not know: which processes there are, when they
+end in order.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from hosting.errors import HostingError
+from runtime import log_end, pinned
+from runtime.settings import REPOSITORY
+
+SEEDING_PATIENCE_S = 300.0
+SEEDING_PATIENCE_S_PER_BOOK = 0.002
+
+
+def start(
+    module: Sequence[str],
+    *,
+    on: tuple[int, ...],
+    environment: Mapping[str, str],
+    log: Path,
+    own_session: bool = True,
+) -> subprocess.Popen[bytes]:
+    """`python -m MODULE …` on these CPUs.
+
+    In a session of its own Ctrl-C does not reach it: that reaches who has started all of them
+    alone, and ends them in order.
+    """
+    command = pinned.command(
+        on,
+        [sys.executable, "-m", *module],
+        end_with_parent=signal.SIGTERM,
+        parent=os.getpid(),
+    )
+    with log.open("wb") as output:
+        return subprocess.Popen(
+            command,
+            cwd=REPOSITORY,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=own_session,
+        )
+
+
+def seed(
+    name: str, *, books: int, on: tuple[int, ...], environment: Mapping[str, str], log: Path
+) -> None:
+    """Tables, `books` and accounts of the shop that `environment` describes; raises HostingError
+    with the shop's `name`."""
+    process = start(["shop", "migrate-and-seed"], on=on, environment=environment, log=log)
+    try:
+        status = process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
+    except subprocess.TimeoutExpired:
+        raise HostingError(f"{name} got no tables in time; {log_end.of(log)}") from None
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    if status != 0:
+        raise HostingError(f"{name} has no tables; {log_end.of(log)}")
