@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 from lab.experiments.platform_command import Figures, row
 
 COSTS = "--cto 0.1 --ctn 0.3"

@@ -24,7 +24,7 @@ from tests.lab.waiting import wait_until
 # The command on a grid of six cells; the published clients take minutes. Somebody may be editing
 # code while the test runs: what was interrupted shall be resumed all the same.
 SMALL = """
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 from lab.experiments.reproduction import ad_server_cases as cases
 from lab.experiments.reproduction import ad_server_live
 

@@ -1,7 +1,7 @@
 import pytest
 from click.testing import CliRunner
 
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import csv
 import pytest
 from click.testing import CliRunner
 
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 from lab.experiments.reproduction import edragon_cases, edragon_zones
 from lab.experiments.results import read_json
 

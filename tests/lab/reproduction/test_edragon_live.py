@@ -7,7 +7,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 from lab.experiments.connection_costs import ConnectionCosts, keep
 from lab.experiments.errors import ExperimentError
 from lab.experiments.hosted_outcome import HostedApplication

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from lab.experiments.command_line import main
+from lab.experiments.commands import main
 from lab.experiments.comparison import plan
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec, changed, load_spec
