@@ -216,6 +216,7 @@ class GatewayMetrics(Collector):
             ("new", "refused"): counts["refused"],
             ("unknown", "failed"): counts["handshake_failed"],
             ("unknown", "timed_out"): counts["handshake_timed_out"],
+            ("unknown", "evicted"): counts["evicted"],
             ("unknown", "turned_away"): counts["turned_away"],
         }
         yield _family(

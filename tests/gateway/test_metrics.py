@@ -26,7 +26,7 @@ class Figures:
     def connections(self):
         return {
             "new": 5, "resumed": 2, "accepted_new": 4, "refused": 1, "handshake_failed": 3,
-            "handshake_timed_out": 6, "turned_away": 7, "under_way": 8,
+            "handshake_timed_out": 6, "evicted": 9, "turned_away": 7, "under_way": 8,
         }  # fmt: skip
 
     def in_force(self):
