@@ -16,6 +16,11 @@ class Table:
     rows: list[tuple[str, ...]] = field(default_factory=list)
     note: str = ""
 
+    def turned(self) -> "Table":
+        """The same with rows for columns."""
+        header, *rows = zip(self.header, *self.rows, strict=True)
+        return Table(self.title, header, rows, self.note)
+
     def markdown(self) -> str:
         """As a Markdown table with its title."""
         lines = [f"### {self.title}", "", _line(self.header)]

@@ -24,27 +24,25 @@ if not console.is_terminal:
     console.width = 140  # a file or a pipe has no width of its own; the tables need this much
 
 
-def duration(real_s: float) -> str:
-    """For a person: `about 40 seconds`, `about 3 minutes`."""
-    if real_s < 100:
-        return f"about {max(5, round(real_s / 5) * 5)} seconds"
-    return f"about {round(real_s / 60)} minutes"
-
-
 def show(table: Table) -> None:
     """Print a table, a rule wherever the policy changes.
 
-    Cells of `published | measured` become two lines where the terminal is too narrow for one.
+    Cells of `published | measured` become two lines where the terminal is too narrow for one, and
+    rows become columns where it is too narrow for that.
     """
     drawn = _drawn(table, stacked=False)
-    if Measurement.get(console, console.options.update(max_width=1000), drawn).maximum > (
-        console.width
-    ):
+    if _width(drawn).maximum > console.width:
         drawn = _drawn(table, stacked=True)
+        if _width(drawn).minimum > console.width:
+            drawn = _drawn(table.turned(), stacked=True)
     console.print(drawn)
     if table.note:
         console.print(Text(table.note, style="dim"))
     console.print()
+
+
+def _width(drawn: RichTable) -> Measurement:
+    return Measurement.get(console, console.options.update(max_width=1000), drawn)
 
 
 def _drawn(table: Table, *, stacked: bool) -> RichTable:
