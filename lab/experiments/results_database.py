@@ -20,7 +20,7 @@ from lab.experiments import results_rows
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, ResultFolder
 from lab.experiments.spec import Spec
-from runtime import settings
+from runtime import hosts, settings
 
 READER = "doorbuster_results"
 """The role that may read this schema and nothing else."""
@@ -126,7 +126,8 @@ class ResultsDatabase:
     def forget(self, name: str) -> None:
         """The result of this name is deleted."""
         with self._faults():
-            self._connection.execute("DELETE FROM results.experiments WHERE experiment = %s", [name])
+            forget = "DELETE FROM results.experiments WHERE experiment = %s"
+            self._connection.execute(forget, [name])
 
     def _run(self, folder: ResultFolder, spec: Spec, planned: PlannedRun) -> None:
         self._put("runs", ("experiment", "number"), results_rows.run_row(folder, spec, planned))
@@ -284,7 +285,7 @@ def keep_in_step(lab: settings.Settings, results: Iterable[str], say: Say) -> No
 
 def console_url(lab: settings.Settings) -> str:
     """Where a browser of this machine finds the lab console."""
-    return f"http://127.0.0.1:{lab.lab_port}"
+    return f"http://{hosts.authority(hosts.from_here(lab.lab_host), lab.lab_port)}"
 
 
 def _warning(fault: Exception) -> str:

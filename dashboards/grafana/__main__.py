@@ -1,0 +1,32 @@
+"""`python -m dashboards.grafana`: write the dashboards that are committed.
+
+Owns: their folder and form as files. Must not know: what they show.
+"""
+
+import json
+from pathlib import Path
+
+from dashboards.grafana.boards import boards
+from dashboards.grafana.frame import Board
+
+FOLDER = Path(__file__).with_name("dashboards")
+
+
+def as_text(board: Board) -> str:
+    """As it is committed."""
+    return json.dumps(board.as_plain(), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def main() -> None:
+    """Write every dashboard, and remove files of those that are no more."""
+    made = {f"{board.name}.json": as_text(board) for board in boards()}
+    for name, text in made.items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+    for path in FOLDER.glob("*.json"):
+        if path.name not in made:
+            path.unlink()
+    print(f"{len(made)} dashboards in {FOLDER}")
+
+
+if __name__ == "__main__":
+    main()

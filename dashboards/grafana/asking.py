@@ -1,0 +1,132 @@
+"""`python -m dashboards.grafana.asking`: ask a running Prometheus everything the dashboards ask.
+
+Owns: finding the queries in the committed dashboards, filling in Grafana's variables, asking.
+Must not know: how dashboards are made. Where no Grafana can be had, this shows that they have data.
+"""
+
+import json
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from dashboards.grafana.__main__ import FOLDER
+
+Json = dict[str, Any]
+
+_TIMEOUT_S = 30.0
+_SCRAPES_IN_A_RATE = 4
+"""What Grafana takes at least for $__rate_interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query of Prometheus as Grafana sends it for `application`, zoomed in as far as it goes."""
+
+    dashboard: str
+    panel: str
+    ref_id: str
+    expr: str
+    step_s: int
+
+
+def committed() -> dict[str, Json]:
+    """The dashboards by name."""
+    return {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("*.json"))
+    }
+
+
+def panels(dashboard: Json) -> list[Json]:
+    """Those that show something."""
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
+    """Every query of Prometheus."""
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            if target["datasource"]["type"] != "prometheus":
+                continue
+            step_s = int(target["interval"].removesuffix("s"))
+            expr = target["expr"].replace("$application", application)
+            expr = expr.replace("$__rate_interval", f"{_SCRAPES_IN_A_RATE * step_s}s")
+            yield Asked(name, panel["title"], target["refId"], expr, step_s)
+
+
+def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
+    """Every query of PostgreSQL: of panels, variables, annotations, with what it is for."""
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            if "rawSql" in target:
+                yield panel["title"], target["rawSql"]
+    for variable in dashboard["templating"]["list"]:
+        if variable["datasource"]["type"] != "prometheus":
+            yield f"variable {variable['name']}", variable["query"]
+    for annotation in dashboard["annotations"]["list"]:
+        yield f"annotation {annotation['name']}", annotation["target"]["rawSql"]
+
+
+def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
+    """What Prometheus answers for that time (Unix seconds): a series with at least one value each.
+
+    Raises OSError when it does not answer, ValueError with its words when it refuses the query.
+    """
+    # Not more points than Prometheus gives.
+    step_s = max(asked.step_s, (to_s - from_s) / 10_000)
+    form = {"query": asked.expr, "start": from_s, "end": to_s, "step": step_s}
+    request = urllib.request.Request(
+        f"{prometheus}/api/v1/query_range", urllib.parse.urlencode(form).encode()
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(request, timeout=_TIMEOUT_S) as response:
+            answer = json.load(response)
+    except urllib.error.HTTPError as fault:
+        raise ValueError(json.load(fault).get("error", fault.reason)) from None
+    found = answer["data"]["result"]
+    return [one for one in found if any(value != "NaN" for _, value in one["values"])]
+
+
+def empty(
+    prometheus: str, from_s: float, to_s: float, names: Sequence[str] = ()
+) -> tuple[list[Asked], int]:
+    """The queries that have no data in that time, and how many were asked; of these dashboards, or
+    of all. Raises as `series_of`."""
+    queries = [
+        asked
+        for name, dashboard in committed().items()
+        if not names or name in names
+        for asked in promql(name, dashboard)
+    ]
+    without = [asked for asked in queries if not series_of(prometheus, asked, from_s, to_s)]
+    return without, len(queries)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--prometheus", default="http://127.0.0.1:8088", help="Its address.")
+@click.option("--since-s", default=900.0, help="How far back to look, seconds.")
+def main(names: tuple[str, ...], prometheus: str, since_s: float) -> None:
+    """Say which queries of the dashboards (of NAMES, or all) have no data; status 1 if any has."""
+    now_s = time.time()
+    try:
+        without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names)
+    except (OSError, ValueError) as fault:
+        click.echo(f"Error: {prometheus}: {fault}", err=True)
+        sys.exit(2)
+    for asked in without:
+        click.echo(f"no data: {asked.dashboard}: {asked.panel} {asked.ref_id}: {asked.expr}")
+    click.echo(f"{count - len(without)} of {count} queries have data")
+    sys.exit(1 if without else 0)
+
+
+if __name__ == "__main__":
+    main()

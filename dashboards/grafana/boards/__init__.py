@@ -1,0 +1,14 @@
+"""The dashboards, a module each.
+
+Owns: which there are, in the order of a list. Must not know: how they are written to files.
+"""
+
+from collections.abc import Sequence
+
+from dashboards.grafana.boards import ads, cpu_manager, gateway, results, rush, sessions, shop
+from dashboards.grafana.frame import Board
+
+
+def boards() -> Sequence[Board]:
+    """All of them."""
+    return [one.board() for one in (rush, gateway, sessions, shop, ads, cpu_manager, results)]

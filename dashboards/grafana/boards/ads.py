@@ -1,0 +1,145 @@
+"""Ad server: how quickly banners are chosen, whether slots are filled, what is not yet reported.
+
+Owns: this dashboard. Must not know: the others.
+"""
+
+from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
+from dashboards.grafana.frame import Board, Part
+from dashboards.grafana.panels import BAD_FROM_1, Steps, lines, number
+from dashboards.grafana.queries import OF_APPLICATION as OF
+from dashboards.grafana.queries import Ask, quantile, rate
+
+ADS = "doorbuster_ads"
+BY_PRIORITY = {"priority 0": WARNING, "priority 1": ACCENT}
+OF_PRIORITY = "priority {{priority}}"
+BACKLOG: Steps = ((None, GOOD), (10_000, WARNING), (100_000, BAD))
+
+
+def board() -> Board:
+    """The dashboard."""
+    return Board(
+        "ads",
+        "Ad server",
+        "Selections of banners: how many, how long they take, whether every slot gets one. The "
+        "higher a request's priority, the more threads search for it.",
+        [
+            Part("Now", _now()),
+            Part("Selections", _selections()),
+            Part("Deliveries", _deliveries()),
+            Part("Beside the queues of the gateway", _lane()),
+        ],
+    )
+
+
+def _now() -> list[object]:
+    return [
+        number(
+            "Banners",
+            "In the inventory, under contract.",
+            "short",
+            Ask(f"{ADS}_banners", "", 5),
+            wide=6,
+        ),
+        number(
+            "Threads",
+            "Requests answered at a time, all processes.",
+            "short",
+            Ask(f"sum({ADS}_threads)", "", 5),
+            wide=6,
+        ),
+        number(
+            "Not yet reported",
+            "Impressions delivered and not yet in the database. It falls to 0 with every report; "
+            "if it only grows, the database is away.",
+            "short",
+            Ask(f"sum({ADS}_unreported_impressions)", "", 5),
+            wide=6,
+            limits=BACKLOG,
+        ),
+        number(
+            "Reports that failed",
+            "Exchanges with the database that did not work, since the start.",
+            "short",
+            Ask(f'sum({ADS}_reports_total{{outcome="failed"}})', "", 5),
+            wide=6,
+            limits=BAD_FROM_1,
+        ),
+    ]
+
+
+def _selections() -> list[object]:
+    seconds = f"{ADS}_selection_seconds"
+    return [
+        lines(
+            "Selections",
+            "One for each page with banners. In a rush as many as the shop serves pages.",
+            "reqps",
+            Ask(rate(f"{seconds}_count", by="priority"), OF_PRIORITY, 5),
+            stacked=True,
+            colours=BY_PRIORITY,
+        ),
+        lines(
+            "Time to choose",
+            "Real seconds. Milliseconds, and the same in a rush: a page waits for it.",
+            "s",
+            Ask(quantile(0.5, seconds, by="priority"), f"half, {OF_PRIORITY}", 5),
+            Ask(quantile(0.99, seconds, by="priority"), f"99 in 100, {OF_PRIORITY}", 5),
+            dashed=("99 in 100, priority 0", "99 in 100, priority 1"),
+            limits=((None, GOOD), (0.1, BAD)),
+        ),
+    ]
+
+
+def _deliveries() -> list[object]:
+    slots, placed = (
+        rate(f"{ADS}_{what}_total", by="priority") for what in ("requested_slots", "impressions")
+    )
+    return [
+        lines(
+            "Slots filled",
+            "Banners placed over slots asked for. 100 %, unless contracts run out.",
+            "percentunit",
+            Ask(f"{placed} / {slots}", OF_PRIORITY, 5),
+            wide=8,
+            most=1.05,
+            colours=BY_PRIORITY,
+        ),
+        lines(
+            "Impressions",
+            "Banners placed, per second.",
+            "cps",
+            Ask(placed, OF_PRIORITY, 5),
+            wide=8,
+            stacked=True,
+            colours=BY_PRIORITY,
+        ),
+        lines(
+            "Clicks",
+            "On banners. Experiments click none; people do.",
+            "cps",
+            Ask(rate(f"{ADS}_clicks_total"), "clicks", 5),
+            wide=8,
+            colours={"clicks": GOOD},
+        ),
+    ]
+
+
+def _lane() -> list[object]:
+    return [
+        lines(
+            "Requests for banners and clicks through the gateway",
+            "They go beside the policy: customers in the queue do not hold them up.",
+            "reqps",
+            Ask(
+                f"sum(rate(doorbuster_gateway_arrivals_total"
+                f'{{{OF}, page="ads"}}[$__rate_interval]))',
+                "arrivals",
+            ),
+        ),
+        lines(
+            "CPU of the ad server",
+            "Of one processor, all its processes. It is not one of the shop's.",
+            "percentunit",
+            Ask(rate(f"{ADS}_cpu_seconds_total"), "CPU", 5),
+        ),
+    ]

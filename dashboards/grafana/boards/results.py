@@ -1,0 +1,295 @@
+"""Experiment results: the figures of whole runs, from the results database.
+
+Owns: this dashboard. Must not know: the others, how results came about.
+"""
+
+from grafana_foundation_sdk.builders import dashboard
+
+from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, QUANTILES, WARNING
+from dashboards.grafana.frame import Board, Part, question, uid
+from dashboards.grafana.panels import BAD_FROM_1, columns, lines, number, rows
+from dashboards.grafana.queries import Select
+from dashboards.grafana.sdk import models
+
+EXPERIMENTS = """SELECT experiment AS __value,
+       to_char(began_at, 'MM-DD HH24:MI ') || title AS __text
+FROM results.experiments ORDER BY began_at DESC"""
+
+POLICIES = """SELECT title FROM results.runs WHERE experiment = ${experiment:sqlstring}
+GROUP BY title ORDER BY min(number)"""
+
+RUNS = """SELECT number AS __value,
+       number || ': ' || title || coalesce(' at ρ = ' || rho, '') || ', seed ' || seed AS __text
+FROM results.runs WHERE experiment = ${experiment:sqlstring} ORDER BY number"""
+
+CHOSEN = """experiment = ${experiment:sqlstring}
+  AND title IN (${policy:sqlstring}) AND number::text IN (${runs:sqlstring})"""
+"""The runs that are looked at."""
+
+NAME = """title || coalesce(' at ρ = ' || rho, '') AS "policy\""""
+WHOLE = f"""FROM results.runs WHERE state = 'whole' AND {CHOSEN}
+GROUP BY title, rho ORDER BY rho, min(number)"""
+
+RUN_ROWS = f"""SELECT number AS "run", title AS "policy", rho AS "ρ", seed, state,
+       started_at AS "started", duration_s AS "duration", completed_ratio AS "completed",
+       revenue_efficiency_ratio AS "efficiency", confirms, throughput_rps AS "throughput",
+       response_p90_s AS "9 in 10", wasted_cpu_ratio AS "CPU wasted", late_ratio AS "late",
+       reconciles, experiment, replace(run, '+', '%2B') AS folder,
+       ((extract(epoch FROM started_at) * 1000)::bigint - 5000)::text AS from_ms,
+       ((extract(epoch FROM coalesce(ended_at, now())) * 1000)::bigint + 5000)::text AS to_ms
+FROM results.runs WHERE {CHOSEN} ORDER BY number"""
+
+
+def board() -> Board:
+    """The dashboard."""
+    return Board(
+        "results",
+        "Experiment results",
+        "Whole runs, live and simulated, as the result folders have them; means over the "
+        "repetitions that are chosen above. Intervals, published figures and the honesty lines are "
+        "in the lab console. All times are paper seconds.",
+        [
+            Part("The experiment", _experiment()),
+            Part("Compared", _compared()),
+            Part("Its runs", _runs()),
+            Part("All experiments", _all()),
+        ],
+        variables=_variables(),
+        from_time="now-90d",
+        refresh="30s",
+    )
+
+
+def _variables() -> list[dashboard.QueryVariable]:
+    return [
+        question("experiment", "Experiment", EXPERIMENTS),
+        question("policy", "Policy", POLICIES).multi(True).include_all(True).current(_all_of_it()),
+        question("runs", "Runs", RUNS).multi(True).include_all(True).current(_all_of_it()),
+    ]
+
+
+def _all_of_it() -> models.VariableOption:
+    return models.VariableOption(selected=True, text=["All"], value=["$__all"])
+
+
+def _experiment() -> list[object]:
+    of = "FROM results.experiments WHERE experiment = ${experiment:sqlstring}"
+    runs = "FROM results.runs WHERE experiment = ${experiment:sqlstring}"
+    return [
+        number(
+            "Whole runs",
+            "Of those planned. An experiment that was interrupted is resumed by the command that "
+            "began it.",
+            "percentunit",
+            Select(f"SELECT whole_runs::float8 / planned_runs AS whole {of}"),
+            wide=6,
+            limits=((None, WARNING), (1, GOOD)),
+        ),
+        number(
+            "Capacity",
+            "Requests per paper second: what ρ = 1 is. None in a closed loop.",
+            "reqps",
+            Select(f"SELECT capacity_rps {of}"),
+            wide=6,
+            digits=2,
+        ),
+        number(
+            "Do not reconcile",
+            "Runs in which customers, gateway and shop counted differently: 0, or do not believe "
+            "them.",
+            "short",
+            Select(f"SELECT count(*) FILTER (WHERE NOT reconciles) AS runs {runs}"),
+            wide=6,
+            limits=BAD_FROM_1,
+        ),
+        number(
+            "Changed in mid-run",
+            "Somebody switched the policy or the load: their figures are those of no single one.",
+            "short",
+            Select(f"SELECT count(*) FILTER (WHERE switched) AS runs {runs}"),
+            wide=6,
+            limits=((None, GOOD), (1, WARNING)),
+        ),
+    ]
+
+
+def _compared() -> list[object]:
+    return [
+        columns(
+            "Revenue efficiency and completed requests",
+            "Confirms over the most that a policy can reach that cannot know who will buy, and "
+            "completed requests over those all sessions would have made. Above capacity SQ has a "
+            "few percent, 8Q-LIFO-Pri several times that.",
+            "percentunit",
+            Select(
+                f"SELECT {NAME},\n"
+                '       avg(revenue_efficiency_ratio) AS "revenue efficiency",\n'
+                '       avg(completed_ratio) AS "requests completed"\n'
+                f"{WHOLE}"
+            ),
+            along="policy",
+            colours={"revenue efficiency": GOOD, "requests completed": ACCENT},
+        ),
+        columns(
+            "What became of attempts",
+            "Mean per run. Attempts that timed out are customers who left; rejected ones were "
+            "told at once.",
+            "short",
+            Select(
+                f"SELECT {NAME},\n"
+                '       avg(completed_requests) AS "completed",\n'
+                '       avg(timed_out_attempts) AS "timed_out",\n'
+                '       avg(dropped_attempts) AS "dropped",\n'
+                '       avg(rejected_attempts) AS "rejected",\n'
+                '       avg(refused_attempts + failed_attempts) AS "failed"\n'
+                f"{WHOLE}"
+            ),
+            along="policy",
+            colours=OUTCOMES,
+        ),
+        columns(
+            "Response times of completed requests",
+            "Paper seconds. A policy that drops many may look quick here: see what became of the "
+            "others.",
+            "s",
+            Select(
+                f"SELECT {NAME},\n"
+                '       avg(response_p50_s) AS "half",\n'
+                '       avg(response_p90_s) AS "9 in 10",\n'
+                '       avg(response_p99_s) AS "99 in 100"\n'
+                f"{WHOLE}"
+            ),
+            along="policy",
+            colours=QUANTILES,
+        ),
+        columns(
+            "Sessions",
+            "Shares of all that came. Admission turns some away and lets the others finish; "
+            "without it most are aborted in a rush.",
+            "percentunit",
+            Select(
+                f"SELECT {NAME},\n"
+                '       avg(completed_sessions::float8 / arrived_sessions) AS "completed",\n'
+                '       avg(rejected_sessions::float8 / arrived_sessions) AS "rejected",\n'
+                '       avg(aborted_sessions::float8 / arrived_sessions) AS "aborted"\n'
+                f"{WHOLE}"
+            ),
+            along="policy",
+            colours={"completed": GOOD, "rejected": WARNING, "aborted": BAD},
+            most=1,
+        ),
+        columns(
+            "CPU spent on customers who had left",
+            "Share of the server's CPU: what cancelling can save.",
+            "percentunit",
+            Select(f'SELECT {NAME},\n       avg(wasted_cpu_ratio) AS "wasted"\n{WHOLE}'),
+            along="policy",
+            colours={"wasted": BAD},
+        ),
+        columns(
+            "Confirms",
+            "Orders, mean per run, beside the bound.",
+            "short",
+            Select(
+                f"SELECT {NAME},\n"
+                '       avg(confirms) AS "confirms", avg(confirm_bound) AS "bound"\n'
+                f"{WHOLE}"
+            ),
+            along="policy",
+            colours={"confirms": GOOD, "bound": ACCENT},
+        ),
+    ]
+
+
+def _runs() -> list[object]:
+    figures = {
+        "ρ": "none",
+        "duration": "s",
+        "completed": "percentunit",
+        "efficiency": "percentunit",
+        "confirms": "short",
+        "throughput": "reqps",
+        "9 in 10": "s",
+        "CPU wasted": "percentunit",
+        "late": "percentunit",
+    }
+    return [
+        rows(
+            "Runs",
+            "Click on a run to see it on the live dashboards (while Prometheus still has it), or "
+            "request by request in the lab console.",
+            Select(RUN_ROWS),
+            units=figures,
+            links={
+                "run": [
+                    (
+                        "Rush at a glance",
+                        f"/d/{uid('rush')}?from=${{__data.fields.from_ms}}"
+                        "&to=${__data.fields.to_ms}"
+                        "&var-run=${__data.fields.experiment}/${__data.fields.run}",
+                    ),
+                    (
+                        "Request by request",
+                        "${console}/results/${__data.fields.experiment}/attempts"
+                        "?run=${__data.fields.folder}",
+                    ),
+                ]
+            },
+            hidden=("experiment", "folder", "from_ms", "to_ms"),
+        ),
+        rows(
+            "Events",
+            "What happened in these runs: begun, policy switched, load changed, ended.",
+            Select(
+                'SELECT at, number AS "run", time_s AS "paper time", kind AS "event",\n'
+                '       words AS "what"\n'
+                "FROM results.events JOIN results.runs USING (experiment, number)\n"
+                f"WHERE {CHOSEN} ORDER BY number, place"
+            ),
+            units={"paper time": "s"},
+            tall=8,
+        ),
+    ]
+
+
+def _all() -> list[object]:
+    return [
+        rows(
+            "Experiments",
+            "Newest first, whatever time is chosen above. Click on a title for its page in the "
+            "lab console, or to look at it here.",
+            Select(
+                'SELECT title, engine, began_at AS "began", ended_at AS "ended",\n'
+                '       whole_runs AS "whole runs", planned_runs AS "planned",\n'
+                '       capacity_rps AS "capacity", page_profile AS "page work",\n'
+                '       doorbuster_version AS "version", machine, experiment\n'
+                "FROM results.experiments ORDER BY began_at DESC LIMIT 500"
+            ),
+            units={"capacity": "reqps"},
+            links={
+                "title": [
+                    (
+                        "Look at it here",
+                        f"/d/{uid('results')}?var-experiment=${{__data.fields.experiment}}",
+                    ),
+                    ("Lab console", "${console}/results/${__data.fields.experiment}/"),
+                ]
+            },
+            hidden=("experiment",),
+        ),
+        lines(
+            "Revenue efficiency over time",
+            "Each whole run above capacity in the time that is chosen above, live ones: the same "
+            "policy should stay where it is from one version of the code to the next.",
+            "percentunit",
+            Select(
+                'SELECT started_at AS "time", runs.title AS metric,\n'
+                '       revenue_efficiency_ratio AS "efficiency"\n'
+                "FROM results.runs JOIN results.experiments USING (experiment)\n"
+                "WHERE engine = 'live' AND rho > 1 AND revenue_efficiency_ratio IS NOT NULL\n"
+                "  AND $__timeFilter(started_at) ORDER BY started_at",
+                over_time=True,
+            ),
+            wide=24,
+        ),
+    ]

@@ -1,0 +1,195 @@
+"""What every dashboard has around its panels: variables, annotations, links, the grid.
+
+Owns: these, and the uids. Must not know: what a dashboard shows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grafana_foundation_sdk.builders import dashboard
+
+from dashboards.grafana.colours import ACCENT, GOOD, WARNING
+from dashboards.grafana.panels import Panel
+from dashboards.grafana.queries import PROMETHEUS, RESULTS, Select
+from dashboards.grafana.sdk import as_plain, models, register
+
+TAG = "doorbuster"
+
+APPLICATION = "label_values(doorbuster_gateway_workers, application)"
+
+CONSOLE = "SELECT url FROM results.console"
+
+RUNS = """SELECT experiment || '/' || number AS __value,
+       to_char(started_at, 'MM-DD HH24:MI ') || runs.title || coalesce(' at ρ = ' || rho, '')
+       || ', seed ' || seed AS __text
+FROM results.runs JOIN results.experiments USING (experiment)
+WHERE engine = 'live' AND started_at IS NOT NULL
+ORDER BY started_at DESC LIMIT 500"""
+
+_OF_RUN = """SELECT ((extract(epoch FROM {at}) * 1000)::bigint {margin})::text AS ms
+FROM results.runs WHERE experiment || '/' || number = ${{run:sqlstring}}"""
+
+RUN_FROM = _OF_RUN.format(at="started_at", margin="- 5000")
+RUN_TO = _OF_RUN.format(at="coalesce(ended_at, now())", margin="+ 5000")
+
+EXPERIMENTS = """SELECT began_at AS "time", ended_at AS "timeend",
+       'Experiment: ' || title AS "text", engine || ',experiment' AS "tags"
+FROM results.experiments WHERE engine = 'live' AND $__timeFilter(began_at)"""
+
+RUN_STARTS = """SELECT started_at AS "time", ended_at AS "timeend",
+       'Run ' || number || ': ' || runs.title || coalesce(' at ρ = ' || rho, '') AS "text",
+       queueing || ',run' AS "tags"
+FROM results.runs JOIN results.experiments USING (experiment)
+WHERE engine = 'live' AND $__timeFilter(started_at)"""
+
+CHANGES = """SELECT at AS "time", words AS "text", replace(kind, ' ', '-') AS "tags"
+FROM results.events
+WHERE kind IN ('switched', 'load changed') AND $__timeFilter(at)"""
+
+ZOOM = "?from=${run_from}&to=${run_to}&var-run=${run}&var-application=shop"
+"""After a dashboard's address: the time of the run that is chosen above."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Panels under a heading, in lines of 24 columns."""
+
+    title: str
+    panels: Sequence[Panel]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """A dashboard: `name` is its file's and, after `doorbuster-`, its uid."""
+
+    name: str
+    title: str
+    says: str
+    parts: Sequence[Part]
+    variables: Sequence[dashboard.QueryVariable] = ()
+    """Besides application, run and console; where given, instead of application and run."""
+    from_time: str = "now-15m"
+    refresh: str = "5s"
+
+    @property
+    def uid(self) -> str:
+        """By which links find it."""
+        return uid(self.name)
+
+    def as_plain(self) -> dict[str, object]:
+        """As the JSON that Grafana reads."""
+        register()
+        made = (
+            dashboard.Dashboard(self.title)
+            .uid(self.uid)
+            .description(self.says)
+            .tags([TAG])
+            .timezone("browser")
+            .tooltip(models.DashboardCursorSync.CROSSHAIR)
+            .time(self.from_time, "now")
+            .timepicker(
+                dashboard.TimePicker().refresh_intervals(["1s", "2s", "5s", "10s", "30s", "1m"])
+            )
+            .refresh(self.refresh)
+            .readonly()
+            .version(1)
+        )
+        for variable in self.variables or _of_a_run():
+            made = made.with_variable(variable)
+        made = made.with_variable(
+            question("console", "Lab console", CONSOLE).hide(models.VariableHide.HIDE_VARIABLE)
+        )
+        for annotation in _annotations():
+            made = made.annotation(annotation)
+        for link in self._links():
+            made = made.link(link)
+        number = 0
+        for part in self.parts:
+            number += 1
+            made = made.with_row(dashboard.Row(part.title).id(number))
+            for panel in part.panels:
+                number += 1
+                made = made.with_panel(panel.id(number))
+        return as_plain(made.build())
+
+    def _links(self) -> Sequence[dashboard.DashboardLink]:
+        found = [
+            dashboard.DashboardLink("Dashboards")
+            .type(models.DashboardLinkType.DASHBOARDS)
+            .icon("external link")
+            .tooltip("The other dashboards, at the same time and of the same application")
+            .tags([TAG])
+            .as_dropdown(True)
+            .include_vars(True)
+            .keep_time(True),
+            _link("Lab console", "${console}/", "Launch, compare, download"),
+            _link("Watch", "${console}/watch/", "The live page: switch policies, change the load"),
+        ]
+        if not self.variables:
+            zoom = _link("Show the run", f"/d/{self.uid}{ZOOM}", "From its start to its end")
+            found.insert(1, zoom.target_blank(False).icon("dashboard"))
+        return found
+
+
+def uid(name: str) -> str:
+    """Of the dashboard of this name."""
+    return f"doorbuster-{name}"
+
+
+def question(name: str, label: str, sql: str) -> dashboard.QueryVariable:
+    """A variable whose values the results have."""
+    return (
+        dashboard.QueryVariable(name)
+        .label(label)
+        .datasource(RESULTS)
+        .query(sql)
+        .definition(sql)
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.DISABLED)
+    )
+
+
+def _of_a_run() -> Sequence[dashboard.QueryVariable]:
+    hidden = models.VariableHide.HIDE_VARIABLE
+    return (
+        dashboard.QueryVariable("application")
+        .label("Application")
+        .description("shop, or an application of the hosting platform while one runs")
+        .datasource(PROMETHEUS)
+        .query({"qryType": 1, "query": APPLICATION, "refId": "application"})
+        .definition(APPLICATION)
+        .current(models.VariableOption(selected=True, text="shop", value="shop"))
+        .refresh(models.VariableRefresh.ON_TIME_RANGE_CHANGED)
+        .sort(models.VariableSort.ALPHABETICAL_DESC),
+        question("run", "Run", RUNS).description("Live runs, the newest first; see Show the run"),
+        question("run_from", "From", RUN_FROM).hide(hidden),
+        question("run_to", "To", RUN_TO).hide(hidden),
+    )
+
+
+def _annotations() -> Sequence[dashboard.AnnotationQuery]:
+    return [
+        dashboard.AnnotationQuery()
+        .name(name)
+        .datasource(RESULTS)
+        .enable(True)
+        .hide(False)
+        .icon_color(colour)
+        .target(Select(sql).built("Anno"))
+        for name, colour, sql in (
+            ("Experiments", ACCENT, EXPERIMENTS),
+            ("Runs", GOOD, RUN_STARTS),
+            ("Policies and load", WARNING, CHANGES),
+        )
+    ]
+
+
+def _link(title: str, url: str, says: str) -> dashboard.DashboardLink:
+    return (
+        dashboard.DashboardLink(title)
+        .type(models.DashboardLinkType.LINK)
+        .icon("external link")
+        .tooltip(says)
+        .url(url)
+        .target_blank(True)
+    )

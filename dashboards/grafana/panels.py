@@ -1,0 +1,292 @@
+"""Panels: lines over time, single figures, bars, tables, heat maps.
+
+Owns: how each looks, the same on every dashboard. Must not know: what they show.
+Every panel has a unit, and says in its description what one should see in a rush.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from grafana_foundation_sdk.builders import (
+    barchart,
+    bargauge,
+    common,
+    dashboard,
+    heatmap,
+    stat,
+    statetimeline,
+    table,
+    timeseries,
+)
+from grafana_foundation_sdk.models import common as shapes
+from grafana_foundation_sdk.models.heatmap import HeatmapColorMode, HeatmapColorScale
+
+from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
+from dashboards.grafana.queries import Query
+from dashboards.grafana.sdk import models
+
+Steps = Sequence[tuple[float | None, str]]
+"""From this value on, this colour; the first value is None."""
+
+NEUTRAL: Steps = ((None, ACCENT),)
+BAD_FROM_1: Steps = ((None, GOOD), (1, BAD))
+
+Colours = Mapping[str, str]
+Panel = Any
+"""A builder of the SDK: they have no class in common."""
+
+_REF_IDS = "ABCDEFGHIJ"
+
+
+def lines(
+    title: str,
+    says: str,
+    unit: str,
+    *queries: Query,
+    wide: int = 12,
+    tall: int = 8,
+    stacked: bool = False,
+    steps: bool = False,
+    least: float | None = 0,
+    most: float | None = None,
+    colours: Colours | None = None,
+    dashed: Iterable[str] = (),
+    limits: Steps | None = None,
+) -> Panel:
+    """Lines over time; `stacked` they become areas, with `limits` a line is drawn at each."""
+    panel = (
+        timeseries.Panel()
+        .line_width(2)
+        .fill_opacity(55 if stacked else 8)
+        .show_points(shapes.VisibilityMode.NEVER)
+        .line_interpolation(
+            shapes.LineInterpolation.STEP_AFTER if steps else shapes.LineInterpolation.LINEAR
+        )
+        .stacking(
+            common.StackingConfig().mode(
+                shapes.StackingMode.NORMAL if stacked else shapes.StackingMode.NONE
+            )
+        )
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(shapes.LegendDisplayMode.TABLE)
+            .placement(shapes.LegendPlacement.RIGHT)
+            .show_legend(True)
+            .calcs(["lastNotNull", "max"])
+        )
+        .tooltip(
+            common.VizTooltipOptions()
+            .mode(shapes.TooltipDisplayMode.MULTI)
+            .sort(shapes.SortOrder.DESCENDING)
+        )
+    )
+    if least is not None:
+        panel = panel.min(least)
+    if most is not None:
+        panel = panel.max(most)
+    if limits is not None:
+        panel = panel.thresholds(_thresholds(limits)).thresholds_style(
+            common.GraphThresholdsStyleConfig().mode(shapes.GraphThresholdsStyleMode.DASHED)
+        )
+    for name, colour in (colours or {}).items():
+        panel = panel.override_by_name(name, [_fixed(colour)])
+    for name in dashed:
+        dash = {"fill": "dash", "dash": [10, 6]}
+        panel = panel.override_by_name(name, [models.DynamicConfigValue("custom.lineStyle", dash)])
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def number(
+    title: str,
+    says: str,
+    unit: str,
+    *queries: Query,
+    wide: int = 4,
+    tall: int = 4,
+    limits: Steps = NEUTRAL,
+    words: bool = False,
+    digits: int | None = None,
+    empty: str = "–",
+) -> Panel:
+    """The newest value, with its course behind it; `words`: the series' name, as it is now."""
+    if words:
+        queries = tuple(replace(query, now=True) for query in queries)
+    panel = (
+        stat.Panel()
+        .color_mode(shapes.BigValueColorMode.VALUE)
+        .graph_mode(shapes.BigValueGraphMode.NONE if words else shapes.BigValueGraphMode.AREA)
+        .justify_mode(shapes.BigValueJustifyMode.AUTO)
+        .text_mode(shapes.BigValueTextMode.NAME if words else shapes.BigValueTextMode.VALUE)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .thresholds(_thresholds(limits))
+        .no_value(empty)
+    )
+    if digits is not None:
+        panel = panel.decimals(digits)
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def states(
+    title: str,
+    says: str,
+    unit: str,
+    *queries: Query,
+    names: Mapping[str, tuple[str, str]],
+    wide: int = 12,
+    tall: int = 5,
+) -> Panel:
+    """A band in time per series; `names`: value → (what it is called, colour)."""
+    options = {
+        value: models.ValueMappingResult(text=text, color=colour, index=place)
+        for place, (value, (text, colour)) in enumerate(names.items())
+    }
+    panel = (
+        statetimeline.Panel()
+        .show_value(shapes.VisibilityMode.AUTO)
+        .row_height(0.8)
+        .merge_values(True)
+        .fill_opacity(75)
+        .mappings([models.ValueMap(options=options)])
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(shapes.LegendDisplayMode.LIST)
+            .placement(shapes.LegendPlacement.BOTTOM)
+            .show_legend(True)
+        )
+    )
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def bars(
+    title: str,
+    says: str,
+    unit: str,
+    *queries: Query,
+    wide: int = 8,
+    tall: int = 8,
+    most: float | None = None,
+    limits: Steps = NEUTRAL,
+) -> Panel:
+    """A bar for each series that there is now."""
+    queries = tuple(replace(query, now=True) for query in queries)
+    panel = (
+        bargauge.Panel()
+        .display_mode(shapes.BarGaugeDisplayMode.BASIC)
+        .orientation(shapes.VizOrientation.HORIZONTAL)
+        .value_mode(shapes.BarGaugeValueMode.TEXT)
+        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .thresholds(_thresholds(limits))
+        .min(0)
+    )
+    if most is not None:
+        panel = panel.max(most)
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def columns(
+    title: str,
+    says: str,
+    unit: str,
+    *queries: Query,
+    along: str,
+    wide: int = 12,
+    tall: int = 9,
+    colours: Colours | None = None,
+    most: float | None = None,
+) -> Panel:
+    """A group of bars for each row of a table, whose name stands in its column `along`."""
+    panel = (
+        barchart.Panel()
+        .x_field(along)
+        .orientation(shapes.VizOrientation.HORIZONTAL)
+        .show_value(shapes.VisibilityMode.AUTO)
+        .group_width(0.8)
+        .fill_opacity(85)
+        .min(0)
+        .legend(
+            common.VizLegendOptions()
+            .display_mode(shapes.LegendDisplayMode.LIST)
+            .placement(shapes.LegendPlacement.BOTTOM)
+            .show_legend(True)
+        )
+    )
+    if most is not None:
+        panel = panel.max(most)
+    for name, colour in (colours or {}).items():
+        panel = panel.override_by_name(name, [_fixed(colour)])
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def rows(
+    title: str,
+    says: str,
+    *queries: Query,
+    units: Mapping[str, str],
+    links: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    hidden: Sequence[str] = (),
+    wide: int = 24,
+    tall: int = 9,
+) -> Panel:
+    """A table. `units`: of columns; `links`: column → (title, address)."""
+    panel = table.Panel().show_header(True).cell_height(shapes.TableCellHeight.SM)
+    for name, unit in units.items():
+        panel = panel.override_by_name(name, [models.DynamicConfigValue("unit", unit)])
+    for name, targets in (links or {}).items():
+        value = [
+            {"title": words, "url": url, "targetBlank": url.startswith("$")}
+            for words, url in targets
+        ]
+        panel = panel.override_by_name(name, [models.DynamicConfigValue("links", value)])
+    for name in hidden:
+        panel = panel.override_by_name(name, [models.DynamicConfigValue("custom.hidden", True)])
+    return _made(panel, title, says, "none", queries, wide, tall)
+
+
+def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall: int = 9) -> Panel:
+    """A histogram over time: the more there were, the brighter."""
+    panel = (
+        heatmap.Panel()
+        .calculate(False)
+        .color(
+            heatmap.HeatmapColorOptions()
+            .mode(HeatmapColorMode.SCHEME)
+            .scheme("Viridis")
+            .scale(HeatmapColorScale.EXPONENTIAL)
+            .exponent(0.5)
+            .steps(64)
+            .fill("dark-blue")
+        )
+        .y_axis(heatmap.YAxisConfig().unit(unit).axis_placement(shapes.AxisPlacement.LEFT))
+        .show_legend()
+    )
+    return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def _made(
+    panel: Panel,
+    title: str,
+    says: str,
+    unit: str,
+    queries: Sequence[Query],
+    wide: int,
+    tall: int,
+) -> Panel:
+    panel = panel.title(title).description(says).unit(unit).span(wide).height(tall)
+    panel = panel.datasource(queries[0].source)
+    for ref_id, query in zip(_REF_IDS, queries, strict=False):
+        panel = panel.with_target(query.built(ref_id))
+    return panel
+
+
+def _thresholds(steps: Steps) -> dashboard.ThresholdsConfig:
+    found = [models.Threshold(value=value, color=colour) for value, colour in steps]
+    return dashboard.ThresholdsConfig().mode(models.ThresholdsMode.ABSOLUTE).steps(found)
+
+
+def _fixed(colour: str) -> models.DynamicConfigValue:
+    return models.DynamicConfigValue("color", {"mode": "fixed", "fixedColor": colour})
+
+
+BUSY: Steps = ((None, GOOD), (0.8, WARNING), (0.98, BAD))
+"""A ratio that is well below 0.8, and at its end from 0.98 on."""

@@ -1,0 +1,199 @@
+"""The committed dashboards are what the program writes, and what Grafana can read."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dashboards.grafana import colours, sdk
+from dashboards.grafana.__main__ import FOLDER, as_text
+from dashboards.grafana.asking import committed, panels
+from dashboards.grafana.boards import boards
+from dashboards.grafana.queries import PROMETHEUS, RESULTS
+from runtime.settings import REPOSITORY
+
+from grafana_foundation_sdk.models import units  # isort: skip
+
+DASHBOARDS = committed()
+PROVISIONING = FOLDER.parent / "provisioning"
+TITLES = {
+    "Rush at a glance",
+    "Gateway and policies",
+    "Sessions and admission",
+    "Shop and database",
+    "Ad server",
+    "CPU manager",
+    "Experiment results",
+}
+UNITS = {value for name, value in vars(units).items() if isinstance(value, str) and name[0] != "_"}
+
+each = pytest.mark.parametrize("name", DASHBOARDS)
+
+
+def test_all_seven_are_there():
+    assert {dashboard["title"] for dashboard in DASHBOARDS.values()} == TITLES
+
+
+def test_what_is_committed_is_what_the_program_writes():
+    written = {f"{board.name}.json": as_text(board) for board in boards()}
+    there = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
+    assert there == written, "run `make dashboards`"
+
+
+@each
+def test_the_models_of_grafana_lose_no_field(name):
+    assert sdk.as_plain(sdk.read(DASHBOARDS[name])) == DASHBOARDS[name]
+
+
+def test_a_field_that_the_models_do_not_know_would_be_seen():
+    changed = json.loads(json.dumps(DASHBOARDS["rush"]))
+    changed["panels"][1]["fieldConfig"]["defaults"]["unti"] = "s"
+    assert sdk.as_plain(sdk.read(changed)) != changed
+    changed = json.loads(json.dumps(DASHBOARDS["results"]))
+    query = next(p for p in panels(changed) if "rawSql" in p["targets"][0])["targets"][0]
+    query["rawSQL"] = query["rawSql"]
+    with pytest.raises(ValueError, match="rawSQL"):
+        sdk.read(changed)
+
+
+@each
+def test_the_form_is_one_that_grafana_12_reads(name):
+    dashboard = DASHBOARDS[name]
+    assert 39 <= dashboard["schemaVersion"] <= 42
+    assert dashboard["uid"] == f"doorbuster-{name}"
+    assert len(dashboard["uid"]) <= 40
+    assert dashboard["tags"] == ["doorbuster"]
+    assert dashboard["refresh"] in dashboard["timepicker"]["refresh_intervals"]
+    ids = [panel["id"] for panel in dashboard["panels"]]
+    assert len(set(ids)) == len(ids)
+    assert len({panel["title"] for panel in panels(dashboard)}) == len(panels(dashboard))
+    sources = {
+        source.uid: {"type": source.type_val, "uid": source.uid} for source in (PROMETHEUS, RESULTS)
+    }
+    for panel in panels(dashboard):
+        assert panel["datasource"] == sources[panel["datasource"]["uid"]]
+        refs = [target["refId"] for target in panel["targets"]]
+        assert len(set(refs)) == len(refs) >= 1
+        for target in panel["targets"]:
+            assert target["datasource"] == panel["datasource"]
+    for variable in dashboard["templating"]["list"]:
+        assert variable["type"] == "query"
+        assert variable["datasource"] == sources[variable["datasource"]["uid"]]
+    for annotation in dashboard["annotations"]["list"]:
+        assert annotation["enable"]
+        assert annotation["target"]["datasource"] == annotation["datasource"]
+
+
+@each
+def test_every_panel_has_a_unit_and_says_what_one_should_see(name):
+    for panel in panels(DASHBOARDS[name]):
+        assert panel["fieldConfig"]["defaults"]["unit"] in UNITS, panel["title"]
+        assert len(panel["description"]) >= 20, panel["title"]
+        assert panel["description"].endswith("."), panel["title"]
+        for override in panel["fieldConfig"]["overrides"]:
+            for change in override["properties"]:
+                if change["id"] == "unit":
+                    assert change["value"] in UNITS, panel["title"]
+
+
+@each
+def test_panels_lie_in_the_grid_and_beside_each_other(name):
+    places = [(panel["title"], panel["gridPos"]) for panel in DASHBOARDS[name]["panels"]]
+    for title, at in places:
+        assert at["x"] >= 0, title
+        assert at["x"] + at["w"] <= 24, title
+        assert at["h"] >= 1, title
+    for (one, a), (other, b) in itertools.combinations(places, 2):
+        apart = (
+            a["x"] + a["w"] <= b["x"]
+            or b["x"] + b["w"] <= a["x"]
+            or a["y"] + a["h"] <= b["y"]
+            or b["y"] + b["h"] <= a["y"]
+        )
+        assert apart, f"{one} and {other}"
+    rows = {at["y"] for _, at in places}
+    for y in rows:  # no holes: every line of panels is as wide as the page
+        assert sum(at["w"] for _, at in places if at["y"] == y) == 24, (name, y)
+
+
+@each
+def test_variables_that_are_used_are_there_and_the_other_way_round(name):
+    dashboard = DASHBOARDS[name]
+    there = {variable["name"] for variable in dashboard["templating"]["list"]}
+    used = variables_in(json.dumps(dashboard))
+    assert used <= there
+    assert there - used <= {"application"}, "a variable that nothing asks for"
+    assert {"console", "runs" if name == "results" else "run"} <= there
+
+
+@each
+def test_what_starts_is_marked_and_links_lead_somewhere(name):
+    dashboard = DASHBOARDS[name]
+    marks = [annotation["name"] for annotation in dashboard["annotations"]["list"]]
+    assert marks == ["Experiments", "Runs", "Policies and load"]
+    uids = {one["uid"] for one in DASHBOARDS.values()}
+    text = json.dumps(dashboard)
+    assert set(re.findall(r'"/d/([\w-]+)', text)) <= uids
+    assert '"url": "${console}/"' in text
+    assert [link["tags"] for link in dashboard["links"] if link["type"] == "dashboards"] == [
+        ["doorbuster"]
+    ]
+
+
+def test_colours_are_those_of_the_console_on_a_dark_page():
+    sheet = (REPOSITORY / "lab/console/static/console/console.css").read_text(encoding="utf-8")
+    dark = sheet[sheet.index('data-theme="dark"') :]
+    of_pages = [colours.PAGES[page] for page in list(colours.PAGES)[:8]]
+    assert re.findall(r"--p\d: (#\w+)", dark)[:8] == of_pages
+    for name, colour in {
+        "good": colours.GOOD,
+        "bad": colours.BAD,
+        "accent": colours.ACCENT,
+    }.items():
+        assert re.search(rf"--{name}: (#\w+)", dark)[1] == colour
+
+
+def test_grafana_is_told_of_the_same_data_sources():
+    (file,) = (PROVISIONING / "datasources").glob("*.yml")
+    sources = {one["uid"]: one for one in _yaml(file)["datasources"]}
+    assert {uid: one["type"] for uid, one in sources.items()} == {
+        source.uid: source.type_val for source in (PROMETHEUS, RESULTS)
+    }
+    results = sources[RESULTS.uid]
+    assert results["user"] == "doorbuster_results"
+    assert results["secureJsonData"]["password"].startswith("${DOORBUSTER_")
+    assert not any(one["editable"] for one in sources.values())
+
+
+def test_compose_gives_grafana_what_its_provisioning_asks_for():
+    compose = _yaml(REPOSITORY / "docker-compose.yml")["services"]["grafana"]
+    wanted = {
+        name
+        for file in PROVISIONING.rglob("*.yml")
+        for name in re.findall(r"\$\{(\w+)\}", file.read_text(encoding="utf-8"))
+    }
+    assert wanted
+    assert wanted <= set(compose["environment"])
+    (provider,) = _yaml(PROVISIONING / "dashboards/doorbuster.yml")["providers"]
+    mounts = dict(volume.split(":")[:2] for volume in compose["volumes"] if "./" in volume)
+    assert REPOSITORY / mounts_of(mounts)["/etc/grafana/provisioning"] == PROVISIONING
+    assert REPOSITORY / mounts_of(mounts)[provider["options"]["path"]] == FOLDER
+
+
+def variables_in(text: str) -> set[str]:
+    """The names of dashboard variables that are used; those of Grafana itself are left out."""
+    found = re.findall(r"\$\{(\w+)(?::\w+)?\}|\$(\w+)", text)
+    names = {braced or plain for braced, plain in found}
+    return {name for name in names if not name.startswith("__")}
+
+
+def mounts_of(volumes: dict[str, str]) -> dict[str, str]:
+    """Place in the container → folder of the repository."""
+    return {inside: outside for outside, inside in volumes.items()}
+
+
+def _yaml(path: Path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,0 +1,86 @@
+"""Against a running appliance under load, every query of the dashboards returns data."""
+
+import http.client
+import json
+import shutil
+import signal
+import ssl
+import time
+import urllib.request
+
+import pytest
+
+from dashboards.grafana import asking
+from runtime import ports
+from tests.lab.test_live_comparison import doorbuster, start
+from tests.lab.waiting import wait_until
+
+PROMETHEUS = shutil.which("prometheus")
+EXPORTERS = {
+    "pg_": "prometheus-postgres-exporter",
+    "redis_": "prometheus-redis-exporter",
+    "node_": "prometheus-node-exporter",
+}
+"""By how their metrics begin, the programs that tell them."""
+ASK_EVERY_S = 3.0
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(PROMETHEUS is None, reason="no Prometheus: apt-get install prometheus"),
+]
+
+
+def test_every_query_has_data(appliance):
+    began_s = time.time()
+    prometheus = f"http://127.0.0.1:{appliance['DOORBUSTER_PROMETHEUS_PORT']}"
+    admission = {"name": "eac", "parameters": {}}
+    put(appliance, "/connection-admission", admission)
+    knock_by_tls(appliance)
+    status, said = doorbuster(
+        appliance,
+        *("compare", "--policies", "8q-lifo-pri", "--admission", "none,sbac-predictive"),
+        *("--abandonment", "cancel", "--rho", "2", "--sessions", "300", "--time-scale", "20"),
+    )
+    assert status == 0, said
+    *ecm, elsewhere = "--applications", "2", "--cto", "0.05", "--ctn", "0.2", str(ports.free(1)[0])
+    platform = start(appliance, "platform", *ecm, "--port", elsewhere)
+    try:
+        wait_until(lambda: platform.poll() is not None or not unanswered(prometheus, began_s))
+    except AssertionError:
+        pass  # what is missing says it better
+    finally:
+        platform.send_signal(signal.SIGINT)
+        said, _ = platform.communicate(timeout=240)
+    found = unanswered(prometheus, began_s)
+    words = "\n".join(f"{one.dashboard}: {one.panel}: {one.expr}" for one in found)
+    assert not found, f"no data:\n{words}\n\nthe platform said:\n{said}"
+
+
+def unanswered(prometheus, began_s):
+    """The queries without data since then, but for exporters that are not installed."""
+    time.sleep(ASK_EVERY_S)
+    without, count = asking.empty(prometheus, began_s, time.time())
+    assert count > 100
+    missing = [begin for begin, program in EXPORTERS.items() if shutil.which(program) is None]
+    return [asked for asked in without if not any(begin in asked.expr for begin in missing)]
+
+
+def put(environment, path, body):
+    """A call of the gateway's admin API."""
+    gateway = http.client.HTTPConnection(
+        "127.0.0.1", int(environment["DOORBUSTER_GATEWAY_ADMIN_PORT"]), timeout=60
+    )
+    gateway.request("PUT", path, json.dumps(body), {"Content-Type": "application/json"})
+    answer = gateway.getresponse()
+    assert answer.status == 200, answer.read()
+    gateway.close()
+
+
+def knock_by_tls(environment):
+    """A page by TLS, from somebody who asks for no certificate."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    url = f"https://127.0.0.1:{environment['DOORBUSTER_GATEWAY_TLS_PORT']}/"
+    with urllib.request.urlopen(url, context=context, timeout=60) as page:
+        assert page.status == 200
