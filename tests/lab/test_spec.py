@@ -295,6 +295,8 @@ def flat(section, prefix=""):
 def shown(value, *, required):
     if required or value is None:
         return "must be given" if required else "–"
+    if isinstance(value, bool):
+        return str(value).lower()  # as TOML writes it
     if isinstance(value, dict):
         return ", ".join(f"{key} {one:g}" for key, one in value.items())
     if isinstance(value, tuple):

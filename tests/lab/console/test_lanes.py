@@ -8,8 +8,9 @@ from gateway.policies.interface import FATES, PAGES
 from lab.console.lanes import LaneLooks, Seen, lane_of
 from lab.experiments import lane
 from lab.experiments.lane import Lane
-from lab.experiments.results import RunFolder
+from lab.experiments.results import ResultFolder, RunFolder
 from runtime.settings import load
+from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.test_frames import snapshot
 
 COUNTS = {"gateway": {page: dict.fromkeys(FATES, 1) for page in PAGES}}
@@ -82,3 +83,57 @@ def test_where_cpus_lack_nothing_at_once_is_offered_or_taken(few_cpus):
     assert answer.status_code == 400
     assert "engine: This machine has processors for one shop only" in answer.text
     assert few_cpus.get("/launches/table").text.count("<tr>") == before
+
+
+CROWDED = b"""version = 1
+title = "Side by side"
+at_once = "crowded"
+time_scale = 20
+catalogue_books = 1000
+[[policy]]
+name = "sq"
+[[policy]]
+name = "8q-lifo-pri"
+[load]
+rho = [0.8]
+sessions = 800
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_two_shops_are_watched_side_by_side(appliance, lab):
+    answer = lab.upload("spec", "/upload/", "my.toml", CROWDED)
+    launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
+    with stream(lab.url("/watch/stream?glance")) as events:
+        seen = looks(events)
+        frame = first(seen, lambda one: "lanes" in one, "the lanes")
+        assert [one["title"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
+        assert [one["policy"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
+        assert frame["run"]["words"] == "runs 1 to 2 of 2 at once: SQ | 8Q-LIFO-Pri, ρ = 0.8"
+        assert "A live race goes on" in lab.get("/race/").text
+        assert 'data-follow="yes"' in lab.get(f"/race/waiting/{launch}/").text
+        refused = lab.post("/watch/policy", {"policy": "always-lifo", "admission": "none"}).text
+        assert "each keeps what it is there to show" in refused
+        assert "In force." in lab.post("/watch/load", {"load_factor": "3"}).text
+        later = first(
+            seen,
+            lambda one: min(n for _, n, _ in one.get("lane_totals", [(0, 0, 0)])) > 20,
+            "pages of both",
+        )
+        assert later["lanes_time_s"] > frame["lanes_time_s"]
+        assert later["lane_totals"][0][1] == later["lanes"][0]["counts"]["answered"]
+        first(seen, lambda one: "lanes" not in one, "their end")
+    lab.wait_until(launch, "done")
+    name = lab.result_of(launch)
+    runs = ResultFolder(lab.results / name).whole_runs()
+    assert len(runs) == 2
+    for _, run in runs:
+        assert run.summary()["reconciles"]
+        (change,) = run.summary()["load_generator"]["load_changes"]
+        assert change["factor"] == 3.0
+        assert not run.lane_file.exists()
+        assert not run.load_factor_file.exists()
+    page = lab.get(f"/race/?result={name}").text
+    assert 'data-lanes="2"' in page
+    assert f"/race/?result={name}" in lab.get(f"/race/waiting/{launch}/").url
