@@ -138,7 +138,7 @@ def test_a_storm_of_those_who_wait_starves_nobody_who_comes_back(files, sends):
     """They knock without end and keep every place; who resumes is served all the while."""
 
     async def scene():
-        async with tls_bed(files, tls_waiting=50, **UNDER_WAY) as b:
+        async with tls_bed(files, tls_waiting=20, **UNDER_WAY) as b:
             port = b.gateway.tls_port
             contexts = [trusting(files, version) for version in (V1_2, V1_3)]
             sessions = [(await asyncio.to_thread(ask, port, each))[1] for each in contexts]
@@ -154,9 +154,9 @@ def test_a_storm_of_those_who_wait_starves_nobody_who_comes_back(files, sends):
                     finally:
                         writer.transport.abort()
 
-            storm = [asyncio.ensure_future(knock()) for _ in range(100)]
-            await b.until(lambda: counts(b, "evicted")[0] > 100)
-            for _ in range(10):
+            storm = [asyncio.ensure_future(knock()) for _ in range(40)]
+            await b.until(lambda: counts(b, "evicted")[0] > 40)
+            for _ in range(5):
                 for number, context in enumerate(contexts):
                     answer, sessions[number], resumed = await asyncio.to_thread(
                         ask, port, context, sessions[number]

@@ -23,7 +23,7 @@ ACCESS_DENIED = 49
 UNDER_WAY = {"tls_handshake_s": 3600}  # nothing ends because somebody lost patience
 
 _GOOD_SUITES = (0x1301, 0xC02B, 0xC02F)
-_X25519 = 0x001D
+_X25519, _P256 = 0x001D, 0x0017
 _SIGNATURES = (0x0403, 0x0804, 0x0401, 0x0503, 0x0805, 0x0501)
 
 
@@ -103,7 +103,7 @@ def hello(
 ):
     """A ClientHello record. `ticket` (1.2) and `psk` (1.3) are what it claims to resume."""
     extensions = [
-        (10, struct.pack("!HH", 2, _X25519)),
+        (10, _vector16(struct.pack("!HH", _X25519, _P256))),  # 1.2 signs with no other curve
         (11, b"\x01\x00"),
         (13, _vector16(b"".join(struct.pack("!H", one) for one in _SIGNATURES))),
     ]
