@@ -341,7 +341,7 @@ class Exchange:
 
     def _fail_customer(self, status: int, reason: str) -> None:
         if not self.has_begun:
-            self._answer(status, refusals.page(status, reason), ())
+            self._answer(status, refusals.page(status, reason), refusals.RETRY_SOON)
         elif self.customer is not None:
             customer, self.customer = self.customer, None
             customer.cut_short(reset=self._ends_with_connection)

@@ -52,6 +52,9 @@ ADVICE: dict[int, str] = {
 }
 """The first sentence for people, where the reason alone would not tell them what to do."""
 
+RETRY_SOON: tuple[tuple[bytes, bytes], ...] = ((b"Retry-After", b"2"),)
+"""Of a shop that is away: what has died is started again within seconds."""
+
 _FRAME = """<!doctype html>
 <html lang="en">
 <head>

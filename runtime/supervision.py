@@ -29,6 +29,9 @@ from runtime.state import State
 
 _LONGEST_SOCKET_PATH_BYTES = 90  # of 107; supervisord appends its process id while it binds
 LOG_BYTES = 10_000_000
+START_RETRIES = 20
+"""A second, two, three … apart: what a dead service leaves behind, as PostgreSQL its backends, may
+hold up the next start for a while."""
 
 
 class SupervisorError(RuntimeError):
@@ -145,7 +148,7 @@ class Supervisor:
                 "autostart = false",  # `make up` starts each when the one before is ready
                 "autorestart = true",
                 "startsecs = 1",
-                "startretries = 3",
+                f"startretries = {START_RETRIES}",
                 f"stopsignal = {service.stop_signal.name.removeprefix('SIG')}",
                 f"stopwaitsecs = {service.stop_wait_s}",
                 # What a service leaves behind in its process group ends with it.

@@ -1,6 +1,7 @@
 """What the shop has done since it started, counted without locks.
 
-Owns: busy workers, pages served, their CPU and execution time, orders committed.
+Owns: busy workers, pages served, their CPU and execution time, orders committed, requests lost to a
+back end that was away.
 Must not know: who asks (the controller), what a page is.
 
 Every thread counts for itself and the reader adds up: thirty threads that share one interpreter
@@ -36,6 +37,7 @@ class ThreadActivity:
     requests: int = 0
     orders: int = 0
     pages: dict[str, PageCount] = field(default_factory=dict)
+    lost_to: dict[str, int] = field(default_factory=dict)
 
     def page(self, name: str) -> PageCount:
         """The count of this page type, starting at nothing."""
@@ -92,4 +94,13 @@ def pages(names: Iterable[str]) -> dict[str, PageCount]:
             total.own_cpu_s += count.own_cpu_s
             total.own_wait_s += count.own_wait_s
             total.queries += count.queries
+    return totals
+
+
+def lost_to() -> dict[str, int]:
+    """Requests that could not be answered, by the back end that was away."""
+    totals: dict[str, int] = {}
+    for thread in list(_threads):
+        for back_end, count in list(thread.lost_to.items()):
+            totals[back_end] = totals.get(back_end, 0) + count
     return totals

@@ -20,7 +20,16 @@ from typing import Any, NamedTuple
 import httptools
 from django.db import connections
 
-from shop import activity, banners, controller_metrics, page_work, returns, sentry, stocking
+from shop import (
+    activity,
+    banners,
+    controller_metrics,
+    outages,
+    page_work,
+    returns,
+    sentry,
+    stocking,
+)
 from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
 
@@ -64,6 +73,7 @@ def _status(body: bytes) -> Answer:
             "busy_workers": activity.busy_workers(),
             "requests": activity.requests(),
             "orders": activity.orders(),
+            "lost_to": outages.counts(),
             "books": stocking.size(),
             "pages": {
                 name: {

@@ -210,7 +210,10 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"outages": {"()": "shop.outages.InOneLine"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages"]}
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "shop": {"level": "INFO"},

@@ -7,8 +7,8 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import NO_ADMISSION
@@ -23,6 +23,7 @@ _CATALOGUE_TIMEOUT_S = 900.0
 """Growing the catalogue to its largest takes a minute, on a busy machine several."""
 
 Json = dict[str, Any]
+T = TypeVar("T")
 
 
 class JsonApi:
@@ -88,6 +89,21 @@ class JsonApi:
     def close(self) -> None:
         """Give the connection back; the next call opens a new one."""
         self._connection.close()
+
+
+def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
+    """What `ask` answers, as soon as it does: what dies is started again within seconds.
+
+    Raises its last ExperimentError after `limit_s`.
+    """
+    deadline_s = time.monotonic() + limit_s
+    while True:
+        try:
+            return ask()
+        except ExperimentError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.2)
 
 
 class Appliance:
@@ -226,6 +242,7 @@ class Appliance:
             "gateway": snapshot["counts"],
             "abandonment": snapshot["abandonment"],
             "shop": status,
+            "orders": self.shop.call("GET", "/orders")["orders"],  # in the database
         }
 
 

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lab.experiments import outages
 from lab.experiments.cells import Cell
 from lab.experiments.published import table5
 from runtime import cpus
@@ -56,6 +57,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         "Its figures are those of no single policy or ρ."
         for cell, summary in runs
         if (changes := _changes(summary))
+    ]
+    lines += [
+        f"AWAY: {cell.place}, seed {summary['seed']}: {outages.words(summary['outages'])}. "
+        "Its figures are not those of a shop that was there throughout."
+        for cell, summary in runs
+        if summary.get("outages")
     ]
     late = [
         (cell, schedule)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 from lab.experiments import live_runs, waste
-from lab.experiments.appliance import Appliance
+from lab.experiments.appliance import Appliance, patiently
 from lab.experiments.customers import (
     LoadGenerator,
     Progress,
@@ -69,7 +69,7 @@ class LiveRun:
         """The counts that the run begins with."""
         self._capacity_rps = capacity_rps
         self._on_event = on_event
-        self._switched = self._loaded = 0  # changes that are logged
+        self._switched = self._loaded = self._away = 0  # changes that are logged
         self._after: Mapping[str, Any] = {}
         self._told: live_runs.ToldRun | None = None
         self._sampler = Sampler(
@@ -137,22 +137,26 @@ class LiveRun:
         self._check_lived()
         switched = self._sampler.changes[self._switched :]
         loaded = load_changes[self._loaded :]
+        away = self._sampler.outages.found[self._away :]
+        for outage in away:
+            self.folder.log("away", back_end=outage.back_end, time_s=outage.from_s)
         for change in switched:
             self.folder.log("switched", **change)
         for change in loaded:
             self.folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
         self._switched += len(switched)
         self._loaded += len(loaded)
-        if switched or loaded:
+        self._away += len(away)
+        if switched or loaded or away:
             self._on_event()
 
     def customers_gone(self) -> None:
         """The load generator has ended; what it leaves in the shop still belongs to this run."""
         self.folder.log("customers gone")
-        self.appliance.wait_idle()  # orphan requests are executed in full
+        patiently(self.appliance.wait_idle)  # orphan requests are executed in full
         self._sampler.stop()
         self._check_lived()
-        self._after = self.appliance.counts()
+        self._after = patiently(self.appliance.counts)
 
     def _check_lived(self) -> None:
         """What was started anew in mid-run is another shop: nothing holds across it."""
@@ -182,6 +186,7 @@ class LiveRun:
             "load_generator": load_generator,
             "samples_missed": sampler.missed,
             "switched": sampler.changes,
+            "outages": sampler.outages.as_dicts(),
             **more,
         }
         write_json(folder.summary_file, summary)

@@ -247,7 +247,8 @@ def _lost_worth_ratio(attempts: pa.Table) -> float | None:
     worth = np.bincount(of_page, weights=buys[session]) / np.bincount(of_page)
     failed_here = step == completed[session]  # the first page that the session did not get
     lost = np.bincount(of_page[failed_here], minlength=len(names)) @ worth
-    return float(lost / worth[of_page[step == 0]].sum())
+    at_first = worth[of_page[step == 0]].sum()
+    return float(lost / at_first) if at_first else None
 
 
 def session_fates(attempts: pa.Table) -> SessionFates:

@@ -96,9 +96,11 @@ def reconcile(
     bound. `hasty`: page → attempts that were given up before they need have arrived.
 
     What the gateway stopped the shop has not served, unless the shop was `overdue`: then the
-    gateway waited no longer, and cannot know.
+    gateway waited no longer, and cannot know. Nor has it served what it answered with an error,
+    as it does while its database is away (`lost_to`).
     """
     overdue = _overdue(after) - _overdue(before)
+    lost = _lost(after) - _lost(before)
     pages = {page: page for page in PAGES}
     if FILE in client.attempts:
         pages[FILE] = "other"  # what the gateway counts it as
@@ -120,11 +122,13 @@ def reconcile(
                 after["shop"]["pages"][page]["served"] - before["shop"]["pages"][page]["served"]
             )
             ended = fates["answered"] + fates["orphaned"]
+            errors = client.attempts[page].get(AttemptOutcome.FAILED, 0)
+            errors += min(fates["orphaned"], lost)
             checks.append(
                 Check(
                     f"{page}: shop's served = gateway's dispatched, but for what it stopped",
                     served,
-                    ended,
+                    ended - errors,
                     ended + fates["failed"] + min(fates["cancelled"], overdue),
                 )
             )
@@ -159,14 +163,22 @@ def _of_orders(
 ) -> list[Check]:
     """Tr-4: once past its commit point it is finished; stopped before, it leaves no order.
 
-    One whose customer gave up may have been finished: an order without a confirm.
+    One whose customer gave up may have been finished: an order without a confirm. So may one that
+    was answered with an error, when the database went away after the commit.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
-    unseen = client.attempts[CONFIRM_PAGE].get(AttemptOutcome.TIMED_OUT, 0)
-    finished = fates["answered"] + fates["orphaned"] + overdue
+    confirms = client.attempts[CONFIRM_PAGE]
+    unseen = sum(confirms.get(how, 0) for how in (AttemptOutcome.TIMED_OUT, AttemptOutcome.FAILED))
+    finished = fates["answered"] + fates["orphaned"] + fates["failed"] + overdue
     most = min(client.confirms + unseen, finished)
-    return [Check("shop's orders ≈ client's confirms", orders, client.confirms, most)]
+    checks = [Check("shop's orders ≈ client's confirms", orders, client.confirms, most)]
+    if "orders" in after:  # a simulated shop has no database
+        kept = after["orders"] - before["orders"]
+        checks.append(
+            Check("orders in the database ≈ client's confirms", kept, client.confirms, most)
+        )
+    return checks
 
 
 def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
@@ -183,6 +195,11 @@ def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Chec
 
 def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     return {fate: n - before[fate] for fate, n in after.items()}
+
+
+def _lost(counts: Mapping[str, Any]) -> int:
+    """Requests that the shop could not answer, for what is behind it was away."""
+    return sum(counts["shop"].get("lost_to", {}).values())
 
 
 def _overdue(counts: Mapping[str, Any]) -> int:

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from gateway.policies.interface import PAGES
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
+from lab.experiments.outages import Outages
 
 COUNTED = (
     "arrived",
@@ -80,6 +81,7 @@ class Sampler:
         """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
         self.started_anew = ""
         """The part that died meanwhile and was started again: `gateway`, `shop`; else empty."""
+        self.outages = Outages()
 
     def start(self) -> None:
         """Begin; the first row is time 0."""
@@ -115,6 +117,7 @@ class Sampler:
                     self.changes.append({"time_s": elapsed_s, **chosen})
                 before = chosen
                 self.started_anew = self.started_anew or age.younger(snapshot)
+                self.outages.looked(elapsed_s, snapshot)
             except ExperimentError:
                 self.missed += 1
             due_s = max(due_s + self._interval_real_s, time.monotonic())

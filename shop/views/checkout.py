@@ -5,8 +5,10 @@ in the session under `checkout`: the books, the address, the idempotency key. `G
 page again, or leads to the first step that is missing.
 
 Every step may be sent again. A customer who gave up waiting for Tr-2 may have been logged in all
-the same, which ends the anonymous session; so the login form carries the books, signed, and a
-second Tr-2 begins a session with them.
+the same, which ends the anonymous session; and sessions live in Redis's memory, which may be lost.
+So every form carries the purchase, signed: the books, and the key under which they are ordered from
+*Buy* to Tr-4. A session that lacks it begins anew with it, at the login; and the order of somebody
+who did not see it confirmed is found by its key, not placed a second time.
 
 So every step may also be cancelled when its customer leaves, Tr-4 until its order is committed
 (`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
@@ -31,9 +33,9 @@ from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Category, Order
 
 _KEY = "checkout"
-_BOOKS = "books"
-_BOOKS_SALT = "shop.checkout.books"
-_BOOKS_MAX_AGE_S = 24 * 3600
+_PURCHASE = "purchase"
+_PURCHASE_SALT = "shop.checkout.purchase"
+_PURCHASE_MAX_AGE_S = 24 * 3600
 UNPROCESSABLE = 422
 CONFLICT = 409
 
@@ -49,7 +51,10 @@ def login_step(request: HttpRequest) -> HttpResponse:
         wanted = _wanted(request)
         if isinstance(wanted, HttpResponse):
             return wanted
-        request.session[_KEY] = {"wanted": {str(id): copies for id, copies in wanted.items()}}
+        request.session[_KEY] = {
+            "wanted": {str(id): copies for id, copies in wanted.items()},
+            "key": str(uuid.uuid4()),
+        }
     elif not _settled(request).get("wanted"):
         return redirect("cart")
     return _login_page(request, LoginForm())
@@ -61,7 +66,7 @@ def login_step(request: HttpRequest) -> HttpResponse:
 @_step
 def shipping_step(request: HttpRequest) -> HttpResponse:
     """Tr-2: logs in, asks for the address."""
-    if not (_settled(request).get("wanted") or _restore_books(request)):
+    if not _has_purchase(request):
         return redirect("cart")
     if request.method == "POST" and not (
         request.user.is_authenticated and "username" not in request.POST
@@ -84,7 +89,7 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
 @never_cache
 @_step
 def payment_step(request: HttpRequest) -> HttpResponse:
-    """Tr-3: keeps the address, asks for the payment under a fresh idempotency key."""
+    """Tr-3: keeps the address, asks for the payment under the purchase's idempotency key."""
     missing = _missing_step(request)
     if missing:
         return redirect(missing)
@@ -94,7 +99,6 @@ def payment_step(request: HttpRequest) -> HttpResponse:
         if not form.is_valid():
             return _shipping_page(request, form, UNPROCESSABLE)
         settled["address"] = form.cleaned_data
-        settled.setdefault("key", str(uuid.uuid4()))
         request.session[_KEY] = settled
     elif "address" not in settled:
         return redirect("checkout-shipping")
@@ -108,6 +112,7 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 def confirm_step(request: HttpRequest) -> HttpResponse:
     """Tr-4: places the order, exactly once however often it is sent, and confirms it."""
     if not request.user.is_authenticated:
+        _has_purchase(request)
         return redirect("checkout-login")
     if request.method != "POST":
         return _last_confirmation(request)
@@ -154,23 +159,28 @@ def _wanted_so_far(settled: dict[str, Any]) -> cart.Quantities:
     return {int(id): copies for id, copies in settled.get("wanted", {}).items()}
 
 
-def _restore_books(request: HttpRequest) -> bool:
-    """Take the books from the login form into a session that lacks them; false if it has none."""
+def _has_purchase(request: HttpRequest) -> bool:
+    """Whether there is something to buy: in the session, or signed in the form, and now in both."""
+    if _settled(request).get("wanted"):
+        return True
     try:
-        wanted = signing.loads(
-            request.POST.get(_BOOKS, ""), salt=_BOOKS_SALT, max_age=_BOOKS_MAX_AGE_S
+        purchase = signing.loads(
+            request.POST.get(_PURCHASE, ""), salt=_PURCHASE_SALT, max_age=_PURCHASE_MAX_AGE_S
         )
     except signing.BadSignature:
         return False
-    request.session[_KEY] = {"wanted": wanted}
+    request.session[_KEY] = purchase
     return True
 
 
 def _missing_step(request: HttpRequest) -> str | None:
-    """The first step that has to be done before the address counts."""
-    if not _settled(request).get("wanted"):
-        return "cart"
-    return None if request.user.is_authenticated else "checkout-login"
+    """The first step that has to be done before the address counts.
+
+    A form that comes late to somebody signed in, whose order is placed, begins nothing anew.
+    """
+    if not request.user.is_authenticated:
+        return "checkout-login" if _has_purchase(request) else "cart"
+    return None if _settled(request).get("wanted") else "cart"
 
 
 def _finish(request: HttpRequest, order: Order, settled: dict[str, Any]) -> None:
@@ -194,8 +204,7 @@ def _last_confirmation(request: HttpRequest) -> HttpResponse:
 
 
 def _login_page(request: HttpRequest, form: LoginForm, status: int = 200) -> HttpResponse:
-    books = signing.dumps(_settled(request)["wanted"], salt=_BOOKS_SALT)
-    return _page(request, "shop/checkout_login.html", form, status, **{_BOOKS: books})
+    return _page(request, "shop/checkout_login.html", form, status)
 
 
 def _shipping_page(request: HttpRequest, form: AddressForm, status: int = 200) -> HttpResponse:
@@ -206,13 +215,20 @@ def _payment_page(request: HttpRequest, form: PaymentForm, status: int = 200) ->
     return _page(request, "shop/checkout_payment.html", form, status)
 
 
-def _page(
-    request: HttpRequest, template: str, form: Any, status: int, **more: object
-) -> HttpResponse:
-    wanted = _wanted_so_far(_settled(request))
+def _page(request: HttpRequest, template: str, form: Any, status: int) -> HttpResponse:
+    settled = _settled(request)
+    wanted = _wanted_so_far(settled)
     lines = cart.lines(wanted)
-    shown = {"form": form, "lines": lines, "total": cart.total(lines), **more}
-    return render(request, template, shown | {"slot": _slot(request, wanted)}, status=status)
+    shown = {
+        "form": form,
+        "lines": lines,
+        "total": cart.total(lines),
+        "slot": _slot(request, wanted),
+        _PURCHASE: signing.dumps(
+            {part: settled[part] for part in ("wanted", "key")}, salt=_PURCHASE_SALT
+        ),
+    }
+    return render(request, template, shown, status=status)
 
 
 def _confirm_page(request: HttpRequest, order: Order) -> HttpResponse:

@@ -1,7 +1,17 @@
 """Error pages in the shop's look. They ask neither session nor database, which may be the error."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+
+from shop import outages
+
+AWAY_S = 2
+"""After so long it is worth asking again: what has died is started again within seconds."""
+_ONCE = (
+    "If you were placing an order, send the form again: it is placed once, however often it comes."
+)
 
 
 def _page(status: int, title: str, message: str) -> HttpResponse:
@@ -36,5 +46,15 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500."""
-    return _page(500, "Our mistake", "Something broke on our side. Nothing was ordered by it.")
+    """500; 503 when it is PostgreSQL or Redis that is away.
+
+    Django calls it while it handles the exception, of a view as of any middleware. Neither page
+    says that nothing was ordered: a commit may have been the last that was heard of the database.
+    """
+    away = outages.away(sys.exc_info()[1])
+    if away is None:
+        return _page(500, "Our mistake", f"Something broke on our side. {_ONCE}")
+    outages.count(away)
+    response = _page(503, "Closed for a moment", f"The shop will be back in seconds. {_ONCE}")
+    response.headers["Retry-After"] = str(AWAY_S)
+    return response

@@ -174,3 +174,27 @@ def test_lost_and_doubled_orders_are_found(orders):
     after = copy.deepcopy(AFTER)
     after["shop"]["orders"] = orders
     assert broken(outcomes_of(RUSH, 2.0), after) == ["shop's orders ≈ client's confirms"]
+
+
+@pytest.mark.parametrize(("kept", "holds"), [(0, False), (1, True), (2, True), (3, False)])
+def test_the_database_away_at_a_confirm(kept, holds):
+    """One is confirmed; the other was answered with an error, maybe after its commit."""
+    client = outcomes_of(
+        table((0, 6, "Tr-4", 1, 1.0, 0.5, "failed"), (1, 6, "Tr-4", 1, 1.0, 0.5, "completed")), 2.0
+    )
+    before = {**copy.deepcopy(BEFORE), "orders": 5}
+    after = {**counts(100, {"Tr-4": 2}, {}), "orders": 5 + kept}
+    after["shop"]["pages"]["Tr-4"]["served"] -= 1
+    after["shop"]["orders"] -= 1
+    found = [check.statement for check in reconcile(client, before, after) if not check.holds]
+    assert found == ([] if holds else ["orders in the database ≈ client's confirms"])
+
+
+def test_an_orphan_that_met_an_outage_was_not_served():
+    client = outcomes_of(table((0, 0, "Br-2", 1, 1.0, 9.0, "timed_out")), 2.0)
+    after = counts(100, {"Br-2": 1}, {"Br-2": 1})
+    after["shop"]["pages"]["Br-2"]["served"] -= 1
+    statement = "Br-2: shop's served = gateway's dispatched, but for what it stopped"
+    assert broken(client, after) == [statement]
+    after["shop"]["lost_to"] = {"postgres": 1, "redis": 0}
+    assert broken(client, after) == []

@@ -173,6 +173,15 @@ def test_where_nobody_left_nothing_is_said_of_waste(tmp_path):
     assert "CPU wasted, s" in [row[0] for row in wasted.rows]
 
 
+def test_what_was_away_is_said(folder):
+    assert not any(line.startswith("AWAY") for line in honesty(read_cells(folder)))
+    _, run = folder.whole_runs()[0]
+    outage = {"back_end": "postgres", "from_s": 3.2, "until_s": 9.9, "requests": 4}
+    write_json(run.summary_file, {**run.summary(), "outages": [outage]})
+    [said] = [line for line in honesty(read_cells(folder)) if line.startswith("AWAY")]
+    assert "PostgreSQL was away from 3 s to 10 s: 4 requests were answered 503." in said
+
+
 IN_A_LOOP = Spec(
     policy=[{"name": "sq"}, {"name": "sq", "abandonment": "cancel"}],
     clients={"per_set": 1},

@@ -1,10 +1,12 @@
 """Every page: sound, lean, safe, and refusing what it cannot take."""
 
 import pytest
-from django.db import connection
+import redis
+from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from shop import outages
 from shop.models import Book, Category, Order
 from shop.walker import ADDRESS, PAYMENT, form
 from tests.shop.page_checks import check
@@ -81,6 +83,47 @@ def test_tr_4_sent_again_is_the_same_order(visitor):
     assert Order.objects.count() == 1
     assert Book.objects.get(pk=5).stock == stock - 1
     assert visitor.get("/checkout/confirm/").content in answers
+
+
+@pytest.mark.parametrize("lost_after", ["Tr-1", "Tr-2", "Tr-3", "Tr-4"])
+def test_a_purchase_outlives_its_session_and_is_ordered_once(visitor, lost_after):
+    """Sessions are in Redis's memory; whoever has lost theirs signs in again and goes on."""
+    stock = Book.objects.get(pk=5).stock
+    seen = {page: html for page, _, html in steps(visitor) if page <= lost_after}
+    placed = Order.objects.first()
+    visitor.session.delete(visitor.session.session_key)
+    form_before = "Tr-3" if lost_after == "Tr-4" else lost_after
+    path, typed = {
+        "Tr-1": ("/checkout/shipping/", SIGN_IN),
+        "Tr-2": ("/checkout/payment/", ADDRESS),
+        "Tr-3": ("/checkout/confirm/", PAYMENT),
+    }[form_before]
+    html = visitor.post(path, form(seen[form_before], path).fields | typed, follow=True)
+    html = html.content.decode()
+    for path, typed in (
+        ("/checkout/shipping/", SIGN_IN),
+        ("/checkout/payment/", ADDRESS),
+        ("/checkout/confirm/", PAYMENT),
+    ):
+        if lost_after != "Tr-1" or path != "/checkout/shipping/":
+            html = visitor.post(path, form(html, path).fields | typed).content.decode()
+    assert placed.number in html
+    assert Order.objects.get() == placed
+    assert Book.objects.get(pk=5).stock == stock - 1
+
+
+def test_a_late_form_of_a_purchase_that_is_placed_begins_nothing(visitor):
+    seen = {page: html for page, _, html in steps(visitor)}
+    late = visitor.post(
+        "/checkout/payment/", form(seen["Tr-2"], "/checkout/payment/").fields | ADDRESS
+    )
+    assert late["Location"] == "/cart/"
+    assert "order-number" in visitor.get("/checkout/confirm/").content.decode()
+
+
+def test_a_purchase_that_was_not_signed_here_is_none(visitor):
+    answer = visitor.post("/checkout/shipping/", {"purchase": "made-up:x:y", **SIGN_IN})
+    assert answer["Location"] == "/cart/"
 
 
 def test_a_second_purchase_is_a_second_order(visitor):
@@ -354,6 +397,33 @@ class TestErrors:
         assert response.status_code == 500
         check(response.content.decode())
         assert "broken on purpose" not in response.content.decode()
+
+    @pytest.mark.parametrize(
+        ("fault", "back_end"),
+        [
+            (OperationalError("connection refused"), "postgres"),
+            (InterfaceError("the connection is closed"), "postgres"),
+            (redis.ConnectionError("refused"), "redis"),
+        ],
+    )
+    def test_503_while_a_back_end_is_away(self, visitor, monkeypatch, fault, back_end):
+        def broken(*_):
+            raise fault
+
+        monkeypatch.setattr(Category.objects.__class__, "get_queryset", broken)
+        visitor.raise_request_exception = False
+        before = outages.counts()
+        response = visitor.get("/browse/crime/")
+        assert response.status_code == 503
+        assert int(response["Retry-After"]) > 0
+        page = response.content.decode()
+        check(page)
+        assert "placed once" in page
+        assert "refused" not in page
+        after = outages.counts()
+        assert {one: after[one] - before[one] for one in after} == {
+            one: int(one == back_end) for one in ("postgres", "redis")
+        }
 
     def test_405(self, visitor):
         assert visitor.post("/").status_code == 405

@@ -1,0 +1,142 @@
+"""A live experiment launched in the console, and what is said of it when it is over."""
+
+import html
+import io
+import json
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from tests.chaos.runtimes import Runtime, wait_for
+
+SESSIONS = 800
+"""Fewer than the seeded accounts before the buyers': each shops under a name of its own."""
+SPEC = f"""version = 1
+title = "One part dies"
+time_scale = 20
+[[policy]]
+name = "8q-lifo-pri"
+[load]
+rho = [0.8]
+sessions = {SESSIONS}
+"""
+SIMULATED = """version = 1
+title = "The next"
+engine = "simulated"
+[[policy]]
+name = "sq"
+[load]
+rho = [1.4]
+sessions = 100
+"""
+ENDED = ("done", "failed", "interrupted", "cancelled")
+_ORDERS = """
+    SELECT username, count(*) FROM shop_order
+    JOIN shop_customer ON shop_customer.id = customer_id
+    WHERE is_seeded GROUP BY username
+"""
+
+
+@dataclass
+class Experiment:
+    """One launch; `ended` has been called before anything is asked of what it said."""
+
+    runtime: Runtime
+    launch: str
+    state: str = ""
+    reason: str = ""
+    result: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    run: dict[str, Any] = field(default_factory=dict)
+    """run.json; empty if the run is not whole."""
+    honesty: list[str] = field(default_factory=list)
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """Attempts of the load by outcome, if it kept them."""
+    orders_lost: int | None = None
+    orders_doubled: int | None = None
+
+    def wait_until_customers_come(self) -> None:
+        """The run has begun, and some of its customers are there."""
+        wait_for(self._has_begun, "the run")
+        time.sleep(5)  # not a wait for something: so long the load goes on before the blow
+
+    def ended(self) -> None:
+        """Wait for its end and read what is said of it."""
+        console = self.runtime.console
+        wait_for(lambda: self._asked() in ENDED, f"the end of launch {self.launch}")
+        text = console.get(f"/launches/{self.launch}/state").text
+        self.state = self._asked()
+        reason = re.search(r'<p class="message[^"]*">(.*?)</p>', text, re.DOTALL)
+        self.reason = _plain(reason[1]) if reason else ""
+        if not self._find_result():
+            return
+        run = self._run_folder()
+        self.events = [json.loads(line) for line in self._file(f"{run}/events.jsonl").splitlines()]
+        self.run = json.loads(self._file(f"{run}/run.json") or "{}")
+        tables = self._file("tables.md").decode()
+        self.honesty = [line[2:] for line in tables.splitlines() if line.startswith("- ")]
+        self._hold_against_database(self._file(f"{run}/attempts.parquet"))
+
+    def output(self) -> str:
+        """What the command printed, as the console shows it."""
+        return html.unescape(self.runtime.console.get(f"/launches/{self.launch}/").text)
+
+    def _hold_against_database(self, attempts: bytes) -> None:
+        """Each session has an account of its own: its customer has one order, or none."""
+        orders = {username: int(count) for username, count in self.runtime.rows(_ORDERS)}
+        orders = {name: n for name, n in orders.items() if name <= f"customer-{SESSIONS:04d}"}
+        self.orders_doubled = sum(count - 1 for count in orders.values())
+        if not attempts:
+            return
+        rows = pq.read_table(io.BytesIO(attempts)).to_pydict()
+        self.outcomes = Counter(rows["outcome"])
+        confirmed = {
+            f"customer-{session + 1:04d}"
+            for session, page, outcome in zip(
+                rows["session"], rows["page"], rows["outcome"], strict=True
+            )
+            if page == "Tr-4" and outcome == "completed"
+        }
+        self.orders_lost = len(confirmed - set(orders))
+
+    def _has_begun(self) -> bool:
+        state = self._asked()
+        assert state not in ENDED, self.output()
+        if not self._find_result():
+            return False
+        return b"run started" in self._file(f"{self._run_folder()}/events.jsonl")
+
+    def _find_result(self) -> bool:
+        found = re.search(
+            r"/results/([^/\"]+)/", self.runtime.console.get(f"/launches/{self.launch}/state").text
+        )
+        self.result = found[1] if found else ""
+        return bool(found)
+
+    def _run_folder(self) -> str:
+        [planned] = json.loads(self._file("plan.json"))
+        return f"runs/{planned['number']:03}-{planned['policy']}-rho0.8-seed{planned['seed']}"
+
+    def _file(self, path: str) -> bytes:
+        """A file of the result; nothing if it is not there."""
+        answer = self.runtime.console.get(f"/results/{self.result}/files/{path}")
+        return answer.content if answer.status_code == 200 else b""
+
+    def _asked(self) -> str:
+        return self.runtime.console.state_of(self.launch)
+
+
+def launched(runtime: Runtime, spec: str = SPEC) -> Experiment:
+    """Uploaded to the console, as a person does."""
+    answer = runtime.console.upload("spec", "/upload/", "chaos.toml", spec.encode())
+    found = re.search(r"/launches/([0-9a-f]+)/$", answer.url)
+    assert found, answer.text
+    return Experiment(runtime, found[1])
+
+
+def _plain(fragment: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", fragment)).split())

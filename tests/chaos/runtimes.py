@@ -1,0 +1,186 @@
+"""The appliance under test, natively or in containers: what a case needs of it, and no more.
+
+Killing is a SIGKILL from outside, as of the kernel that is out of memory: `docker kill` would tell
+the engine that somebody wants the container to be gone, and it would not start it again.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+
+import psutil
+import psycopg
+import pytest
+
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+from runtime.supervision import Supervisor
+from tests.lab.console.conftest import Console
+
+PATIENCE_S = 240.0
+
+
+def wait_for(condition: Callable[[], object], what: str, within_s: float = PATIENCE_S) -> None:
+    """Returns when it holds; fails after `within_s`."""
+    until_s = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until_s, f"{what} did not come about in {within_s:.0f} s"
+        time.sleep(0.05)
+
+
+class Runtime(ABC):
+    """One appliance that runs. Parts have the names of their services."""
+
+    name: str
+
+    def __init__(self, settings: Settings, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self.shop_url = f"http://127.0.0.1:{settings.gateway_port}"
+        self.console = Console(
+            settings.lab_port, settings.state_dir, settings.results_dir, dict(environment)
+        )
+
+    @abstractmethod
+    def kill(self, part: str) -> None:
+        """SIGKILL to the part's main process; returns when that has gone."""
+
+    @abstractmethod
+    def began_again(self, part: str) -> bool:
+        """Whether it runs again, since it was killed."""
+
+    @abstractmethod
+    def without(self, part: str) -> AbstractContextManager[None]:
+        """The part is stopped until the block ends."""
+
+    @abstractmethod
+    def load_generators(self) -> int:
+        """Processes that send an experiment's load."""
+
+    @abstractmethod
+    def last_words(self, part: str) -> str:
+        """The end of its log."""
+
+    def rows(self, query: str) -> list[tuple[str, ...]]:
+        """What the shop's database answers, as text."""
+        settings = self._settings
+        with psycopg.connect(
+            host="127.0.0.1",
+            port=settings.postgres_port,
+            user=settings.postgres_user,
+            password=settings.postgres_password,
+            dbname=settings.postgres_db,
+        ) as connection:
+            return [tuple(map(str, row)) for row in connection.execute(query.encode())]
+
+
+class Native(Runtime):
+    """Under supervisord, on ports of its own; `environment` is that of a running appliance."""
+
+    name = "native"
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        settings = load(environment)
+        super().__init__(settings, environment)
+        self._state = State(settings.state_dir)
+        self._supervisor = Supervisor(self._state)
+        self._killed: dict[str, int] = {}
+
+    def kill(self, part: str) -> None:
+        process = psutil.Process(self._supervisor.states()[part].pid)
+        self._killed[part] = process.pid
+        process.kill()
+        wait_for(lambda: not process.is_running() or process.status() == "zombie", "its end")
+
+    def began_again(self, part: str) -> bool:
+        now = self._supervisor.states()[part]
+        return now.state == "RUNNING" and now.pid != self._killed[part]
+
+    @contextmanager
+    def without(self, part: str) -> Iterator[None]:
+        self._supervisor.stop_service(part)
+        try:
+            yield
+        finally:
+            self._supervisor.start_service(part)
+
+    def load_generators(self) -> int:
+        found = (process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"]))
+        return sum(self.shop_url in words and "loadgen" in " ".join(words) for words in found)
+
+    def last_words(self, part: str) -> str:
+        log = self._state.log(part)
+        return log.read_text(errors="replace")[-3000:] if log.exists() else "(no log)"
+
+
+class Docker(Runtime):
+    """The containers of this repository, already up (`make up RUNTIME=docker`)."""
+
+    name = "docker"
+
+    def __init__(self) -> None:
+        super().__init__(load(own_environment()), own_environment())
+        self._killed: dict[str, str] = {}
+        if os.geteuid() != 0:
+            pytest.fail("only root may kill a container's process from outside; mend: be root")
+
+    def kill(self, part: str) -> None:
+        process, began = self._state_of(part)
+        self._killed[part] = began
+        os.kill(process, signal.SIGKILL)
+        wait_for(lambda: not psutil.pid_exists(process), "its end")
+
+    def began_again(self, part: str) -> bool:
+        process, began = self._state_of(part)
+        return process > 0 and began != self._killed[part]
+
+    @contextmanager
+    def without(self, part: str) -> Iterator[None]:
+        self._compose("stop", part)
+        try:
+            yield
+        finally:
+            self._compose("start", part)
+
+    def load_generators(self) -> int:
+        return self._compose("top", "lab-worker").count("-m loadgen")
+
+    def last_words(self, part: str) -> str:
+        return self._compose("logs", "--tail", "40", part)
+
+    def _state_of(self, part: str) -> tuple[int, str]:
+        """Its main process as this machine sees it, 0 for none, and when that began."""
+        [container] = self._compose("ps", "--all", "--quiet", part).split()
+        state = json.loads(_said("docker", "inspect", "--format", "{{json .State}}", container))
+        return int(state["Pid"]), str(state["StartedAt"])
+
+    def _compose(self, *arguments: str) -> str:
+        return _said(sys.executable, "-m", "runtime", "compose", *arguments)
+
+
+def own_environment() -> dict[str, str]:
+    """What `make` would see: without the settings and services of these tests."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("DOORBUSTER_", "DJANGO_"))
+    }
+
+
+def _said(*command: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env={**own_environment(), "RUNTIME": "docker"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
