@@ -57,6 +57,11 @@ def labels_by_series() -> dict[str, frozenset[str]]:
     }
 
 
+def library_series() -> frozenset[str]:
+    """The names of what the client library says of every process."""
+    return frozenset(family.name for family in _described(_library()))
+
+
 def _asked(part: str) -> list[Described]:
     with tempfile.TemporaryDirectory(prefix="doorbuster-metrics-") as folder:
         environment = {

@@ -6,6 +6,7 @@ Must not know: how programs are supervised; what is measured (dashboards/prometh
 
 import contextlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -51,9 +52,9 @@ def find(job: str) -> Program | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    words = (asked.stdout + asked.stderr).split()
-    version = words[words.index("version") + 1] if "version" in words[:-1] else "of some version"
-    return Program(Path(path), version.rstrip(","))
+    # "prometheus, version 2.42.0+ds (…", "… msg="Redis Metrics Exporter 1.45.0-2 …"
+    found = re.search(r"\b\d+\.\d+\.\d+", asked.stdout + asked.stderr)
+    return Program(Path(path), found.group() if found else "of some version")
 
 
 def missing() -> list[str]:

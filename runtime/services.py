@@ -382,7 +382,7 @@ def _optional(
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,
-        ready_within_s=60,
+        ready_within_s=120,
         refusal=lambda: get_refusal(hosts.from_here(settings.inner_host), port, path),
         **more,
     )

@@ -1,0 +1,39 @@
+"""What rules and dashboards use of exporters that are not ours: names and labels.
+
+Owns: the list; tests/dashboards/prometheus/test_exporters.py holds it to the exporters where they
+are installed. Must not know: what is made of it.
+"""
+
+from typing import Final
+
+DATABASE: Final = frozenset({"datname", "server"})
+
+SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
+    "node": {
+        "node_cpu_seconds_total": frozenset({"cpu", "mode"}),
+        "node_memory_MemAvailable_bytes": frozenset(),
+        "node_memory_MemTotal_bytes": frozenset(),
+        "node_load1": frozenset(),
+    },
+    "postgres": {
+        "pg_up": frozenset(),
+        "pg_settings_max_connections": frozenset({"server"}),
+        "pg_stat_activity_count": DATABASE | {"state"},
+        "pg_stat_database_xact_commit": DATABASE | {"datid"},
+        "pg_stat_database_xact_rollback": DATABASE | {"datid"},
+        "pg_stat_database_blks_hit": DATABASE | {"datid"},
+        "pg_stat_database_blks_read": DATABASE | {"datid"},
+    },
+    "redis": {
+        "redis_up": frozenset(),
+        "redis_commands_processed_total": frozenset(),
+        "redis_memory_used_bytes": frozenset(),
+        "redis_connected_clients": frozenset(),
+    },
+    "celery": {
+        "flower_worker_online": frozenset({"worker"}),
+        "flower_worker_number_of_currently_executing_tasks": frozenset({"worker"}),
+        "flower_events_total": frozenset({"worker", "type", "task"}),
+    },
+}
+"""By job: the name of each series and its own labels."""
