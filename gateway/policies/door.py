@@ -226,7 +226,7 @@ class Door(IgnoringPolicy):
             "discipline_switches": 0,
             "queues": {
                 "door": len(self._entrance.line),
-                **{page: len(line) for page, line in self._house.items()},
+                **{page.value: len(line) for page, line in self._house.items()},
             },
             "capacities": {"door": self._entrance.line.capacity},
             "hands": self._hands.limit,

@@ -10,15 +10,20 @@ from typing import Any
 
 from gateway.policies import (
     admission,
+    concurrency_limit,
     connection_admission,
+    controlled_delay,
+    dagor,
     door,
     edragon,
     eight_queues,
+    envoy,
     sbac,
     sbac_hybrid,
     sbac_predictive,
     single_queue,
     static_stages,
+    waiting_room,
 )
 from gateway.policies.admission import Admission
 from gateway.policies.combination import Combination
@@ -55,6 +60,15 @@ POLICIES: dict[str, tuple[Sheet, Callable[..., Policy]]] = {
         (static_stages.STATIC_STAGES, static_stages.static_stages),
         (door.DOOR_LIFO, door.door_lifo),
         (door.DOOR_FIFO, door.door_fifo),
+        (concurrency_limit.PASS_THROUGH, concurrency_limit.pass_through),
+        (concurrency_limit.FIXED_LIMIT, concurrency_limit.fixed_limit),
+        (concurrency_limit.AIMD, concurrency_limit.aimd),
+        (concurrency_limit.GRADIENT2, concurrency_limit.gradient2),
+        (envoy.ADAPTIVE_CONCURRENCY, envoy.adaptive_concurrency),
+        (envoy.ADMISSION_CONTROL, envoy.admission_control),
+        (controlled_delay.CODEL, controlled_delay.codel),
+        (dagor.DAGOR, dagor.dagor),
+        (waiting_room.WAITING_ROOM, waiting_room.waiting_room),
     )
 }
 

@@ -35,6 +35,9 @@ SESSIONS = 300
 FEW = SharedCpus(workers=3)
 """Few workers, so that some leave the queue under every policy, and some while they are served."""
 
+NOBODY_WAITS_LONG = {"codel"}
+"""Policies under which everybody is served or turned away before their patience ends."""
+
 EVENTS = st.lists(
     st.one_of(
         st.tuples(st.just("arrival"), st.sampled_from(PAGES)),
@@ -225,7 +228,8 @@ def driven_by_the_gateway(policy, events, abandonment):
 def test_both_drivers_tell_the_same_and_get_the_same_verdicts(name, abandonment):
     simulated = recorded(fresh(name), SESSIONS, server=FEW, abandonment=abandonment)
     kinds = {event.name for event in simulated}
-    assert {"arrival", "workers_free", "completion", "abandonment", "load_sample"} <= kinds
+    leave = set() if name in NOBODY_WAITS_LONG else {"abandonment"}
+    assert {"arrival", "workers_free", "completion", "load_sample"} | leave <= kinds
     assert driven_by_the_gateway(fresh(name), simulated, abandonment) == simulated
 
 

@@ -1,0 +1,351 @@
+"""Limits on requests in the system, as Netflix' concurrency-limits has them: shed at once above it.
+
+Owns: the line behind such a limit; limits that are fixed, additive-increase, gradient.
+Must not know: page types, sessions, the gateway, the simulator.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import Discipline
+from gateway.policies.interface import NOTHING, Dispatch, Drop, Outcome, Request, Verdicts
+from gateway.policies.sheet import Parameter, PolicyError, Sheet
+
+UNBOUNDED = 1 << 62
+
+
+class Limit(Protocol):
+    """How many requests may be in the system, waiting or in service; three methods."""
+
+    @property
+    def value(self) -> int:
+        """The limit now, at least 1."""
+        ...
+
+    def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        """A request ended `response_s` after it came; `in_flight` counts it, too. Lost: nobody got
+        the answer, or it was none."""
+        ...
+
+    def figures(self) -> Mapping[str, object]:
+        """For the snapshot."""
+        ...
+
+
+class LimitedLine(IgnoringPolicy):
+    """One queue, first come, first served; who comes when the system is full is turned away."""
+
+    def __init__(self, name: str, limit: Limit) -> None:
+        self.name = name
+        self._limit = limit
+        self._line = Line(UNBOUNDED)
+        self._arrived_s: dict[int, float] = {}  # of everybody in the system
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        limit = self._limit.value
+        if len(self._arrived_s) >= limit:
+            return (Drop(request.id, f"more than {limit} requests in the system"),)
+        self._line.append(request)
+        self._arrived_s[request.id] = request.arrived_s
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        line = self._line
+        return [Dispatch(line.take(Discipline.FIFO).id) for _ in range(min(free, len(line)))]
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        in_flight = len(self._arrived_s)
+        arrived_s = self._arrived_s.pop(id, None)  # None: another policy let it in
+        if arrived_s is not None:
+            is_lost = outcome is not Outcome.ANSWERED
+            self._limit.ended(time_s, time_s - arrived_s, in_flight, is_lost)
+        return NOTHING
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        self._line.remove(id)
+        del self._arrived_s[id]
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        for request in requests:
+            self._line.append(request)
+            self._arrived_s[request.id] = request.arrived_s
+
+    def waiting(self) -> Sequence[Request]:
+        return oldest_first([self._line])
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "discipline": Discipline.FIFO,
+            "discipline_switches": 0,
+            "queues": {"all": len(self._line)},
+            "capacities": {"all": self._limit.value},
+            "in_flight": len(self._arrived_s),
+            "limit": self._limit.value,
+            **self._limit.figures(),
+        }
+
+
+class FixedLimit:
+    """Always the same."""
+
+    def __init__(self, limit: int) -> None:
+        self.value = limit
+
+    def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        pass
+
+    def figures(self) -> Mapping[str, object]:
+        return {}
+
+
+class AimdLimit:
+    """One more as long as it is used and all goes well, a share less for each loss."""
+
+    def __init__(
+        self,
+        *,
+        initial_limit: int,
+        min_limit: int,
+        max_limit: int,
+        backoff_ratio: float,
+        timeout_s: float,
+    ) -> None:
+        _require_order(min_limit, max_limit)
+        self.value = min(max_limit, max(min_limit, initial_limit))
+        self.min_limit, self.max_limit = min_limit, max_limit
+        self.backoff_ratio = backoff_ratio
+        self.timeout_s = timeout_s
+
+    def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        if is_lost or response_s > self.timeout_s:
+            self.value = max(self.min_limit, int(self.value * self.backoff_ratio))
+        elif in_flight * 2 >= self.value:
+            self.value = min(self.max_limit, self.value + 1)
+
+    def figures(self) -> Mapping[str, object]:
+        return {}
+
+
+class Gradient2Limit:
+    """Follows the ratio of a long-term mean of the response time to the newest one."""
+
+    WARM_UP = 10
+    """So many first samples have a plain mean."""
+
+    def __init__(
+        self,
+        *,
+        initial_limit: int,
+        min_limit: int,
+        max_limit: int,
+        smoothing: float,
+        queue_size: int,
+        long_window: int,
+        rtt_tolerance: float,
+    ) -> None:
+        _require_order(min_limit, max_limit)
+        self._limit = float(min(max_limit, max(min_limit, initial_limit)))
+        self.min_limit, self.max_limit = min_limit, max_limit
+        self.smoothing = smoothing
+        self.queue_size = queue_size
+        self.rtt_tolerance = rtt_tolerance
+        self._weight = 2.0 / (long_window + 1)
+        self._samples = 0
+        self.long_rtt_s = 0.0
+
+    @property
+    def value(self) -> int:
+        """The whole part of the estimate."""
+        return int(self._limit)
+
+    def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        short_rtt_s = max(response_s, 1e-9)
+        self._remember(short_rtt_s)
+        # Back from a long overload: the long-term mean would need very long to follow.
+        if self.long_rtt_s / short_rtt_s > 2.0:
+            self.long_rtt_s *= 0.95
+        if in_flight < self._limit / 2:
+            return  # the limit is not what holds it back
+        gradient = self.rtt_tolerance * self.long_rtt_s / short_rtt_s
+        gradient = max(0.5, min(1.0, gradient))
+        wanted = self._limit * gradient + self.queue_size
+        limit = self._limit * (1.0 - self.smoothing) + wanted * self.smoothing
+        self._limit = max(float(self.min_limit), min(float(self.max_limit), limit))
+
+    def figures(self) -> Mapping[str, object]:
+        return {"long_rtt_s": self.long_rtt_s}
+
+    def _remember(self, rtt_s: float) -> None:
+        if self._samples < self.WARM_UP:
+            self._samples += 1
+            self.long_rtt_s += (rtt_s - self.long_rtt_s) / self._samples
+        else:
+            self.long_rtt_s += self._weight * (rtt_s - self.long_rtt_s)
+
+
+def _require_order(min_limit: int, max_limit: int) -> None:
+    if min_limit > max_limit:
+        raise PolicyError(
+            "parameters.min_limit",
+            f"{min_limit} is above max_limit {max_limit}",
+            f"at most {max_limit}",
+        )
+
+
+_NETFLIX = "Netflix concurrency-limits 0.5, "
+_NOT_WINDOWED = (
+    "Samples are taken one by one and not by windows. An orphan request counts as lost: its "
+    "customer's deadline has passed. Waiting behind the limit's own line counts as response time."
+)
+
+
+def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
+    return Parameter(name, default, "requests", meaning, source, 1, 1_000_000)
+
+
+PASS_THROUGH = Sheet(
+    name="pass-through",
+    idea="A plain reverse proxy: whoever comes waits until a worker is free, however long.",
+    rule="serve the oldest; turn nobody away",
+    source="what nginx and HAProxy do without limits",
+    deviations="none",
+)
+FIXED_LIMIT = Sheet(
+    name="fixed-limit",
+    idea="So many requests in the system and no more; the next one is told at once.",
+    rule="turn an arrival away while limit requests are in the system; serve the oldest",
+    source=_NETFLIX + "FixedLimit",
+    deviations="none",
+    parameters=(_limit("limit", 40, "most in the system", "this project: 30 workers and 10"),),
+)
+AIMD = Sheet(
+    name="aimd",
+    idea="A limit that grows by one while all goes well and shrinks by a share when it does not.",
+    rule="turn an arrival away while limit requests are in the system; after a loss or a response "
+    "time above timeout_s: limit × backoff_ratio, else, if half of it is used, limit + 1; between "
+    "min_limit and max_limit, from initial_limit",
+    source=_NETFLIX + "AIMDLimit",
+    deviations=_NOT_WINDOWED,
+    parameters=(
+        _limit("initial_limit", 20, "the limit at first", _NETFLIX + "AIMDLimit"),
+        _limit("min_limit", 20, "the least it becomes", _NETFLIX + "AIMDLimit"),
+        _limit("max_limit", 200, "the most it becomes", _NETFLIX + "AIMDLimit"),
+        Parameter(
+            "backoff_ratio",
+            0.9,
+            "ratio",
+            "what a loss leaves of it",
+            _NETFLIX + "AIMDLimit",
+            0.5,
+            0.999,
+        ),
+        Parameter(
+            "timeout_s",
+            5.0,
+            "s",
+            "a longer response is a loss",
+            _NETFLIX + "AIMDLimit",
+            0.001,
+            3_600.0,
+        ),
+    ),
+)
+GRADIENT2 = Sheet(
+    name="gradient2",
+    idea="A limit that shrinks when responses take longer than they mostly do.",
+    rule="turn an arrival away while limit requests are in the system; after each response, if "
+    "half of it is used: gradient = clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), "
+    "limit = (1 − smoothing) × limit + smoothing × (gradient × limit + queue_size), between "
+    "min_limit and max_limit, from initial_limit; the mean is exponential over long_window samples",
+    source=_NETFLIX + "Gradient2Limit",
+    deviations=_NOT_WINDOWED,
+    parameters=(
+        _limit("initial_limit", 20, "the limit at first", _NETFLIX + "Gradient2Limit"),
+        _limit("min_limit", 20, "the least it becomes", _NETFLIX + "Gradient2Limit"),
+        _limit("max_limit", 200, "the most it becomes", _NETFLIX + "Gradient2Limit"),
+        Parameter(
+            "smoothing",
+            0.2,
+            "ratio",
+            "weight of the new estimate",
+            _NETFLIX + "Gradient2Limit",
+            0.001,
+            1.0,
+        ),
+        Parameter(
+            "queue_size",
+            4,
+            "requests",
+            "by which it may grow",
+            _NETFLIX + "Gradient2Limit",
+            0,
+            1_000_000,
+        ),
+        Parameter(
+            "long_window",
+            600,
+            "responses",
+            "memory of the mean",
+            _NETFLIX + "Gradient2Limit",
+            1,
+            1_000_000,
+        ),
+        Parameter(
+            "rtt_tolerance",
+            1.5,
+            "ratio",
+            "by which responses may be slower at no cost",
+            _NETFLIX + "Gradient2Limit",
+            1.0,
+            100.0,
+        ),
+    ),
+)
+
+
+def pass_through() -> LimitedLine:
+    """Policy pass-through."""
+    return LimitedLine(PASS_THROUGH.name, FixedLimit(UNBOUNDED))
+
+
+def fixed_limit(*, limit: int) -> LimitedLine:
+    """Policy fixed limit."""
+    return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
+
+
+def aimd(
+    *, initial_limit: int, min_limit: int, max_limit: int, backoff_ratio: float, timeout_s: float
+) -> LimitedLine:
+    """Policy AIMD."""
+    limit = AimdLimit(
+        initial_limit=initial_limit,
+        min_limit=min_limit,
+        max_limit=max_limit,
+        backoff_ratio=backoff_ratio,
+        timeout_s=timeout_s,
+    )
+    return LimitedLine(AIMD.name, limit)
+
+
+def gradient2(
+    *,
+    initial_limit: int,
+    min_limit: int,
+    max_limit: int,
+    smoothing: float,
+    queue_size: int,
+    long_window: int,
+    rtt_tolerance: float,
+) -> LimitedLine:
+    """Policy Gradient2."""
+    limit = Gradient2Limit(
+        initial_limit=initial_limit,
+        min_limit=min_limit,
+        max_limit=max_limit,
+        smoothing=smoothing,
+        queue_size=queue_size,
+        long_window=long_window,
+        rtt_tolerance=rtt_tolerance,
+    )
+    return LimitedLine(GRADIENT2.name, limit)

@@ -1,0 +1,168 @@
+"""DAGOR: admission by business and user priority, as WeChat's services have it.
+
+Owns: priorities, the histogram of arrivals by priority, the level that moves through it.
+Must not know: the gateway, the simulator, what a page costs.
+"""
+
+from collections.abc import Mapping
+from zlib import crc32
+
+from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
+from gateway.policies.interface import PAGES, Dispatch, Drop, Request, Verdicts
+from gateway.policies.sheet import Parameter, Sheet
+
+USERS = 128
+"""User priorities of each business priority (section 4.2.3)."""
+REHASH_S = 3_600.0
+"""So often users change places."""
+_RANK = {page: rank for rank, page in enumerate(reversed(PAGES))}
+"""Business priority, 0 the highest: the later page."""
+_LEVELS = len(PAGES) * USERS
+
+
+class Dagor(LimitedLine):
+    """Lets in whoever's priority is at least the level; the level follows the queueing time.
+
+    Once per window (Algorithm 1): overloaded, if requests waited longer than the threshold on
+    average. Then the level falls until a share α fewer of the window's requests would have come in,
+    else it rises until a share β of all of them more would have.
+    """
+
+    def __init__(
+        self,
+        *,
+        queueing_threshold_s: float,
+        window_s: float,
+        window_requests: int,
+        decrease_ratio: float,
+        increase_ratio: float,
+    ) -> None:
+        super().__init__(DAGOR.name, FixedLimit(UNBOUNDED))
+        self._threshold_s = queueing_threshold_s
+        self._window_s = window_s
+        self._window_requests = window_requests
+        self._decrease_ratio = decrease_ratio
+        self._increase_ratio = increase_ratio
+        self.level = _LEVELS - 1
+        """Priorities up to this one come in."""
+        self._arrived_by_level = [0] * _LEVELS
+        self._window_began_s: float | None = None
+        self._arrived = self._admitted = self._dispatched = 0
+        self._queued_s = 0.0
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self._turn(time_s)
+        level = _level_of(time_s, request)
+        self._arrived += 1
+        self._arrived_by_level[level] += 1
+        if level > self.level:
+            return (Drop(request.id, f"priority {level} is below level {self.level}"),)
+        self._admitted += 1
+        return super().arrival(time_s, request)
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        verdicts = super().workers_free(time_s, free)
+        for verdict in verdicts:
+            if type(verdict) is Dispatch:
+                self._dispatched += 1
+                self._queued_s += time_s - self._arrived_s[verdict.id]
+        return verdicts
+
+    def snapshot(self) -> Mapping[str, object]:
+        known = {k: v for k, v in super().snapshot().items() if k not in ("limit", "capacities")}
+        return {**known, "level": self.level, "levels": _LEVELS}
+
+    def _turn(self, time_s: float) -> None:
+        if self._window_began_s is None:
+            self._window_began_s = time_s
+        is_over = time_s - self._window_began_s >= self._window_s
+        if not is_over and self._arrived < self._window_requests:
+            return
+        if self._dispatched and self._queued_s / self._dispatched > self._threshold_s:
+            self._fall()
+        else:
+            self._rise()
+        self._window_began_s = time_s
+        self._arrived_by_level = [0] * _LEVELS
+        self._arrived = self._admitted = self._dispatched = 0
+        self._queued_s = 0.0
+
+    def _fall(self) -> None:
+        wanted = (1.0 - self._decrease_ratio) * self._admitted
+        would = self._admitted
+        while would > wanted and self.level > 0:
+            would -= self._arrived_by_level[self.level]
+            self.level -= 1
+
+    def _rise(self) -> None:
+        wanted = self._admitted + self._increase_ratio * self._arrived
+        would = self._admitted
+        while would < wanted and self.level < _LEVELS - 1:
+            self.level += 1
+            would += self._arrived_by_level[self.level]
+
+
+def _level_of(time_s: float, request: Request) -> int:
+    # Whoever shows no session has a place of their own with each request.
+    who = f"{int(time_s / REHASH_S)} {request.session or request.id}"
+    return _RANK[request.page] * USERS + crc32(who.encode()) % USERS
+
+
+_SOURCE = "Zhou et al., *Overload Control for Scaling WeChat Microservices*, SoCC 2018, "
+
+DAGOR = Sheet(
+    name="dagor",
+    idea="Who matters most comes in first; how many come in is read off the time they queue.",
+    rule="let in whose priority (page, then a hash of the session) is at least the level; every "
+    "window_s or window_requests arrivals: if requests queued longer than queueing_threshold_s on "
+    "average, the level falls until decrease_ratio (α) fewer would have been let in, else it rises "
+    "until increase_ratio (β) of all arrivals more would have; serve the oldest",
+    source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
+    deviations="One service, so no priorities are passed on between services. The business "
+    "priority of a page is its place in the chain, the later the higher. Windows end with the "
+    "first arrival "
+    "after their end. Waiting in the shop's own workers is not queueing time.",
+    parameters=(
+        Parameter(
+            "queueing_threshold_s",
+            0.02,
+            "s",
+            "queueing time that is overload",
+            _SOURCE + "section 4.1",
+            0.0,
+            600.0,
+        ),
+        Parameter(
+            "window_s", 1.0, "s", "length of a window", _SOURCE + "section 4.1", 0.01, 3600.0
+        ),
+        Parameter(
+            "window_requests",
+            2000,
+            "requests",
+            "… or so many arrivals",
+            _SOURCE + "section 4.1",
+            1,
+            10**9,
+        ),
+        Parameter("decrease_ratio", 0.05, "ratio", "α", _SOURCE + "section 4.2.3", 0.0001, 1.0),
+        Parameter("increase_ratio", 0.01, "ratio", "β", _SOURCE + "section 4.2.3", 0.0001, 1.0),
+    ),
+)
+
+
+def dagor(
+    *,
+    queueing_threshold_s: float,
+    window_s: float,
+    window_requests: int,
+    decrease_ratio: float,
+    increase_ratio: float,
+) -> Dagor:
+    """Policy DAGOR."""
+    return Dagor(
+        queueing_threshold_s=queueing_threshold_s,
+        window_s=window_s,
+        window_requests=window_requests,
+        decrease_ratio=decrease_ratio,
+        increase_ratio=increase_ratio,
+    )

@@ -1,0 +1,321 @@
+"""Envoy's two filters against overload: adaptive concurrency and admission control.
+
+Owns: the gradient controller, the success rate and the rejections that follow from it.
+Must not know: page types, sessions, the gateway, the simulator.
+"""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from random import Random
+
+from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
+from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
+from gateway.policies.sheet import Parameter, Sheet
+
+_ADAPTIVE = "Envoy, adaptive concurrency filter, "
+_ADMISSION = "Envoy, admission control filter, "
+
+
+class GradientController:
+    """The limit follows (minimal + buffer) / current response time, with √limit of headroom.
+
+    The minimal response time is measured now and then with `min_concurrency` requests in the
+    system. Times go by with the responses: a window ends with the first response after its end.
+    """
+
+    LOWEST_FOR_WINDOWS = 5
+    """After so many windows at the lowest limit the minimum is measured anew."""
+
+    def __init__(
+        self,
+        *,
+        min_concurrency: int,
+        max_concurrency: int,
+        request_count: int,
+        buffer_ratio: float,
+        update_interval_s: float,
+        min_rtt_interval_s: float,
+        jitter_ratio: float,
+        random: Random,
+    ) -> None:
+        self.min_concurrency = min_concurrency
+        self.max_concurrency = max_concurrency
+        self._request_count = request_count
+        self._buffer_ratio = buffer_ratio
+        self._update_interval_s = update_interval_s
+        self._min_rtt_interval_s = min_rtt_interval_s
+        self._jitter_ratio = jitter_ratio
+        self._random = random
+        self._samples_s: list[float] = []
+        self._is_measuring = True
+        self._limit = min_concurrency
+        self._limit_before = min_concurrency
+        self._lowest_for = 0
+        self._window_ends_s = math.inf
+        self._measure_at_s = math.inf
+        self.min_rtt_s: float | None = None
+
+    @property
+    def value(self) -> int:
+        """`min_concurrency` while the minimum is measured."""
+        return self.min_concurrency if self._is_measuring else self._limit
+
+    def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        self._samples_s.append(response_s)
+        if self._is_measuring:
+            if len(self._samples_s) >= self._request_count:
+                self._measured(time_s)
+        elif time_s >= self._measure_at_s:
+            self._measure()
+        elif time_s >= self._window_ends_s:
+            self._update(time_s)
+
+    def figures(self) -> Mapping[str, object]:
+        return {"min_rtt_s": self.min_rtt_s, "is_measuring": self._is_measuring}
+
+    def _measure(self) -> None:
+        self._is_measuring = True
+        self._limit_before = self._limit
+        self._samples_s.clear()
+
+    def _measured(self, time_s: float) -> None:
+        self.min_rtt_s = _median(self._samples_s)
+        self._samples_s.clear()
+        self._is_measuring = False
+        self._limit = self._limit_before
+        self._lowest_for = 0
+        self._window_ends_s = time_s + self._update_interval_s
+        jitter_s = self._random.random() * self._jitter_ratio * self._min_rtt_interval_s
+        self._measure_at_s = time_s + self._min_rtt_interval_s + jitter_s
+
+    def _update(self, time_s: float) -> None:
+        assert self.min_rtt_s is not None
+        ideal_s = self.min_rtt_s * (1.0 + self._buffer_ratio)
+        gradient = max(0.5, min(2.0, ideal_s / max(_median(self._samples_s), 1e-9)))
+        limit = self._limit * gradient
+        limit += math.sqrt(limit)
+        self._limit = max(self.min_concurrency, min(self.max_concurrency, int(limit)))
+        self._samples_s.clear()
+        self._window_ends_s = time_s + self._update_interval_s
+        self._lowest_for = self._lowest_for + 1 if self._limit == self.min_concurrency else 0
+        if self._lowest_for >= self.LOWEST_FOR_WINDOWS:
+            self._measure()
+
+
+class SuccessRate:
+    """Requests and successes of the last `window_s`, in steps of a second."""
+
+    STEP_S = 1.0
+
+    def __init__(self, window_s: float) -> None:
+        self._window_s = window_s
+        self._steps: deque[tuple[float, int, int]] = deque()  # since when, requests, successes
+        self.requests = 0
+        self.successes = 0
+
+    def add(self, time_s: float, is_success: bool) -> None:
+        """A request ended."""
+        self.forget(time_s)
+        if not self._steps or time_s - self._steps[-1][0] >= self.STEP_S:
+            self._steps.append((time_s, 0, 0))
+        since_s, requests, successes = self._steps[-1]
+        self._steps[-1] = (since_s, requests + 1, successes + is_success)
+        self.requests += 1
+        self.successes += is_success
+
+    def forget(self, time_s: float) -> None:
+        """Let go what is older than the window."""
+        while self._steps and self._steps[0][0] < time_s - self._window_s:
+            _, requests, successes = self._steps.popleft()
+            self.requests -= requests
+            self.successes -= successes
+
+
+class AdmissionControl(LimitedLine):
+    """Rejects requests at random, the more the fewer of the last ones succeeded."""
+
+    def __init__(
+        self,
+        *,
+        threshold: float,
+        aggression: float,
+        window_s: float,
+        rps_threshold: float,
+        max_probability: float,
+        random: Random,
+    ) -> None:
+        super().__init__(ADMISSION_CONTROL.name, FixedLimit(UNBOUNDED))
+        self._threshold = threshold
+        self._aggression = aggression
+        self._window_s = window_s
+        self._rps_threshold = rps_threshold
+        self._max_probability = max_probability
+        self._random = random
+        self._rate = SuccessRate(window_s)
+
+    def probability(self) -> float:
+        """Of the next request to be rejected."""
+        total = self._rate.requests
+        if total / self._window_s < self._rps_threshold:
+            return 0.0
+        wanted = self._rate.successes / self._threshold
+        share = max(0.0, (total - wanted) / (total + 1))
+        return min(self._max_probability, math.pow(share, 1.0 / self._aggression))
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self._rate.forget(time_s)
+        probability = self.probability()
+        if probability > 0.0 and self._random.random() < probability:
+            return (Drop(request.id, f"rejected with probability {probability:.2f}"),)
+        return super().arrival(time_s, request)
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self._rate.add(time_s, outcome is Outcome.ANSWERED)
+        super().completion(time_s, id, outcome)
+        return NOTHING
+
+    def snapshot(self) -> Mapping[str, object]:
+        known = {k: v for k, v in super().snapshot().items() if k not in ("limit", "capacities")}
+        return {**known, "rejection_probability": self.probability()}
+
+
+def _median(samples: list[float]) -> float:
+    ordered = sorted(samples)
+    return ordered[(len(ordered) - 1) // 2]
+
+
+_SEED = Parameter("seed", 1, "number", "of the draws", "this project", 0, 2**53)
+
+ADAPTIVE_CONCURRENCY = Sheet(
+    name="envoy-adaptive-concurrency",
+    idea="A limit that is right when responses take hardly longer than in an empty server.",
+    rule="turn an arrival away while limit requests are in the system; every update_interval_s "
+    "gradient = clamp((1 + buffer_ratio) × minRTT / median response time, 0.5, 2), limit = "
+    "gradient × limit + √(gradient × limit), from min_concurrency to max_concurrency; minRTT is "
+    "the median "
+    "of request_count responses with min_concurrency in the system, measured every "
+    "min_rtt_interval_s (and up to jitter_ratio of it later, drawn with seed) and after five "
+    "windows at min_concurrency",
+    source=_ADAPTIVE + "gradient controller",
+    deviations="Windows end with the first response after their end. Envoy asks for both "
+    "intervals; the defaults are those of its example. An orphan request's response time counts, "
+    "too.",
+    parameters=(
+        Parameter(
+            "min_concurrency", 3, "requests", "lowest limit", _ADAPTIVE + "default", 1, 10**6
+        ),
+        Parameter("max_concurrency", 1000, "requests", "highest", _ADAPTIVE + "default", 1, 10**6),
+        Parameter("request_count", 50, "responses", "for minRTT", _ADAPTIVE + "default", 1, 10**6),
+        Parameter("buffer_ratio", 0.25, "ratio", "B / minRTT", _ADAPTIVE + "default", 0.0, 100.0),
+        Parameter("update_interval_s", 0.1, "s", "a window", _ADAPTIVE + "example", 0.001, 3600.0),
+        Parameter(
+            "min_rtt_interval_s",
+            60.0,
+            "s",
+            "between measurements of minRTT",
+            _ADAPTIVE + "example",
+            0.1,
+            86_400.0,
+        ),
+        Parameter(
+            "jitter_ratio", 0.15, "ratio", "drawn delay of it", _ADAPTIVE + "default", 0.0, 1.0
+        ),
+        _SEED,
+    ),
+)
+ADMISSION_CONTROL = Sheet(
+    name="envoy-admission-control",
+    idea="When requests fail, ever more of them are rejected at random before they cost anything.",
+    rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
+    "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; not "
+    "below rps_threshold requests/s; serve the oldest",
+    source=_ADMISSION + "after Google's client-side throttling (SRE book, chapter 21)",
+    deviations="A success is an answer that reached its customer; orphan requests failed, for "
+    "their customers have given up on them.",
+    parameters=(
+        Parameter(
+            "threshold",
+            0.95,
+            "ratio",
+            "success rate that is good enough",
+            _ADMISSION + "default",
+            0.01,
+            1.0,
+        ),
+        Parameter(
+            "aggression",
+            1.0,
+            "number",
+            "above 1 rejects earlier",
+            _ADMISSION + "default",
+            1.0,
+            100.0,
+        ),
+        Parameter("window_s", 30.0, "s", "memory", _ADMISSION + "default", 1.0, 3600.0),
+        Parameter(
+            "rps_threshold",
+            0.0,
+            "requests/s",
+            "below it nobody is rejected",
+            _ADMISSION + "default",
+            0.0,
+            1e6,
+        ),
+        Parameter(
+            "max_probability",
+            0.8,
+            "ratio",
+            "the most that are rejected",
+            _ADMISSION + "default",
+            0.0,
+            1.0,
+        ),
+        _SEED,
+    ),
+)
+
+
+def adaptive_concurrency(
+    *,
+    min_concurrency: int,
+    max_concurrency: int,
+    request_count: int,
+    buffer_ratio: float,
+    update_interval_s: float,
+    min_rtt_interval_s: float,
+    jitter_ratio: float,
+    seed: int,
+) -> LimitedLine:
+    """Policy Envoy adaptive concurrency."""
+    controller = GradientController(
+        min_concurrency=min_concurrency,
+        max_concurrency=max(min_concurrency, max_concurrency),
+        request_count=request_count,
+        buffer_ratio=buffer_ratio,
+        update_interval_s=update_interval_s,
+        min_rtt_interval_s=min_rtt_interval_s,
+        jitter_ratio=jitter_ratio,
+        random=Random(seed),
+    )
+    return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
+
+
+def admission_control(
+    *,
+    threshold: float,
+    aggression: float,
+    window_s: float,
+    rps_threshold: float,
+    max_probability: float,
+    seed: int,
+) -> AdmissionControl:
+    """Policy Envoy admission control."""
+    return AdmissionControl(
+        threshold=threshold,
+        aggression=aggression,
+        window_s=window_s,
+        rps_threshold=rps_threshold,
+        max_probability=max_probability,
+        random=Random(seed),
+    )

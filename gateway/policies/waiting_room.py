@@ -1,0 +1,162 @@
+"""A waiting room: so many sessions inside; one comes in when one has gone.
+
+Owns: who is inside, who waits outside.
+Must not know: page types, the gateway, the simulator.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import Discipline
+from gateway.policies.interface import NOTHING, Dispatch, Outcome, Request, Verdicts
+from gateway.policies.sheet import Parameter, Sheet
+
+_UNBOUNDED = 1 << 62
+
+
+class WaitingRoom(IgnoringPolicy):
+    """Requests of sessions inside are served in turn; others wait until there is room inside.
+
+    Nothing tells that a session has gone but its silence: its place is free `idle_s` after its
+    last answer. A request of no session is its own session, and gone with its answer.
+    """
+
+    def __init__(self, *, inside: int, idle_s: float) -> None:
+        self.name = WAITING_ROOM.name
+        self._places = inside
+        self._idle_s = idle_s
+        self._silent_since_s: OrderedDict[str, float] = OrderedDict()  # the longest silent first
+        self._asking: dict[str, int] = {}  # sessions inside with requests that wait or are served
+        self._session_of: dict[int, str] = {}
+        self._door = Line(_UNBOUNDED)
+        self._line = Line(_UNBOUNDED)
+
+    @property
+    def inside(self) -> int:
+        """Sessions inside."""
+        return len(self._silent_since_s) + len(self._asking)
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        self._forget(time_s)
+        session = _name(request)
+        if session in self._silent_since_s or session in self._asking:
+            self._enter(request, session)
+        else:
+            self._door.append(request)
+        self._let_in()
+        return NOTHING
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        self._forget(time_s)
+        self._let_in()
+        line = self._line
+        return [Dispatch(line.take(Discipline.FIFO).id) for _ in range(min(free, len(line)))]
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self._ended(time_s, id)
+        return NOTHING
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        if id in self._door:
+            self._door.remove(id)
+        else:
+            self._line.remove(id)
+            self._ended(time_s, id)
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        self._forget(time_s)
+        self._let_in()
+        return NOTHING
+
+    def next_timer_s(self) -> float | None:
+        if not len(self._door) or not self._silent_since_s:
+            return None
+        return next(iter(self._silent_since_s.values())) + self._idle_s
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        for request in requests:
+            self._door.append(request)
+        self._let_in()
+
+    def waiting(self) -> Sequence[Request]:
+        return oldest_first([self._door, self._line])
+
+    def snapshot(self) -> Mapping[str, object]:
+        return {
+            "discipline": Discipline.FIFO,
+            "discipline_switches": 0,
+            "queues": {"door": len(self._door), "inside": len(self._line)},
+            "capacities": {},
+            "sessions_inside": self.inside,
+        }
+
+    def _let_in(self) -> None:
+        while len(self._door) and self.inside < self._places:
+            request = self._door.take(Discipline.FIFO)
+            self._enter(request, _name(request))
+
+    def _enter(self, request: Request, session: str) -> None:
+        self._silent_since_s.pop(session, None)
+        self._asking[session] = self._asking.get(session, 0) + 1
+        self._session_of[request.id] = session
+        self._line.append(request)
+
+    def _ended(self, time_s: float, id: int) -> None:
+        session = self._session_of.pop(id, None)
+        if session is None:  # another policy dispatched it
+            return
+        self._asking[session] -= 1
+        if not self._asking[session]:
+            del self._asking[session]
+            if session[0] == "s":  # nobody comes back without a name
+                self._silent_since_s[session] = time_s
+
+    def _forget(self, time_s: float) -> None:
+        while self._silent_since_s:
+            session, since_s = next(iter(self._silent_since_s.items()))
+            if time_s < since_s + self._idle_s:
+                break
+            del self._silent_since_s[session]
+
+
+def _name(request: Request) -> str:
+    return f"r{request.id}" if request.session is None else f"s{request.session}"
+
+
+WAITING_ROOM = Sheet(
+    name="waiting-room",
+    idea="A shop with a doorkeeper: when it is full, one comes in for one who goes out.",
+    rule="serve sessions inside in turn; another session comes in when fewer than inside are "
+    "there, in turn; a session has gone idle_s after its last answer",
+    source="Cloudflare Waiting Room, documentation: total active users, session duration",
+    deviations="There the session duration is 5 minutes and at least 200 users are inside; "
+    "customers here have no think time between pages, so that both would be far too large. Who "
+    "waits holds a "
+    "connection instead of a page that asks again.",
+    parameters=(
+        Parameter(
+            "inside",
+            30,
+            "sessions",
+            "most that are inside",
+            "this project: a session a worker",
+            1,
+            1_000_000,
+        ),
+        Parameter(
+            "idle_s",
+            2.0,
+            "s",
+            "silence after which a session has gone",
+            "this project",
+            0.01,
+            86_400.0,
+        ),
+    ),
+)
+
+
+def waiting_room(*, inside: int, idle_s: float) -> WaitingRoom:
+    """Policy waiting room."""
+    return WaitingRoom(inside=inside, idle_s=idle_s)
