@@ -54,5 +54,6 @@ def small_result(results_dir: Path, monkeypatch) -> ResultFolder:
         policy=[{"name": "sq"}, {"name": "8q-lifo-pri"}],
         load__rho=[1.4],
         load__sessions=200,
+        repetitions=1,
     )
     return compare_simulated(spec, fresh=True, processes=1, broker=None)

@@ -1,15 +1,13 @@
 """`python -m dashboards.grafana`: write the dashboards that are committed.
 
-Owns: their folder and form as files. Must not know: what they show.
+Owns: their form as files. Must not know: what they show.
 """
 
 import json
-from pathlib import Path
 
 from dashboards.grafana.boards import boards
+from dashboards.grafana.committed import FOLDER
 from dashboards.grafana.frame import Board
-
-FOLDER = Path(__file__).with_name("dashboards")
 
 
 def as_text(board: Board) -> str:

@@ -1,7 +1,7 @@
 """`python -m dashboards.grafana.asking`: ask a running Prometheus everything the dashboards ask.
 
-Owns: finding the queries in the committed dashboards, filling in Grafana's variables, asking.
-Must not know: how dashboards are made. Where no Grafana can be had, this shows that they have data.
+Owns: asking. Must not know: how dashboards are made. Where no Grafana can be had, this shows that
+they have data.
 """
 
 import json
@@ -10,68 +10,13 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
-from dashboards.grafana.__main__ import FOLDER
-
-Json = dict[str, Any]
+from dashboards.grafana.committed import Asked, Json, committed, promql
 
 _TIMEOUT_S = 30.0
-_SCRAPES_IN_A_RATE = 4
-"""What Grafana takes at least for $__rate_interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query of Prometheus as Grafana sends it for `application`, zoomed in as far as it goes."""
-
-    dashboard: str
-    panel: str
-    ref_id: str
-    expr: str
-    step_s: int
-
-
-def committed() -> dict[str, Json]:
-    """The dashboards by name."""
-    return {
-        path.stem: json.loads(path.read_text(encoding="utf-8"))
-        for path in sorted(FOLDER.glob("*.json"))
-    }
-
-
-def panels(dashboard: Json) -> list[Json]:
-    """Those that show something."""
-    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
-
-
-def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
-    """Every query of Prometheus."""
-    for panel in panels(dashboard):
-        for target in panel["targets"]:
-            if target["datasource"]["type"] != "prometheus":
-                continue
-            step_s = int(target["interval"].removesuffix("s"))
-            expr = target["expr"].replace("$application", application)
-            expr = expr.replace("$__rate_interval", f"{_SCRAPES_IN_A_RATE * step_s}s")
-            yield Asked(name, panel["title"], target["refId"], expr, step_s)
-
-
-def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
-    """Every query of PostgreSQL: of panels, variables, annotations, with what it is for."""
-    for panel in panels(dashboard):
-        for target in panel["targets"]:
-            if "rawSql" in target:
-                yield panel["title"], target["rawSql"]
-    for variable in dashboard["templating"]["list"]:
-        if variable["datasource"]["type"] != "prometheus":
-            yield f"variable {variable['name']}", variable["query"]
-    for annotation in dashboard["annotations"]["list"]:
-        yield f"annotation {annotation['name']}", annotation["target"]["rawSql"]
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:

@@ -36,7 +36,7 @@ EXPERIMENTS = """SELECT began_at AS "time", ended_at AS "timeend",
        'Experiment: ' || title AS "text", engine || ',experiment' AS "tags"
 FROM results.experiments WHERE engine = 'live' AND $__timeFilter(began_at)"""
 
-RUN_STARTS = """SELECT started_at AS "time", ended_at AS "timeend",
+RUN_STARTS = """SELECT started_at AS "time", runs.ended_at AS "timeend",
        'Run ' || number || ': ' || runs.title || coalesce(' at ρ = ' || rho, '') AS "text",
        queueing || ',run' AS "tags"
 FROM results.runs JOIN results.experiments USING (experiment)

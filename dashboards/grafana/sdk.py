@@ -1,23 +1,19 @@
 """The Grafana Foundation SDK as this project uses it: the classic dashboard model.
 
-Owns: importing it in peace, the query of PostgreSQL that it lacks, JSON from its models.
-Must not know: which dashboards there are.
+Owns: the query of PostgreSQL that it lacks, JSON from its models and back.
+Must not know: which dashboards there are. The SDK would rather have the second form of dashboards
+and says so when it is imported; Grafana 12 does not provision that from files by default.
 """
 
 import json
-import warnings
 from typing import Any, Self
-
-with warnings.catch_warnings():
-    # It would rather have the second form of dashboards, which Grafana 12 does not provision yet.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from grafana_foundation_sdk.models import dashboard as models
 
 from grafana_foundation_sdk.cog import builder as cogbuilder
 from grafana_foundation_sdk.cog import runtime as cogruntime
 from grafana_foundation_sdk.cog import variants as cogvariants
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.common import DataSourceRef
 
 POSTGRESQL = "grafana-postgresql-datasource"

@@ -23,10 +23,15 @@ def lab(appliance_database, tmp_path):
         yield settings
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        return small_result(tmp_path_factory.mktemp("made"), patch)
+
+
 @pytest.fixture
-def result(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        return small_result(tmp_path, patch)
+def result(made, tmp_path):
+    return ResultFolder(shutil.copytree(made.path, tmp_path / made.path.name))
 
 
 @pytest.fixture

@@ -35,14 +35,14 @@ def _now() -> list[object]:
     return [
         number(
             "Banners",
-            "In the inventory, under contract.",
+            "In the inventory, under contract. The more, the longer a selection takes.",
             "short",
             Ask(f"{ADS}_banners", "", 5),
             wide=6,
         ),
         number(
             "Threads",
-            "Requests answered at a time, all processes.",
+            "Requests that are answered at a time, all processes together.",
             "short",
             Ask(f"sum({ADS}_threads)", "", 5),
             wide=6,
@@ -106,7 +106,7 @@ def _deliveries() -> list[object]:
         ),
         lines(
             "Impressions",
-            "Banners placed, per second.",
+            "Banners placed, per second: the slots of a page times the pages that are served.",
             "cps",
             Ask(placed, OF_PRIORITY, 5),
             wide=8,

@@ -84,7 +84,7 @@ def _applications() -> list[object]:
         ),
         lines(
             "Answered",
-            "Requests, by application.",
+            "Requests, by application: at most what its processors can serve.",
             "reqps",
             Ask(rate(f"{RESPONSE}_count", ANSWERED, by="application"), "{{application}}"),
             wide=8,
@@ -127,7 +127,7 @@ def _itself() -> list[object]:
         ),
         lines(
             "CPU of the manager",
-            "Of one processor: next to nothing.",
+            "Of one processor: next to nothing, whatever the applications do.",
             "percentunit",
             Ask(rate(f"{ECM}_cpu_seconds_total"), "CPU", 2),
             wide=6,

@@ -32,7 +32,7 @@ def _policy() -> list[object]:
     return [
         number(
             "Policy in force",
-            "The queueing policy; runs of a comparison change it.",
+            "The queueing policy. Every run of a comparison puts its own in force.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{policy}}"),
             words=True,
@@ -47,7 +47,7 @@ def _policy() -> list[object]:
         ),
         number(
             "Admission, of connections",
-            "Who gets in by TLS.",
+            "Who gets in by TLS: everybody, or as many new connections as EAC can take.",
             "none",
             Ask(f"doorbuster_gateway_policy_info{{{OF}}}", "{{connection_admission}}"),
             words=True,

@@ -188,7 +188,7 @@ def _compared() -> list[object]:
         ),
         columns(
             "Confirms",
-            "Orders, mean per run, beside the bound.",
+            "Orders, mean per run, beside the most that were to be had at this load.",
             "short",
             Select(
                 f"SELECT {NAME},\n"

@@ -210,7 +210,7 @@ def _honesty() -> list[object]:
         ),
         number(
             "Time scale",
-            "Paper seconds in a second on the wall.",
+            "Paper seconds in a second on the wall, 10 unless the experiment says otherwise.",
             "none",
             Ask(f"doorbuster_gateway_time_scale_ratio{{{OF}}}"),
             tall=8,

@@ -37,7 +37,7 @@ def _gate() -> list[object]:
             tall=5,
         ),
         states(
-            "New sessions",
+            "The gate for new sessions",
             "Open in quiet times. In a rush responsive SBAC opens and closes every interval, "
             "stable SBAC seldom.",
             "none",
@@ -89,7 +89,7 @@ def _sessions() -> list[object]:
     sessions = "doorbuster_lab_run_sessions_total"
     return [
         lines(
-            "New sessions",
+            "New sessions, let in and turned away",
             "In a rush the sum is what comes, green is what the shop can finish.",
             "cps",
             Ask(ADMITTED, "let in"),

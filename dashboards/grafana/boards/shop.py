@@ -45,14 +45,14 @@ def _shop() -> list[object]:
         ),
         number(
             "Busy workers",
-            "Of 30. All of them in a rush.",
+            "Threads that work on a request. All of them in a rush, 30 unless it is set otherwise.",
             "short",
             Ask(f"doorbuster_shop_busy_workers{{{OF}}}"),
             wide=5,
         ),
         number(
             "Orders",
-            "Since the shop was started.",
+            "Committed since the shop was started, by customers and people alike.",
             "short",
             Ask(f"doorbuster_shop_orders_total{{{OF}}}"),
             wide=4,
@@ -95,8 +95,8 @@ def _pages() -> list[object]:
             colours=PAGES,
         ),
         lines(
-            "Orders",
-            "Committed by the shop, per second.",
+            "Orders, per second",
+            "Committed by the shop. In a rush under SQ hardly any: a buyer needs four pages more.",
             "cps",
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
             colours={"orders": GOOD},
@@ -130,7 +130,7 @@ def _pages() -> list[object]:
         ),
         lines(
             "Queries of a page",
-            "Of the database. A constant for each page.",
+            "Of the database. A constant for each page, in a rush as in quiet times.",
             "short",
             Ask(
                 rate("doorbuster_shop_page_queries_total", OF, by="page") + f" / {SERVED}",
@@ -263,7 +263,7 @@ def _machine() -> list[object]:
         ),
         lines(
             "Memory available",
-            "Of the machine.",
+            "Of the machine. It must not fall towards 0: a machine that swaps measures nothing.",
             "bytes",
             Ask("node_memory_MemAvailable_bytes", "available", 5),
         ),

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from dashboards.grafana import colours, sdk
-from dashboards.grafana.__main__ import FOLDER, as_text
-from dashboards.grafana.asking import committed, panels
+from dashboards.grafana.__main__ import as_text
 from dashboards.grafana.boards import boards
+from dashboards.grafana.committed import FOLDER, committed, panels
 from dashboards.grafana.queries import PROMETHEUS, RESULTS
 from runtime.settings import REPOSITORY
 
@@ -91,7 +91,7 @@ def test_the_form_is_one_that_grafana_12_reads(name):
 def test_every_panel_has_a_unit_and_says_what_one_should_see(name):
     for panel in panels(DASHBOARDS[name]):
         assert panel["fieldConfig"]["defaults"]["unit"] in UNITS, panel["title"]
-        assert len(panel["description"]) >= 20, panel["title"]
+        assert len(panel["description"]) >= 40, panel["title"]
         assert panel["description"].endswith("."), panel["title"]
         for override in panel["fieldConfig"]["overrides"]:
             for change in override["properties"]:

@@ -1,0 +1,67 @@
+"""The dashboards as they are committed, and the queries in them.
+
+Owns: their folder, finding the queries, filling in Grafana's variables. Must not know: how
+dashboards are made, who is asked.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).with_name("dashboards")
+
+Json = dict[str, Any]
+
+_SCRAPES_IN_A_RATE = 4
+"""What Grafana takes at least for $__rate_interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query of Prometheus as Grafana sends it for `application`, zoomed in as far as it goes."""
+
+    dashboard: str
+    panel: str
+    ref_id: str
+    expr: str
+    step_s: int
+
+
+def committed() -> dict[str, Json]:
+    """The dashboards by name."""
+    return {
+        path.stem: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(FOLDER.glob("*.json"))
+    }
+
+
+def panels(dashboard: Json) -> list[Json]:
+    """Those that show something."""
+    return [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+
+
+def promql(name: str, dashboard: Json, application: str = "shop") -> Iterator[Asked]:
+    """Every query of Prometheus."""
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            if target["datasource"]["type"] != "prometheus":
+                continue
+            step_s = int(target["interval"].removesuffix("s"))
+            expr = target["expr"].replace("$application", application)
+            expr = expr.replace("$__rate_interval", f"{_SCRAPES_IN_A_RATE * step_s}s")
+            yield Asked(name, panel["title"], target["refId"], expr, step_s)
+
+
+def sql(dashboard: Json) -> Iterator[tuple[str, str]]:
+    """Every query of PostgreSQL: of panels, variables, annotations, with what it is for."""
+    for panel in panels(dashboard):
+        for target in panel["targets"]:
+            if "rawSql" in target:
+                yield panel["title"], target["rawSql"]
+    for variable in dashboard["templating"]["list"]:
+        if variable["datasource"]["type"] != "prometheus":
+            yield f"variable {variable['name']}", variable["query"]
+    for annotation in dashboard["annotations"]["list"]:
+        yield f"annotation {annotation['name']}", annotation["target"]["rawSql"]
