@@ -6,7 +6,7 @@ are installed. Must not know: what is made of it.
 
 from typing import Final
 
-DATABASE: Final = frozenset({"datname", "server"})
+_DATABASE: Final = frozenset({"datid", "datname"})
 
 SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
     "node": {
@@ -17,12 +17,12 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
     },
     "postgres": {
         "pg_up": frozenset(),
-        "pg_settings_max_connections": frozenset({"server"}),
-        "pg_stat_activity_count": DATABASE | {"state"},
-        "pg_stat_database_xact_commit": DATABASE | {"datid"},
-        "pg_stat_database_xact_rollback": DATABASE | {"datid"},
-        "pg_stat_database_blks_hit": DATABASE | {"datid"},
-        "pg_stat_database_blks_read": DATABASE | {"datid"},
+        "pg_settings_max_connections": frozenset(),
+        "pg_stat_activity_count": frozenset({"datname", "state"}),
+        "pg_stat_database_xact_commit": _DATABASE,
+        "pg_stat_database_xact_rollback": _DATABASE,
+        "pg_stat_database_blks_hit": _DATABASE,
+        "pg_stat_database_blks_read": _DATABASE,
     },
     "redis": {
         "redis_up": frozenset(),
@@ -36,4 +36,4 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "flower_events_total": frozenset({"worker", "type", "task"}),
     },
 }
-"""By job: the name of each series and its own labels."""
+"""By job: the name of each series and its own labels, those that old and new versions have."""
