@@ -23,6 +23,10 @@ _OF_APPLICATIONS: Final = (
 """By application: (name, field of `CpuManager.status`, meaning)."""
 
 
+_Values = Mapping[tuple[str, ...], float]
+"""By the values of the labels."""
+
+
 class CpuManagerMetrics(Collector):
     """A registry of its own: `registry`."""
 
@@ -35,6 +39,7 @@ class CpuManagerMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Called by the registry."""
+        values: _Values
         status = self._status()
         # An application that has left may come back by the same name.
         present = [one for one in status["applications"] if not one["has_left"]]
@@ -61,10 +66,8 @@ class CpuManagerMetrics(Collector):
         )
 
 
-def _family(
-    name: str, meaning: str, values: Mapping[tuple[str, ...], float], *labels: str
-) -> Metric:
-    """A counter if the name says so, else a gauge; `values` by the values of the labels."""
+def _family(name: str, meaning: str, values: _Values, *labels: str) -> Metric:
+    """A counter if the name says so, else a gauge."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), f"{meaning}.", labels=labels)
     for key, value in values.items():

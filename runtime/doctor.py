@@ -281,7 +281,7 @@ def _monitoring(settings: Settings) -> Finding:
     if not settings.monitoring:
         return Finding(Verdict.GOOD, "Monitoring", "off (DOORBUSTER_MONITORING=0)")
     jobs = (monitoring.PROMETHEUS, *monitoring.EXPORTERS)
-    there = {job: found for job in jobs if (found := monitoring.find(job)) is not None}
+    there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
     mend = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
         found = "no Prometheus; only for metrics over time, alerts and dashboards"

@@ -330,6 +330,9 @@ def _monitoring(settings: Settings) -> Iterator[Service]:
             monitoring.targets(settings, places),
         )
 
+    def password() -> None:
+        monitoring.prepare_postgres(settings)
+
     for job, program in exporters.items():
         if program is not None:
             yield _optional(
@@ -338,9 +341,7 @@ def _monitoring(settings: Settings) -> Iterator[Service]:
                 f"Exporter of {job} {program.version}",
                 monitoring.exporter(job, program, settings),
                 path="/",
-                prepare=lambda job=job: (  # type: ignore[misc]
-                    monitoring.prepare_postgres(settings) if job == "postgres" else None
-                ),
+                prepare=password if job == "postgres" else lambda: None,
             )
     yield _optional(
         settings,
