@@ -8,7 +8,8 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 .SUFFIXES:
 
-RUNTIME ?= native
+# native or docker; without it: where the appliance runs, else Docker if its engine answers, else native
+RUNTIME ?=
 ARGS ?=
 export RUNTIME PYTHON FORCE
 ifdef FIRST_LOOK # make up FIRST_LOOK=0: the console starts no comparison by itself
@@ -17,21 +18,27 @@ endif
 
 bin := .venv/bin
 run := $(bin)/python -m runtime
+# Where the appliance runs: here, or in the container of the console's workers.
+doorbuster := $(run) doorbuster
 bootstrap := runtime/bootstrap.sh
-python_files := gateway shop hosting loadgen simulator lab runtime bench tests
+python_files := gateway shop hosting loadgen simulator lab runtime dashboards bench tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance
 
-.PHONY: up down status logs doctor certs reset
+.PHONY: up down status ps logs compose images-offline doctor certs reset
 up: environment ## start everything, wait until it is healthy, print the URLs
 	@$(run) up
 down: ## stop everything; nothing is left running
 	@if [ -x $(bin)/python ]; then $(run) down; else echo "Nothing runs: there is no $(bin) yet."; fi
-status: environment ## what runs, where, since when
+status ps: environment ## what runs, where, since when
 	@$(run) status
 logs: environment ## follow the logs (ARGS="shop gateway" for some of them)
 	@$(run) logs $(ARGS) || [ $$? = 130 ]
+compose: environment ## docker compose of the appliance's containers (ARGS="exec shop bash")
+	@$(run) compose $(ARGS)
+images-offline: ## stand-ins for the base images from the distribution's packages, where no registry is (root)
+	@docker/offline/build.sh $(ARGS)
 doctor: environment ## check this machine; says the mend of what is missing
 	@$(run) doctor
 certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
@@ -43,25 +50,25 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 .PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon capacity calibrate bench-ads bench-cancel bench-console bench-gateway bench-handshakes bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
-	@$(bin)/doorbuster compare $(ARGS)
+	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
-	@$(bin)/doorbuster compare --full $(ARGS)
+	@$(doorbuster) compare --full $(ARGS)
 simulate: environment ## the same in the simulator, at the papers' size (ARGS=sbac: session-based admission)
-	@$(bin)/doorbuster simulate $(ARGS)
+	@$(doorbuster) simulate $(ARGS)
 reproduce-lifo-pri: environment ## LIFO-Pri's tables and figures in the simulator (ARGS=--quick for a small grid)
-	@$(bin)/doorbuster reproduce lifo-pri $(ARGS)
+	@$(doorbuster) reproduce lifo-pri $(ARGS)
 reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS=--quick for a small grid)
-	@$(bin)/doorbuster reproduce sbac $(ARGS)
+	@$(doorbuster) reproduce sbac $(ARGS)
 reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 10 minutes)
-	@$(bin)/doorbuster reproduce connection-sentry $(ARGS)
+	@$(doorbuster) reproduce connection-sentry $(ARGS)
 reproduce-ad-server: environment ## the ad server's figures and tables, on an ad server of its own (ARGS=--quick: 3 minutes)
-	@$(bin)/doorbuster reproduce ad-server $(ARGS)
+	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
-	@$(bin)/doorbuster reproduce edragon $(ARGS)
+	@$(doorbuster) reproduce edragon $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
-	@$(bin)/doorbuster capacity $(ARGS)
+	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
-	@$(run) run $(bin)/python -m shop calibrate $(ARGS)
+	@$(run) run python -m shop calibrate $(ARGS)
 bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
@@ -77,19 +84,26 @@ bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw
 
 ##@ Development
 
-.PHONY: test test-browser test-long check format environment help
-test: environment ## all tests but the browser's and the long ones, on services of their own
-	@$(bin)/python -m pytest -m "not browser and not long" --durations=25 $(ARGS)
+.PHONY: test test-browser test-long test-docker test-chaos check dashboards format environment help
+test: environment ## all tests but the browser's, the long ones and those of containers, on services of their own
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium
 	@$(bin)/python -m pytest -m browser $(ARGS)
+test-docker: environment ## the whole appliance in containers, on this machine's Docker engine (root, for the images)
+	@DOORBUSTER_TEST_DOCKER=1 $(bin)/python -m pytest tests/docker --durations=10 $(ARGS)
+test-chaos: environment ## containers killed one at a time under load (after make test-docker, which makes the images)
+	@$(bin)/python -m pytest tests/chaos $(ARGS)
 check: environment ## format, lint, types, templates, YAML
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)
 	@$(bin)/mypy
 	@$(bin)/djlint shop --lint --quiet
 	@$(bin)/yamllint --strict .
+	@docker/check.sh
+dashboards: environment ## write Grafana's dashboards anew from their program
+	@$(bin)/python -m dashboards.grafana
 format: environment ## put code into form
 	@$(bin)/ruff format $(existing)
 	@$(bin)/ruff check --fix $(existing)

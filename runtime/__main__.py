@@ -8,11 +8,22 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 
 import click
 
-from runtime import certificate_files, pinned
+from runtime import (
+    certificate_files,
+    certificate_keys,
+    choice,
+    compose,
+    compose_engine,
+    compose_exec,
+    compose_settings,
+    compose_status,
+    pinned,
+)
 from runtime import doctor as doctor_module
 from runtime import down as down_module
 from runtime import status as status_module
@@ -26,6 +37,8 @@ from runtime.supervision import Supervisor, SupervisorError
 
 EXPLAINED = (
     certificate_files.CertificateError,
+    choice.RuntimeChoiceError,
+    compose_engine.EngineError,
     LookupError,
     PostgresError,
     RedisError,
@@ -44,25 +57,51 @@ def main() -> None:
 @main.command()
 def up() -> None:
     """Start everything and wait until it is healthy."""
-    _explained(up_module.up)
+    _explained(_up)
+
+
+def _up(settings: Settings, progress: Progress) -> None:
+    if choice.to_start(settings) == "docker":
+        compose.start(settings, progress)
+    else:
+        up_module.up(settings, progress)
 
 
 @main.command()
 def down() -> None:
     """Stop everything."""
-    _explained(down_module.down, _load_or_warn)
+    _explained(_down, _load_or_warn)
+
+
+def _down(settings: Settings, progress: Progress) -> None:
+    if choice.to_use(settings) == "docker":
+        compose.down(settings, progress)
+    else:
+        down_module.down(settings, progress)
 
 
 @main.command()
 def reset() -> None:
     """Stop everything and empty the state folder; results stay."""
-    _explained(down_module.reset)
+    _explained(_reset)
+
+
+def _reset(settings: Settings, progress: Progress) -> None:
+    # Of both runtimes: what a container keeps belongs to the state folder with its passwords.
+    down_module.reset(settings, progress, lambda: compose.forget(settings, progress))
 
 
 @main.command()
 def status() -> None:
     """What runs, where, since when."""
-    _explained(status_module.status, _load_or_warn)
+    _explained(_status, _load_or_warn)
+
+
+def _status(settings: Settings, progress: Progress) -> None:
+    if choice.to_use(settings) == "docker":
+        compose_status.show(_project(settings), progress)
+    else:
+        status_module.status(settings, progress)
 
 
 @main.command()
@@ -91,9 +130,9 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     with state.locked():
         if replace:
             why = "asked for"
-            certificates.make(there.folder, key or certificates.CHEAP_KEY, names)
+            certificates.make(there.folder, key or certificate_keys.CHEAP_KEY, names)
         else:
-            _, why = certificates.keep(there.folder, key or certificates.CHEAP_KEY, names)
+            _, why = certificates.keep(there.folder, key or certificate_keys.CHEAP_KEY, names)
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
             f"KEY={key}: there is a good certificate with {certificates.key_name(there)} already; "
@@ -121,7 +160,13 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
 @click.argument("services", nargs=-1)
 def logs(services: tuple[str, ...]) -> None:
     """Follow the logs of all SERVICES, or of those named."""
-    folder = State(_load_or_warn().state_dir).logs
+    _explained(lambda settings, progress: _logs(settings, services), _load_or_warn)
+
+
+def _logs(settings: Settings, services: tuple[str, ...]) -> None:
+    if choice.to_use(settings) == "docker":
+        compose_status.follow(_project(settings), services)
+    folder = State(settings.state_dir).logs
     there = {path.stem: path for path in sorted(folder.glob("*.log"))}
     unknown = [name for name in services if name not in there]
     if not there:
@@ -135,15 +180,61 @@ def logs(services: tuple[str, ...]) -> None:
 @main.command(context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def run(command: tuple[str, ...]) -> None:
-    """Run COMMAND beside the running appliance: its settings, the CPUs that are not the shop's."""
+    """Run COMMAND beside the running appliance: its settings, the CPUs that are not the shop's.
+
+    In containers: within that of the console's workers.
+    """
     _explained(lambda settings, progress: _become(settings, command))
 
 
 def _become(settings: Settings, command: tuple[str, ...]) -> None:
+    if choice.to_use(settings) == "docker":
+        _inside(settings, command)
     if not Supervisor(State(settings.state_dir)).is_running():
         raise StateError("this needs the running appliance; mend: make up")
     wrapped = pinned.command(settings.other_cpus, command)
-    os.execvpe(wrapped[0], wrapped, settings.environment())
+    # `python` is the one with the libraries, here as in a container.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    os.execvpe(wrapped[0], wrapped, {**settings.environment(), "PATH": path})
+
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def doorbuster(arguments: tuple[str, ...]) -> None:
+    """Run the command `doorbuster`, where the appliance runs."""
+    _explained(lambda settings, progress: _doorbuster(settings, arguments), _load_or_warn)
+
+
+def _doorbuster(settings: Settings, arguments: tuple[str, ...]) -> None:
+    if choice.to_use(settings) == "docker":
+        _inside(settings, ("doorbuster", *arguments))
+    command = str(Path(sys.executable).with_name("doorbuster"))
+    os.execv(command, [command, *arguments])
+
+
+def _inside(settings: Settings, command: tuple[str, ...]) -> None:
+    project = _project(settings)
+    if not compose_exec.runs(project):
+        raise StateError("this needs the running appliance; mend: make up")
+    sys.exit(compose_exec.run(project, command))
+
+
+@main.command("compose", context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED)
+def compose_command(arguments: tuple[str, ...]) -> None:
+    """Run `docker compose ARGUMENTS` on the appliance's containers."""
+    _explained(lambda settings, progress: _compose(settings, arguments), _load_or_warn)
+
+
+def _compose(settings: Settings, arguments: tuple[str, ...]) -> None:
+    compose_engine.check()
+    project = _project(settings)
+    command = project.command(*arguments)
+    os.execvpe(command[0], command, project.environment())
+
+
+def _project(settings: Settings) -> compose_settings.Project:
+    return compose_settings.Project(settings, State(settings.state_dir))
 
 
 def _load_or_warn() -> Settings:

@@ -3,7 +3,7 @@
 # Everything after it is Python: `.venv/bin/python -m runtime`.
 #
 #   PYTHON=python3.12   which Python to use (3.11 or newer)
-#   RUNTIME=native      how to run the appliance; docker is to come
+#   RUNTIME=native      how to run the appliance: native or docker; what there is if not given
 set -euo pipefail
 
 readonly UV_VERSION=0.13.8
@@ -12,7 +12,7 @@ readonly STAMP=$ENVIRONMENT/.as-locked
 
 main() {
   cd "$(dirname "${BASH_SOURCE[0]}")/.."
-  choose_runtime
+  check_runtime
   if environment_is_as_locked; then return; fi
   wait_for_other_bootstraps
   find_python
@@ -28,11 +28,10 @@ fail() {
   exit 1
 }
 
-choose_runtime() {
-  case "${RUNTIME:-native}" in
-    native) ;;
-    docker) fail "RUNTIME=docker is not there yet; leave it out and Doorbuster runs natively: make up" ;;
-    *) fail "RUNTIME=$RUNTIME is unknown; allowed are native (the default) and docker (not there yet)" ;;
+check_runtime() {
+  case "${RUNTIME:-}" in
+    '' | native | docker) ;;
+    *) fail "RUNTIME=$RUNTIME is unknown; allowed are native and docker" ;;
   esac
 }
 

@@ -6,6 +6,7 @@ Must not know: how anything is started.
 
 import os
 import sys
+from collections.abc import Callable
 
 from runtime.progress import Progress
 from runtime.settings import Settings
@@ -33,8 +34,12 @@ def stop(state: State) -> bool:
     return ran or bool(rest)
 
 
-def reset(settings: Settings, progress: Progress) -> None:
+def reset(
+    settings: Settings, progress: Progress, elsewhere: Callable[[], None] = lambda: None
+) -> None:
     """Stop everything and empty the state folder; results stay.
+
+    `elsewhere` empties what is kept outside of it.
 
     Asks first on a terminal; elsewhere it wants FORCE=1.
     """
@@ -50,6 +55,7 @@ def reset(settings: Settings, progress: Progress) -> None:
             progress.say("Nothing was changed.")
             return
     down(settings, progress)
+    elsewhere()
     with state.locked(), progress.step("State folder") as step:
         state.empty(keep=settings.results_dir)
         step.detail = f"{state.folder} is empty"

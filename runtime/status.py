@@ -36,7 +36,7 @@ def status(settings: Settings, progress: Progress) -> None:
             _shown(service.port),
             cpus.written(service.cpus),
             str(now.pid) if now.runs else "–",
-            _duration(now.up_s) if now.runs else "–",
+            duration(now.up_s) if now.runs else "–",
         )
     progress.console.print(table)
 
@@ -45,7 +45,8 @@ def _shown(port: int | None) -> str:
     return str(port) if port is not None else "–"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Minutes and seconds, or hours and minutes."""
     minutes, rest_s = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest_s:02} s"

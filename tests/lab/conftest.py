@@ -29,6 +29,7 @@ def appliance():
             name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
         }
         environment["DOORBUSTER_FIRST_LOOK"] = "0"
+        environment["RUNTIME"] = "native"
         environment["DOORBUSTER_STATE_DIR"] = f"{folder}/state"
         environment["DOORBUSTER_RESULTS_DIR"] = f"{folder}/results"
         # The lock of live runs lies in the temporary folder: an experiment that somebody has

@@ -53,6 +53,7 @@ def appliance() -> Iterator[Appliance]:
     names = list(load().ports())
     made = Appliance(
         {
+            "RUNTIME": "native",
             "DOORBUSTER_STATE_DIR": str(folder / "state"),
             "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
             "DOORBUSTER_FIRST_LOOK": "0",

@@ -26,7 +26,7 @@ def run(clone: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "runtime", *command],
         cwd=clone,
-        env={"PATH": os.defpath},
+        env={"PATH": os.defpath, "RUNTIME": "native"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# What of the containers can be checked without starting one: `make check` calls it. Each look needs its
+# tool and is left out, with a word, where that is missing.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+main() {
+  nothing_latest
+  nobody_is_root
+  no_secret_in_a_layer
+  compose_file_is_valid
+  dockerfile_is_clean
+  scripts_are_clean
+}
+
+fail() {
+  printf 'docker/check.sh: %s\n' "$*" >&2
+  exit 1
+}
+
+nothing_latest() {
+  local name
+  while IFS='=' read -r name image; do
+    case $name in '' | '#'*) continue ;; esac
+    [[ $image =~ :v?[0-9]+\.[0-9]+ && $image != *:latest* ]] ||
+      fail "docker/images.env: $name=$image is not pinned to a version"
+  done <docker/images.env
+  if grep -nE '^FROM ' docker/Dockerfile | grep -vE 'FROM (\$\{PYTHON_IMAGE\}|dependencies|project) AS '; then
+    fail "docker/Dockerfile: a stage is from an image that docker/images.env does not name"
+  fi
+  if grep -nE '^ +image: ' docker-compose.yml | grep -vE '\$\{[A-Z_]+_IMAGE(:[?-][^}]*)?\}'; then
+    fail "docker-compose.yml: an image stands outside docker/images.env"
+  fi
+}
+
+nobody_is_root() {
+  [ "$(grep -E '^USER ' docker/Dockerfile | tail -1)" = "USER doorbuster" ] ||
+    fail "docker/Dockerfile: the final stage does not end as an ordinary user"
+  if grep -nE 'privileged: *true|user: *"?(root|0)|/docker\.sock|network_mode: *host|cap_add' docker-compose.yml; then
+    fail "docker-compose.yml: a container has more rights than it needs"
+  fi
+}
+
+no_secret_in_a_layer() {
+  if grep -nEi '^(ARG|ENV) .*(password|secret|token|index_url)' docker/Dockerfile; then
+    fail "docker/Dockerfile: a secret as an argument or variable stays in the image; use --mount=type=secret"
+  fi
+  if grep -nE '(PASSWORD|PASS|SECRET)[A-Z_]*: *' docker-compose.yml | grep -vE ':\?[^}]+\}'; then
+    fail "docker-compose.yml: a password has a default"
+  fi
+}
+
+compose_file_is_valid() {
+  if ! docker compose version >/dev/null 2>&1; then
+    echo "docker/check.sh: left out docker compose config (no Docker Compose)"
+    return
+  fi
+  DOORBUSTER_POSTGRES_PASSWORD=x DOORBUSTER_RESULTS_PASSWORD=x DOORBUSTER_GRAFANA_ADMIN_PASSWORD=x \
+    docker compose --file docker-compose.yml --env-file docker/images.env --profile '*' config --quiet
+}
+
+dockerfile_is_clean() {
+  if command -v hadolint >/dev/null; then
+    hadolint docker/Dockerfile
+  else
+    echo "docker/check.sh: left out hadolint (not installed)"
+  fi
+}
+
+scripts_are_clean() {
+  if command -v shellcheck >/dev/null; then
+    shellcheck docker/*.sh docker/offline/*.sh
+  else
+    echo "docker/check.sh: left out shellcheck (not installed)"
+  fi
+}
+
+main

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# Stand-ins for the base images, for labs that reach no registry but a mirror of Debian: made from the
+# distribution's own packages, under the very names and tags of docker/images.env. What they are not:
+# the versions are the distribution's. Each is labelled, so that a second call makes it anew and an image
+# that was really fetched is left alone.
+#
+#   SUITE=bookworm MIRROR=http://deb.debian.org/debian    where the packages come from
+#   docker/offline/build.sh POSTGRES_IMAGE …              only these
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here LABEL=org.doorbuster.stand-in
+
+main() {
+  check_tools
+  # shellcheck source=/dev/null
+  set -a && . "$here/../images.env" && set +a
+  work=$(mktemp -d "${TMPDIR:-/var/tmp}/doorbuster-images-XXXXXX")
+  trap 'rm -rf --one-file-system "$work"' EXIT
+  local wanted=("$@") name
+  if [ ${#wanted[@]} = 0 ]; then
+    wanted=(PYTHON_IMAGE POSTGRES_IMAGE REDIS_IMAGE PROMETHEUS_IMAGE NODE_EXPORTER_IMAGE
+      POSTGRES_EXPORTER_IMAGE REDIS_EXPORTER_IMAGE GRAFANA_IMAGE)
+  fi
+  for name in "${wanted[@]}"; do
+    if declare -F "make_$name" >/dev/null; then
+      if is_the_real_one "${!name}"; then
+        say "${!name}: was fetched from its registry, left alone"
+      else
+        "make_$name"
+      fi
+    else
+      fail "there is no image $name; docker/images.env names them"
+    fi
+  done
+}
+
+say() { printf '  %s\n' "$*"; }
+
+fail() {
+  printf '\nmake images-offline: %s\n' "$*" >&2
+  exit 1
+}
+
+check_tools() {
+  [ "$(id -u)" = 0 ] || fail "a root file system can be made by root alone; mend: sudo make images-offline"
+  command -v debootstrap >/dev/null || fail "debootstrap is missing; mend: apt-get install debootstrap"
+  docker version >/dev/null 2>&1 || fail "the Docker engine does not answer; mend: systemctl start docker"
+}
+
+is_the_real_one() {
+  docker image inspect "$1" >/dev/null 2>&1 &&
+    [ -z "$(docker image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$1")" ]
+}
+
+# ---- the images ---------------------------------------------------------------------------------
+
+make_PYTHON_IMAGE() {
+  root_with python3 python3-venv ca-certificates
+  ln -s /usr/bin/python3 "$root/usr/local/bin/python3"
+  ln -s /usr/bin/python3 "$root/usr/local/bin/python"
+  import "$PYTHON_IMAGE" 'CMD ["python3"]'
+}
+
+make_POSTGRES_IMAGE() {
+  # The package would make a cluster at once; the container makes its own.
+  before_packages() {
+    mkdir -p "$root/etc/postgresql-common"
+    echo 'create_main_cluster = false' >"$root/etc/postgresql-common/createcluster.conf"
+    chroot "$root" groupadd --system --gid 999 postgres
+    chroot "$root" useradd --system --uid 999 --gid 999 --home-dir /var/lib/postgresql postgres
+  }
+  root_with postgresql
+  local bin
+  bin=$(cd "$root" && echo usr/lib/postgresql/*/bin)
+  install -m 755 "$here/postgres-entrypoint.sh" "$root/usr/local/bin/docker-entrypoint.sh"
+  install -d -o 999 -g 999 -m 1777 "$root/var/lib/postgresql/data"
+  import "$POSTGRES_IMAGE" "ENV PATH=/$bin:/usr/local/bin:/usr/bin:/bin" \
+    'ENV PGDATA=/var/lib/postgresql/data' 'ENTRYPOINT ["docker-entrypoint.sh"]' 'CMD ["postgres"]' \
+    'STOPSIGNAL SIGINT' 'VOLUME /var/lib/postgresql/data'
+}
+
+make_REDIS_IMAGE() {
+  root_with redis-server redis-tools
+  install -d -o "$(uid_of redis)" -m 755 "$root/data"
+  import "$REDIS_IMAGE" 'CMD ["redis-server"]' 'VOLUME /data' 'WORKDIR /data'
+}
+
+make_PROMETHEUS_IMAGE() {
+  root_with prometheus wget
+  install -d -o 65534 -g 65534 -m 755 "$root/prometheus"
+  import "$PROMETHEUS_IMAGE" 'ENTRYPOINT ["/bin/prometheus"]' 'USER nobody' 'VOLUME /prometheus' \
+    'WORKDIR /prometheus'
+}
+
+make_NODE_EXPORTER_IMAGE() {
+  exporter prometheus-node-exporter node_exporter "$NODE_EXPORTER_IMAGE"
+}
+
+make_POSTGRES_EXPORTER_IMAGE() {
+  exporter prometheus-postgres-exporter postgres_exporter "$POSTGRES_EXPORTER_IMAGE"
+}
+
+make_REDIS_EXPORTER_IMAGE() {
+  exporter prometheus-redis-exporter redis_exporter "$REDIS_EXPORTER_IMAGE"
+}
+
+make_GRAFANA_IMAGE() {
+  say "$GRAFANA_IMAGE: left out, no package of the distribution offers Grafana; make up leaves it out too"
+}
+
+exporter() { # package program image
+  root_with "$1" wget
+  ln -sf "$1" "$root/usr/bin/$2"
+  import "$3" "ENTRYPOINT [\"/bin/$2\"]" 'USER nobody'
+}
+
+# ---- how one is made ----------------------------------------------------------------------------
+
+# A root file system in $root with these packages.
+root_with() {
+  make_base
+  root=$work/root
+  rm -rf --one-file-system "$root"
+  cp -a "$work/base" "$root"
+  cp --remove-destination /etc/resolv.conf /etc/hosts "$root/etc/"
+  if declare -F before_packages >/dev/null; then
+    before_packages
+    unset -f before_packages
+  fi
+  say "packages: $*"
+  DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" apt-get install --quiet=2 --yes \
+    --no-install-recommends -o Dpkg::Options::=--force-confold "$@" >"$work/apt.log" 2>&1 ||
+    fail "the packages cannot be had: $(tail -3 "$work/apt.log")"
+}
+
+make_base() {
+  if [ -d "$work/base" ]; then return; fi
+  say "debootstrap $(suite) from $(mirror)"
+  debootstrap --variant=minbase "$(suite)" "$work/base" "$(mirror)" >"$work/debootstrap.log" 2>&1 ||
+    fail "debootstrap failed: $(tail -3 "$work/debootstrap.log"); mend: MIRROR= names another mirror"
+  # Nothing is started while packages are installed.
+  printf '#!/bin/sh\nexit 101\n' >"$work/base/usr/sbin/policy-rc.d"
+  chmod 755 "$work/base/usr/sbin/policy-rc.d"
+}
+
+import() { # image change…
+  local image=$1 changes=() change
+  shift
+  for change in "LABEL $LABEL=$(suite)" 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$@"; do
+    changes+=(--change "$change")
+  done
+  rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/usr/share/{doc,man,locale}/* \
+    "$root"/var/log/* "$root"/usr/sbin/policy-rc.d "$root"/etc/resolv.conf "$root"/etc/hosts
+  tar -C "$root" --numeric-owner --one-file-system -c . | docker import "${changes[@]}" - "$image" >/dev/null
+  say "$image: a stand-in of $(du -sm --one-file-system "$root" | cut -f1) MB"
+}
+
+suite() { (. /etc/os-release && echo "${SUITE:-${VERSION_CODENAME:-bookworm}}"); }
+
+mirror() {
+  (
+    . /etc/os-release
+    case $ID in
+      ubuntu) echo "${MIRROR:-http://archive.ubuntu.com/ubuntu}" ;;
+      *) echo "${MIRROR:-http://deb.debian.org/debian}" ;;
+    esac
+  )
+}
+
+uid_of() { awk -F: -v name="$1" '$1 == name { print $3 }' "$root/etc/passwd"; }
+
+main "$@"

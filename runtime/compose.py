@@ -1,0 +1,310 @@
+"""`make up`, `down` and `reset` in containers: from a clone to a healthy appliance, and back.
+
+Owns: the order of the steps and what a person reads when one fails. Must not know: what runs in a
+container.
+"""
+
+import hashlib
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+from runtime import (
+    certificate_files,
+    compose_engine,
+    compose_services,
+    compose_settings,
+    credentials,
+    hosts,
+    monitoring,
+    services,
+    up,
+)
+from runtime.compose_engine import Container, EngineError
+from runtime.compose_services import GRAFANA, Part
+from runtime.compose_settings import Project
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+
+LOOK_EVERY_S = 0.5
+BUILD_S = 3600.0
+COMMAND_S = 900.0
+LOG_LINES = 20
+_CONTEXT = ("docker", "gateway", "shop", "hosting", "loadgen", "simulator", "lab", "dashboards")
+_CONTEXT_FILES = ("pyproject.toml", "uv.lock", "runtime")
+_OFFLINE = "mend: make images-offline, or RUNTIME=native"
+
+
+def start(settings: Settings, progress: Progress) -> None:
+    """Bring every container up that is not, anew what has changed; wait until all are healthy."""
+    with progress.step("Docker") as step:
+        compose_engine.check()
+        step.detail = f"{compose_engine.version()}, Compose {compose_engine.compose_version()}"
+    state = State(settings.state_dir)
+    with progress.step("State folder") as step:
+        state.make()
+        step.detail = str(state.folder)
+    with state.locked():
+        credentials.make(state.folder)
+        project = Project(load(), state)  # now with the secrets
+        with_grafana = _Start(project, progress).run()
+    progress.box("Doorbuster is up", urls(project, with_grafana=with_grafana))
+
+
+def down(settings: Settings, progress: Progress) -> None:
+    """Remove containers and networks; what they keep in volumes stays."""
+    compose_engine.check()
+    project = Project(settings, State(settings.state_dir))
+    with project.state.locked(), progress.step("Doorbuster") as step:
+        step.detail = "is down" if stop(project) else "was down already"
+
+
+def forget(settings: Settings, progress: Progress) -> None:
+    """Remove what the containers keep, where there is an engine and they were ever started."""
+    project = Project(settings, State(settings.state_dir))
+    if not project.compose_env.exists():
+        return
+    if why := compose_engine.problem():
+        raise EngineError(f"volumes of containers cannot be removed: {why}")
+    with progress.step("Volumes of containers"):
+        stop(project, volumes=True)
+
+
+def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
+    """What to open or type next."""
+    rows = up.urls(project.settings, prometheus=project.settings.monitoring)
+    rows["Containers"] = f"{project.name} (make ps)"
+    if with_grafana:
+        inner = hosts.from_here(project.settings.inner_host)
+        rows["Grafana"] = f"http://{hosts.authority(inner, project.settings.grafana_port)}/"
+    elif project.settings.monitoring:
+        rows["Grafana"] = "left out: its image cannot be had here"
+    return rows
+
+
+def stop(project: Project, *, volumes: bool = False) -> bool:
+    """Remove every container and network of the project; True if there was one.
+
+    With `volumes` everything the containers have kept is gone, too. Raises EngineError.
+    """
+    there = bool(compose_engine.containers(project.name))
+    if there or volumes:
+        more = ["--volumes"] if volumes else []
+        _compose(project, "--profile", "*", "down", "--remove-orphans", *more)
+    return there
+
+
+@dataclass(slots=True)
+class _Start:
+    """One `make up`."""
+
+    project: Project
+    progress: Progress
+
+    def run(self) -> bool:
+        """All steps; whether Grafana is among what runs.
+
+        What an interrupted or failed first start has started is removed again, volumes are not.
+        """
+        there = compose_engine.containers(self.project.name)
+        if not any(one.runs for one in there):
+            self._check_ports()
+        with self.progress.step("Images") as step:
+            with_grafana = self._fetch_images()
+            step.detail = "" if with_grafana else "without Grafana's"
+        self._certificate()
+        self._configure(with_grafana)
+        self._build()
+        try:
+            for part in compose_services.table(self.project.settings, with_grafana=with_grafana):
+                self._bring_up(part)
+            self._check_page()
+        except BaseException:
+            if not there:
+                with self.progress.step("Removing what was started"):
+                    stop(self.project)
+            raise
+        return with_grafana
+
+    def _check_ports(self) -> None:
+        with self.progress.step("Ports") as step:
+            wanted = {
+                name: port
+                for name, port in self.project.settings.ports().items()
+                if "EXPORTER" not in name  # they stay within the containers' network
+            }
+            if taken := up.taken_ports(self.project.settings, wanted):
+                raise up.StartError("\n".join(taken))
+            step.detail = ", ".join(map(str, sorted(wanted.values())))
+
+    def _fetch_images(self) -> bool:
+        observed = self.project.settings.monitoring
+        for variable, name in compose_settings.images().items():
+            if not observed and variable.startswith(("PROMETHEUS", "GRAFANA")):
+                continue
+            if compose_engine.image_id(name) is None and (why := compose_engine.pull(name)):
+                if variable == "GRAFANA_IMAGE":
+                    return False
+                raise EngineError(f"the image {name} cannot be fetched ({why}); {_OFFLINE}")
+        return observed
+
+    def _certificate(self) -> None:
+        settings = self.project.settings
+        own = certificate_files.of(self.project.state.folder)
+        if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
+            from runtime import certificates  # takes a while
+
+            # Customers within the lab come by the service's name.
+            certificates.keep(
+                own.folder, names=certificates.own_names(*settings.gateway_names, "gateway")
+            )
+        for path in (own.folder, *own.folder.glob("*")):
+            self.project.own(path)
+
+    def _configure(self, with_grafana: bool) -> None:
+        monitoring.configure(
+            self.project.prometheus,
+            "compose",
+            monitoring.targets(self.project.settings, monitoring.COMPOSE),
+        )
+        self.project.write([GRAFANA] if with_grafana else [])
+
+    def _build(self) -> None:
+        state, image = self.project.state, self.project.image
+        version = _code_version()
+        if state.stamped("image", version) and compose_engine.image_id(image):
+            return
+        with self.progress.step("Image of the appliance") as step:
+            log = state.log("build")
+            with log.open("w") as output:
+                code = _compose_code(
+                    self.project, "--progress", "plain", "build", "shop", output=output
+                )
+            if code != 0:
+                raise up.StartError("the image cannot be built\n" + up.last_words(state, "build"))
+            step.detail = image
+            state.stamp("image").write_text(version)
+
+    def _bring_up(self, part: Part) -> None:
+        if part.ends and self._is_done(part):
+            return
+        with self.progress.step(part.title) as step:
+            before = {one.id for one in self._of(part) if one.serves}
+            _compose(self.project, "up", "--detach", "--no-deps", "--no-build", *part.services)
+            self._wait(part)
+            if part.ends:
+                self.project.state.stamp(self._stamp(part)).write_text(self._wanted(part))
+            elif before and before == {one.id for one in self._of(part)}:
+                step.detail = "runs already"
+
+    def _is_done(self, part: Part) -> bool:
+        # By the stamp, and by the container: whoever removes volumes removes that as well.
+        done = any(one.has_ended_well for one in self._of(part))
+        return done and self.project.state.stamped(self._stamp(part), self._wanted(part))
+
+    def _stamp(self, part: Part) -> str:
+        return f"container-{part.services[0]}"
+
+    def _wanted(self, part: Part) -> str:
+        return f"{part.wanted} {compose_engine.image_id(self.project.image)}"
+
+    def _of(self, part: Part) -> Iterator[Container]:
+        there = compose_engine.containers(self.project.name)
+        return (one for one in there if one.service in part.services)
+
+    def _wait(self, part: Part) -> None:
+        until_s = time.monotonic() + part.within_s
+        while True:
+            found = list(self._of(part))
+            ok = [one.has_ended_well if part.ends else one.serves for one in found]
+            if len(found) >= len(part.services) and all(ok):
+                return
+            lost = [one for one in found if _is_lost(one, part)]
+            if lost or time.monotonic() > until_s:
+                culprit = (lost or [one for one, good in zip(found, ok, strict=True) if not good])[
+                    0
+                ]
+                raise up.StartError(
+                    f"{part.title}: the container {culprit.service} {_words(culprit)}\n"
+                    + last_words(self.project, culprit.service)
+                )
+            time.sleep(LOOK_EVERY_S)
+
+    def _check_page(self) -> None:
+        settings = self.project.settings
+        until_s = time.monotonic() + 120.0
+        host = hosts.from_here(settings.host)
+        while why := services.get_refusal(host, settings.gateway_port, "/"):
+            if time.monotonic() > until_s:
+                raise up.StartError(
+                    f"no page comes through the gateway: {why}\n"
+                    + last_words(self.project, "gateway")
+                )
+            time.sleep(LOOK_EVERY_S)
+
+
+def last_words(project: Project, service: str) -> str:
+    """The end of a container's log."""
+    shown = subprocess.run(
+        project.command("logs", "--no-color", "--no-log-prefix", f"--tail={LOG_LINES}", service),
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    ).stdout
+    lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
+    return f'  last lines:\n{lines}\n  mend: make logs ARGS="{service}" shows more'
+
+
+def _is_lost(one: Container, part: Part) -> bool:
+    """Whether waiting for it is of no use."""
+    if part.ends:
+        return one.state == "exited" and one.exit_code != 0
+    return one.state in ("exited", "dead") or one.health == "unhealthy" or one.restarts > 5
+
+
+def _words(one: Container) -> str:
+    if one.state == "exited":
+        return f"ended with status {one.exit_code}"
+    if one.restarts:
+        return f"ended {one.restarts} times right after its start"
+    return f"is {one.health or one.state}"
+
+
+def _code_version() -> str:
+    digest = hashlib.sha256()
+    for part in (*_CONTEXT, *_CONTEXT_FILES):
+        root = REPOSITORY / part
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _compose(project: Project, *arguments: str) -> None:
+    """`docker compose …`, quietly. Raises EngineError with its last words."""
+    log = project.state.log("compose")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as output:
+        code = _compose_code(project, "--progress", "quiet", *arguments, output=output)
+    if code != 0:
+        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        said = lines[-1].strip() if lines else "it printed nothing"
+        raise EngineError(f"docker compose {' '.join(arguments)} failed: {said}; mend: see {log}")
+
+
+def _compose_code(project: Project, *arguments: str, output: TextIO) -> int:
+    return subprocess.run(
+        project.command(*arguments),
+        cwd=REPOSITORY,
+        env=project.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        timeout=BUILD_S,
+        check=False,
+    ).returncode

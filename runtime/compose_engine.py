@@ -1,0 +1,155 @@
+"""The Docker engine of this machine, by its command line.
+
+Owns: whether it can be used and why not, its images, its containers. Must not know: the appliance.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+ANSWER_S = 20.0
+PULL_S = 1800.0
+_AS_ROOT = "mend: sudo usermod -aG docker $USER and log in again, or RUNTIME=native"
+_START_IT = "mend: sudo systemctl start docker, or RUNTIME=native"
+_GET_COMPOSE = "mend: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
+_PROJECT = "com.docker.compose.project"
+_SERVICE = "com.docker.compose.service"
+
+
+class EngineError(RuntimeError):
+    """Containers cannot be had; one line with the mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a Compose project, as the engine tells."""
+
+    id: str
+    service: str
+    image: str
+    state: str  # created, running, restarting, exited, …
+    health: str  # starting, healthy, unhealthy; empty if it has no such check
+    exit_code: int
+    restarts: int
+    up_s: float
+    cpus: str
+
+    @property
+    def runs(self) -> bool:
+        """Whether there is a process; it may not be ready yet."""
+        return self.state == "running"
+
+    @property
+    def serves(self) -> bool:
+        """Whether it is as it should be."""
+        return self.runs and self.health in ("", "healthy")
+
+    @property
+    def has_ended_well(self) -> bool:
+        """Of a step that ends."""
+        return self.state == "exited" and self.exit_code == 0
+
+
+def problem() -> str | None:
+    """Why no containers can be started here, one line with the mend; None if they can."""
+    if shutil.which("docker") is None:
+        return "there is no program docker; mend: install Docker, or RUNTIME=native"
+    asked = _docker("version", "--format", "{{.Server.Version}}")
+    if asked.returncode != 0:
+        said = asked.stderr.strip() or "no answer"
+        if "permission denied" in said:
+            return f"this user may not speak to the Docker engine; {_AS_ROOT}"
+        return f"the Docker engine does not answer ({said.splitlines()[-1]}); {_START_IT}"
+    if compose_version() is None:
+        return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
+    return None
+
+
+def check() -> None:
+    """Raises EngineError when no containers can be started here."""
+    if why := problem():
+        raise EngineError(why)
+
+
+def version() -> str:
+    """The engine's version."""
+    return _docker("version", "--format", "{{.Server.Version}}").stdout.strip()
+
+
+def compose_version() -> str | None:
+    """The version of Compose v2 or newer; None if there is none."""
+    said = _docker("compose", "version", "--short").stdout.strip().removeprefix("v")
+    return said if re.match(r"([2-9]|\d\d)\.", said) else None
+
+
+def image_id(name: str) -> str | None:
+    """The image's id; None if this machine has no such image."""
+    asked = _docker("image", "inspect", "--format", "{{.Id}}", name)
+    return asked.stdout.strip() if asked.returncode == 0 else None
+
+
+def pull(name: str) -> str | None:
+    """Fetch an image from its registry. None when that went well, else why not, one line."""
+    done = _docker("pull", "--quiet", name, timeout_s=PULL_S)
+    if done.returncode == 0:
+        return None
+    said = (done.stderr.strip() or "no answer").splitlines()[-1]
+    return said.removeprefix("Error response from daemon: ")
+
+
+def containers(project: str) -> list[Container]:
+    """Every container of a Compose project, also those that do not run."""
+    found = _docker("ps", "-aq", "--no-trunc", "--filter", f"label={_PROJECT}={project}")
+    ids = found.stdout.split()
+    if not ids:
+        return []
+    # One that is removed meanwhile is an error of the whole, and is left out of the output.
+    told = _docker("inspect", "--type", "container", *ids).stdout
+    return [_container(each) for each in json.loads(told or "[]")]
+
+
+def _container(told: dict) -> Container:  # type: ignore[type-arg]
+    state, labels = told["State"], told["Config"]["Labels"]
+    return Container(
+        id=told["Id"],
+        service=labels.get(_SERVICE, "?"),
+        image=told["Image"],
+        state=state["Status"],
+        health=(state.get("Health") or {}).get("Status", "").replace("none", ""),
+        exit_code=state["ExitCode"],
+        restarts=told["RestartCount"],
+        up_s=_since(state["StartedAt"]) if state["Running"] else 0.0,
+        cpus=told["HostConfig"].get("CpusetCpus") or "all",
+    )
+
+
+def _since(started: str) -> float:
+    # Nine digits of a second are too many for fromisoformat.
+    moment = datetime.fromisoformat(re.sub(r"(\.\d{1,6})?\d*Z$", r"\1", started)).replace(
+        tzinfo=UTC
+    )
+    return max(0.0, (datetime.now(UTC) - moment).total_seconds())
+
+
+def _docker(*arguments: str, timeout_s: float = ANSWER_S) -> subprocess.CompletedProcess[str]:
+    command: Sequence[str] = ("docker", *arguments)
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(
+            command, 1, "", f"docker {arguments[0]} took more than {timeout_s:.0f} s"
+        )
+    except OSError as error:
+        return subprocess.CompletedProcess(command, 1, "", str(error))

@@ -1,0 +1,73 @@
+"""Commands inside: `doorbuster` and its like in the container of the console's workers.
+
+There they share the machine's lock, the process namespace and the network with what they measure.
+Owns: the command line, passing on the signal that ends it. Must not know: what the commands do.
+"""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from runtime import compose_engine, cpus
+from runtime.compose_services import WORKER
+from runtime.compose_settings import Project
+
+_HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
+# Its own id is noted before it becomes the command: `docker compose exec` passes no signal on.
+_NOTED = 'echo $$ >"$0"; exec "$@"'
+
+
+def runs(project: Project) -> bool:
+    """Whether there is a container to run a command in."""
+    return any(
+        one.service == WORKER and one.runs for one in compose_engine.containers(project.name)
+    )
+
+
+def run(project: Project, command: Sequence[str]) -> int:
+    """Run `command` to its end, on the CPUs that are not the shop's; its exit code."""
+    mark = f"/tmp/command-{secrets.token_hex(8)}"
+    wrapped = ["python", "-m", "runtime.pinned", cpus.written(project.settings.other_cpus), "--"]
+    options = [] if sys.stdin.isatty() and sys.stdout.isatty() else ["-T"]
+    for name in _HANDED_ON:
+        if name in os.environ:
+            options += ["--env", f"{name}={os.environ[name]}"]
+    inside = ["bash", "-c", _NOTED, mark, *wrapped, *command]
+    told: list[int] = []
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        told.append(number)
+        name = signal.Signals(number).name.removeprefix("SIG")
+        say = f'kill -{name} "$(cat {mark})"'
+        subprocess.Popen(
+            project.command("exec", "-T", WORKER, "bash", "-c", say),
+            env=project.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    before = {one: signal.signal(one, pass_on) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        # In a session of its own unless it has the terminal: Ctrl-C is for the command, not for it.
+        process = subprocess.Popen(
+            project.command("exec", *options, WORKER, *inside),
+            env=project.environment(),
+            start_new_session=bool(options) and "-T" in options,
+        )
+        return process.wait()
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        subprocess.run(
+            project.command("exec", "-T", WORKER, "rm", "-f", mark),
+            env=project.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )

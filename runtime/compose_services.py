@@ -1,0 +1,68 @@
+"""The services of docker-compose.yml in the order they start, with what a person reads of each.
+
+Owns: titles, order, how long each may take. Must not know: how they are started.
+"""
+
+from dataclasses import dataclass
+
+from runtime.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
+from runtime.settings import Settings
+
+WORKER = "lab-worker"
+"""Where commands run that measure the appliance."""
+OBSERVERS = (
+    "prometheus",
+    "node-exporter",
+    "postgres-exporter",
+    "redis-exporter",
+    "celery-exporter",
+)
+GRAFANA = "grafana"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What starts together and is one line on the screen.
+
+    A step (`ends`) has to end well; `wanted` is what it has to be done again for.
+    """
+
+    title: str
+    services: tuple[str, ...]
+    within_s: float
+    ends: bool = False
+    wanted: str = ""
+
+
+def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
+    """The parts in the order they start; without DOORBUSTER_MONITORING nothing that observes."""
+    books, banners = settings.catalogue_books, settings.ads_banners
+    parts = [
+        Part("PostgreSQL", ("postgres",), 300),
+        Part("Redis", ("redis",), 120),
+        Part(
+            f"Tables and {books:,} books",
+            ("shop-prepare",),
+            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * books,
+            ends=True,
+            wanted=f"{settings.postgres_db} {books}",
+        ),
+        Part("Shop", ("shop",), 240),
+        Part(
+            f"Contracts of {banners:,} banners",
+            ("ads-prepare",),
+            SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * banners,
+            ends=True,
+            wanted=f"{settings.postgres_db} {banners}",
+        ),
+        Part("Ad server", ("ads",), 360),
+        Part("Gateway", ("gateway",), 240),
+        Part("The console's own database", ("lab-prepare",), SEEDING_TIMEOUT_S, ends=True),
+        Part("Workers of the console", ("lab-processes", WORKER), 120),
+        Part("Lab console", ("lab",), 240),
+    ]
+    if settings.monitoring:
+        parts.append(Part("Prometheus and exporters", OBSERVERS, 240))
+    if with_grafana:
+        parts.append(Part("Grafana", (GRAFANA,), 240))
+    return parts

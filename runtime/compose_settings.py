@@ -1,0 +1,258 @@
+"""What docker-compose.yml and the containers are told: two files in the state folder.
+
+`compose.env` fills the variables of docker-compose.yml; `containers.env` is the settings as a
+process in a container sees them: other parts by the names of their services, listening on every
+address of its own. Both hold secrets and have mode 600.
+Owns: these files, the files that are mounted, the project's name. Must not know: what is started.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime import certificate_files, cpus, hosts, monitoring, postgres, redis_server
+from runtime.settings import REPOSITORY, Settings, SettingsError
+from runtime.state import State
+
+STATE_INSIDE = Path("/var/lib/doorbuster")
+TLS_INSIDE = Path("/etc/doorbuster")
+UNPRIVILEGED = 10001
+"""Who root's containers run as: nobody of this machine."""
+IMAGES_FILE = REPOSITORY / "docker" / "images.env"
+COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
+PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
+
+# Where a part is reached by the others: the name of its service.
+_REACHED = {
+    "DOORBUSTER_POSTGRES_HOST": "postgres",
+    "DOORBUSTER_REDIS_HOST": "redis",
+    "DOORBUSTER_SHOP_HOST": "shop",
+    "DOORBUSTER_ADS_HOST": "ads",
+    "DOORBUSTER_GATEWAY_HOST": "gateway",
+}
+# Of this machine alone.
+_NOT_INSIDE = ("DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN", PROJECT_VARIABLE)
+# Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
+_OF_NATIVE_POSTGRES = {
+    "listen_addresses",
+    "unix_socket_directories",
+    "lc_messages",
+    "log_destination",
+    "logging_collector",
+    "log_line_prefix",
+}
+# What pip and uv read of a house's package index, while the image is built.
+_INDEX_VARIABLES = (
+    "PIP_INDEX_URL",
+    "PIP_EXTRA_INDEX_URL",
+    "PIP_TRUSTED_HOST",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX_URL",
+    "UV_INDEX",
+    "UV_EXTRA_INDEX_URL",
+    "UV_INSECURE_HOST",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The containers of one appliance: one clone with its state folder."""
+
+    settings: Settings
+    state: State
+
+    @property
+    def name(self) -> str:
+        """Compose's project: COMPOSE_PROJECT_NAME, or one of this state folder's own."""
+        own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
+        return self._given(PROJECT_VARIABLE) or f"doorbuster-{own}"
+
+    @property
+    def image(self) -> str:
+        """The project's own image; each clone has its own code."""
+        return f"{self.name}:local"
+
+    @property
+    def compose_env(self) -> Path:
+        """The variables of docker-compose.yml."""
+        return self.state.folder / "compose.env"
+
+    @property
+    def containers_env(self) -> Path:
+        """The settings as containers see them."""
+        return self.state.folder / "containers.env"
+
+    @property
+    def prometheus(self) -> Path:
+        """Prometheus' configuration."""
+        return monitoring.folder_of(self.state.folder)
+
+    @property
+    def user(self) -> tuple[int, int]:
+        """User and group of our own processes inside: this user's, never root's."""
+        return (os.getuid(), os.getgid()) if os.geteuid() else (UNPRIVILEGED, UNPRIVILEGED)
+
+    def command(self, *arguments: str) -> list[str]:
+        """`docker compose …` of this project."""
+        options = ["--project-name", self.name, "--project-directory", str(REPOSITORY)]
+        options += ["--file", str(COMPOSE_FILE), "--env-file", str(IMAGES_FILE)]
+        if self.compose_env.exists():
+            options += ["--env-file", str(self.compose_env)]
+        return ["docker", "compose", *options, *arguments]
+
+    def environment(self) -> dict[str, str]:
+        """For `docker compose`, to which the environment goes before any file: none of ours in it.
+
+        The variables that have to be there have a text, so that it can always take things down.
+        """
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("DOORBUSTER_", "COMPOSE_")) and name not in images()
+        }
+        if not self.compose_env.exists():
+            kept |= dict.fromkeys(
+                (
+                    "DOORBUSTER_POSTGRES_PASSWORD",
+                    "DOORBUSTER_RESULTS_PASSWORD",
+                    "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
+                ),
+                "not-yet-generated",
+            )
+        return kept
+
+    def write(self, profiles: Iterable[str]) -> None:
+        """Both files, and folders that containers share with this machine.
+
+        Raises SettingsError for what cannot be handed over.
+        """
+        self._make_folders()
+        _write_private(self.containers_env, _lines(self.inside()))
+        index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}
+        _write_private(self._package_index, _lines(index))
+        _write_private(self.compose_env, _lines(self.outside(profiles)))
+
+    def inside(self) -> dict[str, str]:
+        """The settings as a process in a container sees them."""
+        settings = self.settings
+        variables = {
+            name: text for name, text in settings.variables().items() if name not in _NOT_INSIDE
+        }
+        variables |= _REACHED | {
+            "DOORBUSTER_STATE_DIR": str(STATE_INSIDE),
+            "DOORBUSTER_HOST": "0.0.0.0",
+            "DOORBUSTER_INNER_HOST": "0.0.0.0",
+            "DOORBUSTER_GATEWAY_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
+            "DOORBUSTER_GATEWAY_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
+        }
+        here = hosts.authority(hosts.LOOPBACK, settings.redis_port)
+        if settings.celery_broker == f"redis://{here}/1":  # nobody chose another
+            broker = hosts.authority("redis", settings.redis_port)
+            variables["DOORBUSTER_CELERY_BROKER"] = f"redis://{broker}/1"
+        return variables
+
+    def outside(self, profiles: Iterable[str]) -> dict[str, str]:
+        """The variables of docker-compose.yml."""
+        settings = self.settings
+        uid, gid = self.user
+        every = tuple(sorted({*settings.shop_cpus, *settings.other_cpus}))
+        return {
+            **settings.variables(),
+            PROJECT_VARIABLE: self.name,
+            "COMPOSE_PROFILES": ",".join(profiles),
+            "DOORBUSTER_IMAGE": self.image,
+            "DOORBUSTER_UID": str(uid),
+            "DOORBUSTER_GID": str(gid),
+            "DOORBUSTER_ALL_CPUS": cpus.written(every),
+            "DOORBUSTER_CONTAINERS_ENV": str(self.containers_env),
+            "DOORBUSTER_PUBLISHED": _published(settings.host),
+            "DOORBUSTER_INNER_PUBLISHED": _published(settings.inner_host),
+            "DOORBUSTER_LAB_PUBLISHED": _published(settings.lab_host),
+            "DOORBUSTER_POSTGRES_OPTIONS": postgres_options(),
+            "DOORBUSTER_REDIS_OPTIONS": redis_options(),
+            "DOORBUSTER_CERTIFICATES": str(certificate_files.of(self.state.folder).folder),
+            "DOORBUSTER_TLS_CERTIFICATE": str(settings.gateway_tls_certificate),
+            "DOORBUSTER_TLS_KEY": str(settings.gateway_tls_key),
+            "DOORBUSTER_TLS_VERSION": _version([settings.gateway_tls_certificate]),
+            "DOORBUSTER_PROMETHEUS_DIR": str(self.prometheus),
+            "DOORBUSTER_PROMETHEUS_VERSION": _version(sorted(self.prometheus.rglob("*.yml"))),
+            "DOORBUSTER_BUILD_NETWORK": self._given("DOORBUSTER_BUILD_NETWORK") or "default",
+            "DOORBUSTER_PACKAGE_INDEX": str(self._package_index),
+            "DOORBUSTER_AUTHORITIES": _authorities(),
+        }
+
+    def own(self, path: Path) -> None:
+        """As root, hand a file or folder over to the user of our containers."""
+        if os.geteuid() == 0:
+            os.chown(path, *self.user)
+
+    @property
+    def _package_index(self) -> Path:
+        return self.state.folder / "package-index.env"
+
+    def _make_folders(self) -> None:
+        for folder in (self.settings.results_dir, self.prometheus):
+            folder.mkdir(parents=True, exist_ok=True)
+            self.own(folder)
+
+    def _given(self, name: str) -> str:
+        return os.environ.get(name) or dict(self.settings.extra).get(name, "")
+
+
+def images() -> dict[str, str]:
+    """The variable of each base image and its name."""
+    lines = IMAGES_FILE.read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+    return {name: text for name, _, text in pairs}
+
+
+def postgres_options() -> str:
+    """What the lab sets of PostgreSQL in either runtime, as options of the server."""
+    chosen = postgres.CONFIGURATION.items()
+    return " ".join(f"-c {name}={text}" for name, text in chosen if name not in _OF_NATIVE_POSTGRES)
+
+
+def redis_options() -> str:
+    """What the lab sets of Redis in either runtime, as options of the server."""
+    return " ".join(
+        f"--{name} {text or chr(34) * 2}" for name, text in redis_server.CONFIGURATION.items()
+    )
+
+
+def _published(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _authorities() -> str:
+    """The file of whom the house trusts, if the environment names one."""
+    for name in ("SSL_CERT_FILE", "PIP_CERT"):
+        if (text := os.environ.get(name)) and Path(text).is_file():
+            return text
+    return os.devnull
+
+
+def _version(paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()[:16]
+
+
+def _lines(variables: Mapping[str, str]) -> str:
+    if faults := [
+        f"{name}: cannot be handed to containers; allowed is one line without ' and \\"
+        for name, text in variables.items()
+        if any(sign in text for sign in "'\\\n")
+    ]:
+        raise SettingsError("\n".join(faults))
+    return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items()))
+
+
+def _write_private(path: Path, text: str) -> None:
+    aside = path.with_suffix(".new")
+    aside.unlink(missing_ok=True)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    aside.rename(path)

@@ -1,0 +1,138 @@
+"""The whole appliance in containers, on this machine's engine; `make test-docker` asks for it.
+
+Base images that are not here are made from the distribution's packages (as root) or fetched.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime import compose_engine, compose_settings, ports
+from runtime.compose_engine import Container
+from runtime.compose_settings import Project
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+
+ASKED_FOR = "DOORBUSTER_TEST_DOCKER"
+BUILD_S = 3000
+NO_PACKAGE = "GRAFANA_IMAGE"
+
+# What else a start of Docker or a build may need; nothing of an appliance that runs here.
+_KEPT = ("DOORBUSTER_BUILD_NETWORK",)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without being asked for, none of this: it takes minutes and an engine."""
+    if os.environ.get(ASKED_FOR) != "1":
+        for item in items:
+            if Path(__file__).parent in item.path.parents:
+                item.add_marker(pytest.mark.skip(reason="make test-docker"))
+
+
+class Containers:
+    """`python -m runtime …` as the Makefile calls it, with RUNTIME=docker."""
+
+    def __init__(self, folder: Path) -> None:
+        kept = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("DOORBUSTER_", "COMPOSE_")) or name in _KEPT
+        }
+        names = list(load({}, folder).ports())
+        free = zip(names, ports.free(len(names)), strict=True)
+        self.environment = {
+            **kept,
+            "RUNTIME": "docker",
+            "DOORBUSTER_STATE_DIR": str(folder / "state"),
+            "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+            "DOORBUSTER_FIRST_LOOK": "0",
+            "COLUMNS": "140",
+            **{name: str(port) for name, port in free},
+        }
+
+    @property
+    def settings(self) -> Settings:
+        return load(self.environment, REPOSITORY)
+
+    @property
+    def project(self) -> Project:
+        return Project(self.settings, State(self.settings.state_dir))
+
+    def all(self) -> dict[str, Container]:
+        return {one.service: one for one in compose_engine.containers(self.project.name)}
+
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "runtime", *command],
+            cwd=REPOSITORY,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *command: str, timeout_s: float = BUILD_S) -> tuple[int, str]:
+        """The exit code and everything printed."""
+        process = self.start(*command)
+        try:
+            printed, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return process.returncode, printed
+
+    def inside(self, service: str, *command: str) -> subprocess.CompletedProcess[str]:
+        """A command in a container."""
+        return docker("exec", self.all()[service].id, *command)
+
+
+def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["docker", *arguments], capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def inspected(identity: str) -> dict[str, Any]:
+    """What the engine tells of a container."""
+    told: dict[str, Any] = json.loads(docker("inspect", identity).stdout)[0]
+    return told
+
+
+@pytest.fixture(scope="session")
+def base_images() -> None:
+    """Every base image is here, but for Grafana's where it cannot be had."""
+    why = compose_engine.problem()
+    assert why is None, why
+    for variable, name in compose_settings.images().items():
+        if compose_engine.image_id(name) or compose_engine.pull(name) is None:
+            continue
+        if variable != NO_PACKAGE:
+            subprocess.run(
+                [REPOSITORY / "docker" / "offline" / "build.sh", variable],
+                check=True,
+                timeout=BUILD_S,
+            )
+
+
+@pytest.fixture(scope="module")
+def containers(base_images: None) -> Iterator[Containers]:
+    """An appliance of this module's own that is up; removed afterwards however the tests ended."""
+    folder = Path(tempfile.mkdtemp(prefix="doorbuster-docker-"))
+    folder.chmod(0o755)
+    made = Containers(folder)
+    try:
+        yield made
+    finally:
+        made.environment["FORCE"] = "1"
+        made.run("reset")
+        docker("image", "rm", made.project.image)
+        shutil.rmtree(folder)

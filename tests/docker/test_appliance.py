@@ -1,0 +1,223 @@
+"""From images to a comparison and back to nothing; all of it on a real engine.
+
+One appliance goes through the tests of this module in their order: each needs the state the one
+before has left, and a start takes a minute.
+"""
+
+import json
+import re
+import signal
+import ssl
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime import certificate_files, compose_engine, compose_settings, cpus, services
+from tests.docker.conftest import Containers, docker, inspected
+
+pytestmark = pytest.mark.timeout(3600)
+
+PATIENCE_S = 240.0
+COMPARE = (
+    *("doorbuster", "compare", "--policies", "sq,8q-lifo-pri", "--rho", "1.4"),
+    *("--sessions", "300", "--time-scale", "20"),
+)
+STEPS = {"shop-prepare", "ads-prepare", "lab-prepare"}
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not (found := condition()):
+        assert time.monotonic() < deadline_s, what
+        time.sleep(0.5)
+    return found
+
+
+def read_json(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+        return json.load(answer)
+
+
+def test_up_makes_a_page_come_through_the_gateway(containers: Containers) -> None:
+    code, printed = containers.run("up")
+    assert code == 0, printed
+    assert "✗" not in printed
+    settings = containers.settings
+    for port in (settings.gateway_port, settings.lab_port):
+        assert f"http://127.0.0.1:{port}/" in printed
+        assert services.get_refusal("127.0.0.1", port, "/") is None
+    there = containers.all()
+    assert {name for name, one in there.items() if one.has_ended_well} == STEPS
+    assert all(one.serves for name, one in there.items() if name not in STEPS)
+    has_grafana = compose_engine.image_id(compose_settings.images()["GRAFANA_IMAGE"]) is not None
+    assert ("grafana" in there) == has_grafana
+    if not has_grafana:
+        assert re.search(r"Grafana +left out", printed), printed
+
+
+def test_the_same_page_comes_by_tls(containers: Containers) -> None:
+    settings = containers.settings
+    authority = certificate_files.of(settings.state_dir).authority
+    address = f"https://localhost:{settings.gateway_tls_port}/"
+    trusting = ssl.create_default_context(cafile=authority)
+    with urllib.request.urlopen(address, timeout=PATIENCE_S, context=trusting) as answer:
+        assert b"<h1" in answer.read()
+
+
+def test_nobody_is_root_and_nothing_can_be_written_but_what_is_meant_to(
+    containers: Containers,
+) -> None:
+    for name, one in containers.all().items():
+        if name in STEPS:
+            continue
+        status = Path(f"/proc/{inspected(one.id)['State']['Pid']}/status").read_text()
+        assert re.search(r"^Uid:\s+[1-9]", status, re.MULTILINE), name
+        assert re.search(r"^CapEff:\s+0+$", status, re.MULTILINE), name
+        assert inspected(one.id)["HostConfig"]["ReadonlyRootfs"], name
+    refused = containers.inside("shop", "touch", "/app/x")
+    assert "Read-only file system" in refused.stderr
+
+
+def test_the_image_has_no_compiler_and_no_secret(containers: Containers) -> None:
+    for program in ("gcc", "cc", "g++", "uv"):
+        assert containers.inside("shop", "bash", "-c", f"command -v {program}").returncode != 0
+    image = containers.project.image
+    history = docker("image", "history", "--no-trunc", image).stdout
+    variables = json.dumps(json.loads(docker("image", "inspect", image).stdout)[0]["Config"]["Env"])
+    settings = containers.settings
+    for secret in (settings.postgres_password, settings.secret_key, "BEGIN CERTIFICATE"):
+        assert secret not in history + variables
+    shown = containers.inside("shop", "bash", "-c", "ls -A /app /run/secrets /var/lib/doorbuster")
+    assert ".env" not in shown.stdout
+    assert "secrets.json" not in shown.stdout
+
+
+def test_ports_are_seen_on_loopback_only(containers: Containers) -> None:
+    published = [
+        binding["HostIp"]
+        for one in containers.all().values()
+        for bindings in (inspected(one.id)["HostConfig"]["PortBindings"] or {}).values()
+        for binding in bindings
+    ]
+    assert published
+    assert set(published) == {"127.0.0.1"}
+
+
+def test_the_shop_has_its_cpus_for_itself(containers: Containers) -> None:
+    settings = containers.settings
+    shop, others = cpus.written(settings.shop_cpus), cpus.written(settings.other_cpus)
+    for name, one in containers.all().items():
+        if name not in ("lab", "lab-worker", "lab-prepare"):
+            assert one.cpus == (shop if name == "shop" else others), name
+    # These two may use all, for hosting platforms, and keep to the others by themselves.
+    for name in ("lab", "lab-worker"):
+        status = Path(f"/proc/{inspected(containers.all()[name].id)['State']['Pid']}/status")
+        allowed = re.search(r"^Cpus_allowed_list:\s+(\S+)$", status.read_text(), re.MULTILINE)
+        assert allowed is not None
+        assert cpus.parse(allowed[1]) == settings.other_cpus
+
+
+def test_a_second_up_restarts_nothing(containers: Containers) -> None:
+    before = {name: (one.id, one.restarts) for name, one in containers.all().items()}
+    code, printed = containers.run("up")
+    assert code == 0, printed
+    assert {name: (one.id, one.restarts) for name, one in containers.all().items()} == before
+    assert "Tables and" not in printed
+
+
+def test_status_and_logs_tell_of_containers(containers: Containers) -> None:
+    code, printed = containers.run("status")
+    assert code == 0, printed
+    assert re.search(r"^shop +running +healthy", printed, re.MULTILINE), printed
+    assert re.search(r"^shop-prepare +done", printed, re.MULTILINE), printed
+    process = containers.start("logs", "shop-prepare")
+    printed, _ = process.communicate(timeout=PATIENCE_S)
+    assert "shop-prepare" in printed
+
+
+def test_prometheus_has_every_target_up(containers: Containers) -> None:
+    address = f"http://127.0.0.1:{containers.settings.prometheus_port}/api/v1/targets"
+
+    def all_up() -> bool:
+        active = read_json(address)["data"]["activeTargets"]
+        health = {target["labels"]["job"]: target["health"] for target in active}
+        return len(health) >= 9 and set(health.values()) == {"up"}
+
+    until(all_up, json.dumps(read_json(address))[:4000])
+
+
+def test_a_comparison_runs_and_its_result_is_on_this_machine(containers: Containers) -> None:
+    code, printed = containers.run(*COMPARE)
+    assert code == 0, printed
+    (folder,) = containers.settings.results_dir.iterdir()
+    assert str(folder) in printed
+    runs = sorted(folder.glob("runs/*/run.json"))
+    assert len(runs) == 2
+    assert all((run.parent / "attempts.parquet").stat().st_size for run in runs)
+
+
+def test_an_interrupt_reaches_the_command_inside(containers: Containers) -> None:
+    process = containers.start(*COMPARE, "--seed", "2")
+
+    def sends_load() -> bool:
+        shown = containers.inside("lab-worker", "bash", "-c", "cat /proc/[0-9]*/cmdline").stdout
+        return "locust" in shown
+
+    until(sends_load, "no load was sent")
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, printed
+    assert "nterrupted" in printed
+    until(lambda: not sends_load(), "load is left behind")
+
+
+def test_a_command_beside_the_appliance_is_not_on_the_shops_cpus(containers: Containers) -> None:
+    code, printed = containers.run(
+        "run", "python", "-c", "import os; print(sorted(os.sched_getaffinity(0)))"
+    )
+    assert code == 0, printed
+    assert json.loads(printed) == list(containers.settings.other_cpus)
+
+
+def test_load_comes_from_several_processes(containers: Containers) -> None:
+    scale = ("--scale", "loadgen=2", "loadgen")
+    code, printed = containers.run(
+        "compose", "--profile", "loadgen", "up", "--detach", "--no-deps", "--no-build", *scale
+    )
+    assert code == 0, printed
+    file = "/tmp/attempts.parquet"
+    options = ("--expect-workers", "2", "--sessions", "40", "--rho", "1", "--time-scale", "20")
+    code, printed = containers.run(
+        *("run", "python", "-m", "loadgen", "run", "--master", *options, "--attempts-file", file),
+        *("--host", f"http://gateway:{containers.settings.gateway_port}"),
+    )
+    assert code == 0, printed
+    assert containers.inside("lab-worker", "test", "-s", file).returncode == 0
+
+
+def test_down_leaves_nothing_but_the_volumes(containers: Containers) -> None:
+    code, printed = containers.run("down")
+    assert code == 0, printed
+    label = f"label=com.docker.compose.project={containers.project.name}"
+    assert containers.all() == {}
+    assert docker("network", "ls", "--quiet", "--filter", label).stdout == ""
+    assert docker("volume", "ls", "--quiet", "--filter", label).stdout != ""
+    assert services.get_refusal("127.0.0.1", containers.settings.gateway_port, "/") is not None
+    code, printed = containers.run("down")
+    assert code == 0
+    assert "was down already" in printed
+
+
+def test_reset_empties_the_volumes_and_keeps_the_results(containers: Containers) -> None:
+    containers.environment["FORCE"] = "1"
+    project = containers.project
+    code, printed = containers.run("reset")
+    assert code == 0, printed
+    label = f"label=com.docker.compose.project={project.name}"
+    assert docker("volume", "ls", "--quiet", "--filter", label).stdout == ""
+    assert not project.state.folder.exists()
+    assert list(containers.settings.results_dir.iterdir())

@@ -1,0 +1,103 @@
+"""What a person is told when containers cannot be had, and what is read of those there are."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runtime import compose_engine
+from tests.runtime import docker_program
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        (None, "there is no program docker; mend: install Docker, or RUNTIME=native"),
+        (
+            "echo 'Cannot connect to the Docker daemon at unix:///var/run/x.' >&2; exit 1",
+            "the Docker engine does not answer (Cannot connect to the Docker daemon",
+        ),
+        (
+            "echo 'permission denied while trying to connect to the daemon socket' >&2; exit 1",
+            "this user may not speak to the Docker engine; mend: sudo usermod -aG docker",
+        ),
+        (
+            '[ "$1" = version ] && echo 28.0.0 || { echo "not a docker command" >&2; exit 1; }',
+            "Docker Compose v2 is missing; mend: install docker-compose-plugin",
+        ),
+        (
+            '[ "$1" = version ] && echo 28.0.0 || echo 1.29.2',
+            "Docker Compose v2 is missing",
+        ),
+    ],
+)
+def test_why_there_are_no_containers_is_one_line_with_the_mend(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None, words: str
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", script)
+    why = compose_engine.problem()
+    assert why is not None
+    assert words in why
+    assert "\n" not in why
+    with pytest.raises(compose_engine.EngineError):
+        compose_engine.check()
+
+
+@pytest.mark.parametrize("version", ["2.20.0", "v2.40.3", "5.0.1", "10.1.0"])
+def test_newer_composes_are_as_good(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, version: str
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", f"echo {version}")
+    assert compose_engine.problem() is None
+
+
+def told(service: str, **state: object) -> dict[str, object]:
+    return {
+        "Id": service,
+        "Image": "sha256:1",
+        "State": {
+            "Status": "running",
+            "Running": True,
+            "ExitCode": 0,
+            "StartedAt": "2026-11-21T18:00:00.123456789Z",
+            **state,
+        },
+        "RestartCount": 2,
+        "HostConfig": {"CpusetCpus": "0"},
+        "Config": {"Labels": {"com.docker.compose.service": service}},
+    }
+
+
+def test_containers_are_read_as_the_engine_tells_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    inspected = tmp_path / "inspected.json"
+    inspected.write_text(
+        json.dumps(
+            [
+                told("shop", Health={"Status": "healthy"}),
+                told("ads", Health={"Status": "starting"}),
+                told("shop-prepare", Status="exited", Running=False),
+                told("lab-worker"),
+                told("lab-prepare", Status="exited", Running=False, ExitCode=3),
+            ]
+        )
+    )
+    monkeypatch.setenv("INSPECTED", str(inspected))
+    monkeypatch.setenv("CONTAINERS", "shop ads shop-prepare lab-worker lab-prepare")
+    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
+    found = {one.service: one for one in compose_engine.containers("doorbuster")}
+    assert {name for name, one in found.items() if one.serves} == {"shop", "lab-worker"}
+    assert {name for name, one in found.items() if one.has_ended_well} == {"shop-prepare"}
+    assert found["shop"].restarts == 2
+    assert found["shop"].cpus == "0"
+    assert found["shop"].up_s > 0
+    assert found["shop-prepare"].up_s == 0
+
+
+def test_a_project_without_containers_has_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
+    monkeypatch.setenv("CONTAINERS", "")
+    assert compose_engine.containers("doorbuster") == []

@@ -1,0 +1,131 @@
+"""What Compose and containers are handed: addresses, secrets, one source of settings."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from runtime import compose_services, compose_settings, credentials, postgres, redis_server
+from runtime.compose_settings import Project
+from runtime.settings import REPOSITORY, SettingsError, load
+from runtime.state import State
+
+COMPOSE = yaml.safe_load((REPOSITORY / "docker-compose.yml").read_text(encoding="utf-8"))
+
+
+def project(folder: Path, **variables: str) -> Project:
+    state = State(folder / "state")
+    state.make()
+    credentials.make(state.folder)
+    given = {
+        "DOORBUSTER_STATE_DIR": str(state.folder),
+        "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+        **variables,
+    }
+    return Project(load(given, REPOSITORY), state)
+
+
+def test_inside_parts_are_reached_by_the_names_of_their_services(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inside = made.inside()
+    reached = {name: text for name, text in inside.items() if text in COMPOSE["services"]}
+    assert reached == {
+        f"DOORBUSTER_{part}_HOST": part.lower()
+        for part in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")
+    }
+    # A process in a container reads them as settings without a fault.
+    seen = load({**inside, "DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
+    assert seen.celery_broker == f"redis://redis:{seen.redis_port}/1"
+    assert seen.gateway_pages_host == seen.gateway_admin_host == "gateway"
+    assert seen.postgres_password == made.settings.postgres_password != ""
+    assert seen.ports() == made.settings.ports()
+
+
+def test_another_broker_is_left_as_it_is(tmp_path: Path) -> None:
+    inside = project(tmp_path, DOORBUSTER_CELERY_BROKER="redis://elsewhere:1/1").inside()
+    assert inside["DOORBUSTER_CELERY_BROKER"] == "redis://elsewhere:1/1"
+
+
+def test_secrets_are_for_their_owner_alone(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write([])
+    for path in (made.compose_env, made.containers_env):
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert made.settings.postgres_password in path.read_text()
+
+
+def test_what_cannot_be_quoted_is_refused_by_its_name(tmp_path: Path) -> None:
+    made = project(tmp_path, DOORBUSTER_POSTGRES_PASSWORD="it's")
+    with pytest.raises(SettingsError, match=r"^DOORBUSTER_POSTGRES_PASSWORD: cannot be handed"):
+        made.write([])
+    assert not made.compose_env.exists()
+
+
+def test_two_clones_are_two_projects(tmp_path: Path) -> None:
+    one, other = project(tmp_path / "one"), project(tmp_path / "other")
+    assert one.name != other.name
+    assert one.image != other.image
+    assert re.fullmatch(r"doorbuster-[0-9a-f]{6}", one.name)
+
+
+def test_the_database_servers_have_the_settings_of_the_native_runtime() -> None:
+    options = compose_settings.postgres_options()
+    for name in ("max_connections", "shared_buffers", "jit", "max_parallel_workers_per_gather"):
+        assert f"-c {name}={postgres.CONFIGURATION[name]}" in options
+    assert "listen_addresses" not in options
+    for name in redis_server.CONFIGURATION:
+        assert f"--{name} " in compose_settings.redis_options()
+
+
+def test_every_variable_of_the_compose_file_is_given(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    given = {*made.outside([]), *compose_settings.images()}
+    text = (REPOSITORY / "docker-compose.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"\$\{([A-Z_]+)", text)) <= given
+
+
+def test_every_service_starts_with_make_up_or_has_a_profile(tmp_path: Path) -> None:
+    parts = compose_services.table(project(tmp_path).settings, with_grafana=True)
+    started = [service for part in parts for service in part.services]
+    assert len(started) == len(set(started))
+    assert set(COMPOSE["services"]) - set(started) == {"loadgen"}
+    # In an order in which nothing waits for what comes later.
+    for service in started:
+        needs = COMPOSE["services"][service].get("depends_on", {})
+        before = started[: started.index(service)]
+        together = next(part.services for part in parts if service in part.services)
+        assert set(needs) <= {*before, *together}, service
+
+
+def test_what_ends_is_a_step_that_is_waited_for(tmp_path: Path) -> None:
+    parts = compose_services.table(project(tmp_path).settings, with_grafana=False)
+    ending = {service for part in parts if part.ends for service in part.services}
+    services = COMPOSE["services"]
+    assert ending == {name for name, each in services.items() if each["restart"] == "no"}
+    waited_for = {
+        name
+        for each in services.values()
+        for name, how in each.get("depends_on", {}).items()
+        if how["condition"] == "service_completed_successfully"
+    }
+    assert waited_for == ending
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSE["services"]))
+def test_every_container_is_confined(name: str) -> None:
+    service = COMPOSE["services"][name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in service["security_opt"]
+    assert service["mem_limit"]
+    assert "privileged" not in service
+
+
+def test_monitoring_off_starts_nothing_that_observes(tmp_path: Path) -> None:
+    settings = project(tmp_path, DOORBUSTER_MONITORING="0").settings
+    parts = compose_services.table(settings, with_grafana=False)
+    assert not {each for part in parts for each in part.services} & {
+        *compose_services.OBSERVERS,
+        compose_services.GRAFANA,
+    }
