@@ -1,0 +1,109 @@
+"""What a decision costs: microseconds of CPU per event of every policy, at queues of any length.
+
+    make bench-policies
+    make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
+
+A round keeps a queue of a given length as it is: a request arrives, a worker becomes free, a
+request in service ends. Lengths are measured side by side in each round; the ratio of the longest to the
+shortest says how a decision grows. Policies that turn arrivals away before so many wait have the
+longest queue they keep, and it is said.
+Owns: the rounds and the table. Must not know: what a policy does.
+"""
+
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Final
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from gateway.policies.interface import PAGES, Dispatch, LoadSample, Outcome, Policy, Request
+from gateway.policies.registry import POLICIES, PolicyError, create
+
+LENGTHS: Final = (100, 10_000, 100_000)
+EVENTS: Final = 3_000
+"""Arrivals of one round, each with its worker and its completion."""
+ROOM: Final[Mapping[str, float]] = {
+    "capacity": 1_000_000,
+    "browsing_capacity": 1_000_000,
+    "transaction_capacity": 1_000_000,
+    "places": 1_000_000,
+    "limit": 1_000_000,
+    "wait_s": 3_600.0,
+    "interval_s": 600.0,
+    "target_s": 600.0,
+    "queueing_threshold_s": 600.0,
+}
+"""Parameters that let a queue be as long as it has to be here."""
+
+
+class Queue:
+    """A policy with so many waiting requests, as far as it lets them wait."""
+
+    def __init__(self, name: str, length: int) -> None:
+        self.policy: Policy = create(name, room(name))
+        self._ids = 0
+        self._time_s = 0.0
+        for _ in range(length):
+            self._arrive()
+        self.length = len(self.policy.waiting())
+
+    def round_us(self) -> float:
+        """Microseconds of CPU per event."""
+        began_s = time.process_time()
+        for _ in range(EVENTS):
+            self._arrive()
+            for verdict in self.policy.workers_free(self._time_s, 1):
+                if type(verdict) is Dispatch:
+                    self.policy.completion(self._time_s, verdict.id, Outcome.ANSWERED)
+        taken_s = time.process_time() - began_s
+        self.policy.load_sample(self._time_s, LoadSample(1.0, 8, 1.0))
+        return 1e6 * taken_s / (3 * EVENTS)
+
+    def _arrive(self) -> None:
+        self._ids += 1
+        self._time_s += 1e-6
+        page = PAGES[self._ids % len(PAGES)]
+        # Every second one is new, so that doors and houses have their share.
+        request = Request(self._ids, page, self._time_s, f"s{self._ids}", self._ids % 2 == 0)
+        self.policy.arrival(self._time_s, request)
+
+
+def room(name: str) -> dict[str, object]:
+    """Those parameters of ROOM that the policy takes."""
+    taken = {parameter.name for parameter in POLICIES[name][0].parameters}
+    return {key: value for key, value in ROOM.items() if key in taken}
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--policies", default=",".join(POLICIES), help="Some of them; all by default.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
+def main(policies: str, rounds: int) -> None:
+    """Microseconds of CPU per decision of every policy, median of ROUNDS rounds."""
+    table = Table("policy", *(f"{length:,} wait" for length in LENGTHS), "longest ÷ shortest")
+    for name in policies.split(","):
+        try:
+            queues = [Queue(name, length) for length in LENGTHS]
+        except PolicyError as error:
+            raise click.BadParameter(str(error), param_hint="--policies") from None
+        taken_us: list[list[float]] = [[] for _ in LENGTHS]
+        for _ in range(rounds):
+            for queue, times_us in zip(queues, taken_us, strict=True):
+                times_us.append(queue.round_us())
+        medians = [statistics.median(times_us) for times_us in taken_us]
+        table.add_row(
+            name,
+            *(
+                f"{median_us:.2f} µs"
+                + ("" if queue.length >= length else f" ({queue.length:,} wait)")
+                for median_us, queue, length in zip(medians, queues, LENGTHS, strict=True)
+            ),
+            f"{medians[-1] / medians[0]:.2f}",
+        )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m bench.policies")
