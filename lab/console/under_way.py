@@ -15,6 +15,7 @@ from lab.console.settings import LAB
 from lab.experiments import lane
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
+from lab.experiments.spec import Spec
 from lab.experiments.titles import title_of
 
 
@@ -70,7 +71,7 @@ def under_way() -> UnderWay | None:
         return UnderWay(launch)
     folder = ResultFolder(LAB.results_dir / launch.result)
     try:
-        plan = folder.plan()
+        plan, spec = folder.plan(), _spec(folder.path)
     except ExperimentError:  # a reproduction has a plan of another kind, or none yet
         return UnderWay(launch)
     begun = [
@@ -78,13 +79,14 @@ def under_way() -> UnderWay | None:
         for planned, run in ((planned, folder.run(planned)) for planned in plan)
         if run.events_file.is_file() and not run.is_whole
     ]
-    if not begun:
-        return UnderWay(launch, of=len(plan))
-    beside = [one for one in begun if one[1].lane_file.is_file()]
-    if len(beside) > 1:
-        order = _order(folder.path)
-        beside.sort(key=lambda one: order.index(one[0].policy))
-    return UnderWay(launch, *begun[0], len(plan), tuple(beside))
+    if not spec.at_once:
+        return UnderWay(launch, *(begun[0] if begun else (None, None)), len(plan))
+    order = [choice.key for choice in spec.policy]
+    beside = sorted(
+        (one for one in begun if one[1].lane_file.is_file()),
+        key=lambda one: order.index(one[0].policy),
+    )
+    return UnderWay(launch, *(beside[0] if beside else (None, None)), len(plan), tuple(beside))
 
 
 def lanes_now() -> list[Seen]:
@@ -100,6 +102,6 @@ def lanes_now() -> list[Seen]:
 
 
 @cache
-def _order(folder: Path) -> list[str]:
-    """The policies of a result in the order of its spec, which nobody changes."""
-    return [choice.key for choice in ResultFolder(folder).spec().policy]
+def _spec(folder: Path) -> Spec:
+    """The spec of a result, which nobody changes."""
+    return ResultFolder(folder).spec()

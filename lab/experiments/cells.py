@@ -147,5 +147,6 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
         and spec.abandonment_of(policy) == "ignore"
         and spec.catalogue_books is None
         and spec.database_cpus == "other"
+        and spec.at_once != "crowded"
         and spec.server in (None, SharedCpusServer())
     )
