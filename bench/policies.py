@@ -4,9 +4,9 @@
     make bench-policies ARGS="--policies sq,door-lifo --rounds 5"
 
 A round keeps a queue of a given length as it is: a request arrives, a worker becomes free, a
-request in service ends. Lengths are measured side by side in each round; the ratio of the longest to the
-shortest says how a decision grows. Policies that turn arrivals away before so many wait have the
-longest queue they keep, and it is said.
+request in service ends. Lengths are measured side by side in each round; the ratio of the longest
+to the shortest says how a decision grows. Of a policy that turns arrivals away before so many wait
+it is the longest queue that it keeps, and the table says so.
 Owns: the rounds and the table. Must not know: what a policy does.
 """
 
@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateway.policies.interface import PAGES, Dispatch, LoadSample, Outcome, Policy, Request
-from gateway.policies.registry import POLICIES, PolicyError, create
+from gateway.policies.registry import POLICIES, PolicyError, create, sheet
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000
@@ -73,7 +73,7 @@ class Queue:
 
 def room(name: str) -> dict[str, object]:
     """Those parameters of ROOM that the policy takes."""
-    taken = {parameter.name for parameter in POLICIES[name][0].parameters}
+    taken = {parameter.name for parameter in sheet(name).parameters}
     return {key: value for key, value in ROOM.items() if key in taken}
 
 
