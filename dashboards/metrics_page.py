@@ -68,7 +68,8 @@ of `admission_…` names queueing policy and admission together (`sq+sbac-stable
 and begins anew with each run. `experiment` is the name of a result folder, `run` of a folder in it;
 the newest five experiments are looked into.""",
     "cpu-manager": "Of a hosting platform, while it runs.",
-    LIBRARY: "Of gateway, shop, console and CPU manager, by Prometheus' client library.",
+    LIBRARY: """Of shop, console and CPU manager, by Prometheus' client library; the gateway says
+CPU, resident memory and start only, because counting thousands of open files would hold up its loop.""",
 }
 
 

@@ -5,12 +5,15 @@ Must not know: how the gateway works. Counting happens in plain integers where t
 module reads them when it is asked, so that a request costs next to nothing here.
 """
 
+import os
+import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Final, Protocol
 
-from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -23,6 +26,8 @@ BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 
 """Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, patience is 8 s and up."""
 
 _PREFIX: Final = "doorbuster_gateway_"
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_STARTED_S: Final = time.time()
 
 
 class Figures(Protocol):
@@ -151,14 +156,13 @@ class GatewayMetrics(Collector):
         self._times = times
         self._registry = CollectorRegistry()
         self._registry.register(self)
-        ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
         """The exposition format."""
         return generate_latest(self._registry) + self._times.text().encode()
 
     def families(self) -> Iterator[Metric]:
-        """All that `text` has, but for what the library says of the process."""
+        """All that `text` has."""
         yield from self.collect()
         yield self._times.family()
 
@@ -169,6 +173,7 @@ class GatewayMetrics(Collector):
         yield from self._connections()
         for name, (meaning, value) in self._figures.gauges().items():
             yield _family(name, meaning, {} if value is None else {(): value})
+        yield from _process()
 
     def _requests(self) -> Iterator[Metric]:
         counts = self._figures.counts()
@@ -244,6 +249,27 @@ class GatewayMetrics(Collector):
             "New connections that EAC can accept in the interval",
             _numbers({(): eac.get("acceptable_new")}),
         )
+
+
+def _process() -> Iterator[Metric]:
+    """As the library's ProcessCollector, but for the count of open files: with 5,000 customers that
+    holds up the loop for 7 ms."""
+    yield CounterMetricFamily(
+        "process_cpu_seconds",
+        "Total user and system CPU time spent in seconds.",
+        time.process_time(),
+    )
+    yield GaugeMetricFamily(
+        "process_start_time_seconds",
+        "Start time of the process since unix epoch in seconds.",
+        _STARTED_S,
+    )
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    yield GaugeMetricFamily(
+        "process_resident_memory_bytes",
+        "Resident memory size in bytes.",
+        pages * _PAGE_BYTES,
+    )
 
 
 _Labels = tuple[str, ...]
