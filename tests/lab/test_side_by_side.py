@@ -14,13 +14,13 @@ from runtime.settings import load
 from tests.lab.test_live_comparison import doorbuster, folders, start
 from tests.lab.waiting import wait_until
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1800)
 
 SPEC = """
 version = 1
 title = "Side by side"
 at_once = "crowded"
-time_scale = 20
+time_scale = 8
 catalogue_books = 1000
 [[policy]]
 name = "sq"
@@ -30,7 +30,7 @@ admission = "sbac-responsive"
 abandonment = "cancel"
 [load]
 rho = [1.4]
-sessions = 200
+sessions = 150
 """
 
 
@@ -56,8 +56,9 @@ def cpus_of_the_rest(environment):
 def test_two_shops_see_the_same_customers_at_the_same_moment(appliance, tmp_path):
     before = cpus_of_the_rest(appliance)
     (tmp_path / "my.toml").write_text(SPEC)
-    status, output = doorbuster(appliance, "compare", str(tmp_path / "my.toml"))
-    assert status == 0, output
+    runner = start(appliance, "compare", str(tmp_path / "my.toml"))
+    output, _ = runner.communicate(timeout=1500)  # a minute and a half where nobody else works
+    assert runner.returncode == 0, output
     assert "Counts reconcile in all 2 runs" in output
     assert "At the same time: 2 shops" in output
     assert ("CROWDED" in output) == (most_shops(load(appliance)) < 2)
@@ -89,7 +90,7 @@ def test_two_shops_see_the_same_customers_at_the_same_moment(appliance, tmp_path
         events = [json.loads(line)["event"] for line in (run / "events.jsonl").open()]
         assert events == ["run started", "customers gone", "run ended"]
     assert customers[0] == customers[1]
-    assert customers[0][1].keys() == set(range(200))
+    assert customers[0][1].keys() == set(range(150))
     assert shops(appliance) == []
     assert cpus_of_the_rest(appliance) == before
 
