@@ -8,10 +8,13 @@ Owns: the commands, the tables, the verdicts. Must not know: how anything is mea
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain
 
 import click
 import psutil
+import requests
 from rich.console import Console
 from rich.table import Table
 
@@ -19,6 +22,7 @@ from bench import console_pages, console_watched, console_watching
 from bench.cancel import percentile
 from bench.console_class import watching
 from lab.experiments.appliance import Appliance
+from lab.experiments.errors import ExperimentError
 from lab.experiments.live_comparison import running_appliance
 from runtime import hosts
 from runtime.settings import Settings, load
@@ -28,6 +32,15 @@ CLASS = 60
 """Viewers of one run at once, as the console is made for."""
 
 out = Console(width=100) if not sys.stdout.isatty() else Console()
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """What goes wrong on the appliance is said, without a traceback."""
+    try:
+        yield
+    except (ExperimentError, RuntimeError, requests.RequestException) as fault:
+        raise click.ClickException(str(fault)) from None
 
 
 @click.group(invoke_without_command=True)
@@ -54,6 +67,7 @@ def pages(rounds: int, viewers: int) -> None:
     browser = console_pages.Browser(*_console(lab))
     before = _machine()
     with (
+        _in_one_line(),
         console_pages.drowning_shop(browser, appliance) as launch,
         watching(*_console(lab), viewers),
     ):
@@ -83,15 +97,16 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
     its interval."""
     lab, appliance = _running()
     before = _machine()
-    rows = console_watched.pairs(
-        appliance,
-        _console(lab),
-        seeds=range(1, pairs + 1),
-        viewers=viewers,
-        rho=rho,
-        sessions=sessions,
-        say=out.print,
-    )
+    with _in_one_line():
+        rows = console_watched.pairs(
+            appliance,
+            _console(lab),
+            seeds=range(1, pairs + 1),
+            viewers=viewers,
+            rho=rho,
+            sessions=sessions,
+            say=out.print,
+        )
     found = console_watched.compared(*rows)
     table = Table(title=f"{pairs} pairs of runs, 8Q-LIFO-Pri at ρ = {rho:g}, {sessions} sessions")
     for name in ("", "unwatched", f"{viewers} viewers", "difference", ""):
@@ -110,8 +125,9 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
 
 
 def _running() -> tuple[Settings, Appliance]:
-    lab = load()
-    return lab, running_appliance(lab)
+    with _in_one_line():
+        lab = load()
+        return lab, running_appliance(lab)
 
 
 def _console(lab: Settings) -> tuple[str, int]:

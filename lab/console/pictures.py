@@ -62,7 +62,8 @@ def _connection_sentry(axes, known):
     axes.bar(right, [pair[1] for pair in rows.values()], 0.38, color=COLOURS[2], label="sentry")
     axes.set_xticks([place + 0.2 for place in places], [f"{patience} s" for patience in rows])
     axes.set(ylabel="latency, s", title="Search, by the patience of others, published")
-    axes.legend(frameon=False)
+    axes.margins(y=0.2)  # room for the legend
+    axes.legend(frameon=False, ncols=2)
 
 
 def _ad_server(axes, known):

@@ -25,6 +25,7 @@ addEventListener("DOMContentLoaded", async () => {
   const whole = results.filter((one) => !one.error && one.lines.length);
   state.textContent = faults.join(" ") || (whole.length ? "" : "No run of it is whole yet.");
   if (!whole.length) return;
+  id("curve-choice").hidden = false;
   const several = sources.length > 1;
 
   // ---- what there is to choose ----
