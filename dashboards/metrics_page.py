@@ -69,7 +69,7 @@ and begins anew with each run. `experiment` is the name of a result folder, `run
 the newest five experiments are looked into.""",
     "cpu-manager": "Of a hosting platform, while it runs.",
     LIBRARY: """Of shop, console and CPU manager, by Prometheus' client library; the gateway says
-CPU, resident memory and start only, because counting thousands of open files would hold up its loop.""",
+CPU, resident memory and start only: to count thousands of open files would hold up its loop.""",
 }
 
 
