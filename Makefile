@@ -48,7 +48,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon capacity calibrate bench-ads bench-cancel bench-console bench-gateway bench-handshakes bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard capacity calibrate bench-ads bench-cancel bench-console bench-gateway bench-handshakes bench-policies bench-simulator
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -65,6 +65,8 @@ reproduce-ad-server: environment ## the ad server's figures and tables, on an ad
 	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
 	@$(doorbuster) reproduce edragon $(ARGS)
+leaderboard: environment ## the papers' policies, today's and DOOR on the same customers, simulated (10 minutes)
+	@$(doorbuster) simulate leaderboard $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
@@ -79,6 +81,8 @@ bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this g
 	@$(bin)/python -m bench.gateway $(ARGS)
 bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused, for several keys (3 minutes)
 	@$(bin)/python -m bench.handshakes $(ARGS)
+bench-policies: environment ## CPU per decision of every policy with 100, 10,000 and 100,000 requests waiting
+	@$(bin)/python -m bench.policies $(ARGS)
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
 	@$(bin)/python -m bench.simulator $(ARGS)
 
