@@ -42,6 +42,7 @@ ARROWS: dict[str, set[str]] = {
         "simulator",
         "runtime.settings",
         "runtime.cpus",
+        "runtime.early_signals",
         "runtime.hosts",
         "runtime.own_ad_server",
         "runtime.pinned",
