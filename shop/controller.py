@@ -18,7 +18,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 import httptools
-from django.db import connections
+from django.db import close_old_connections, connections
 
 from shop import (
     activity,
@@ -212,6 +212,7 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
             return _refused(405, f"{path} takes {', '.join(methods)}")
         known_paths = ", ".join(f"{known} {known_path}" for known, known_path in _CALLS)
         return _refused(404, f"no such call; there are {known_paths}")
+    close_old_connections()  # as Django does before each request: the database may have died since
     try:
         return call(body)
     except _BadBody as refused:

@@ -61,6 +61,17 @@ def test_status_has_what_the_architecture_says(call):
     assert set(answer["settings"]) == {"profile", "time_scale", "seed", "sentry", "ads"}
 
 
+@pytest.mark.usefixtures("committed")
+def test_a_connection_that_the_database_has_ended_is_opened_again(call):
+    assert call("GET", "/orders")[0] == 200
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert call("GET", "/orders")[0] == 200
+
+
 def test_cpu_and_time_never_go_back(call):
     first, second = (call("GET", "/status")[1] for _ in range(2))
     assert second["time_s"] > first["time_s"]
