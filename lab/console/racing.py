@@ -33,8 +33,8 @@ Run = tuple[PlannedRun, RunFolder]
 def fields_of(result: Shelved) -> dict[str, list[Run]]:
     """Whole runs that had the same customers at the same load, by what they had, for people.
 
-    The lanes are in the order of the spec: the runs were made in a random one. Raises
-    ExperimentError when the plan is damaged.
+    The heaviest load stands first: there policies differ. The lanes are in the order of the spec:
+    the runs were made in a random one. Raises ExperimentError when the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []
@@ -43,7 +43,15 @@ def fields_of(result: Shelved) -> dict[str, list[Run]]:
         if run.is_whole and run.samples_file.is_file():
             load = "closed loop" if planned.rho is None else f"ρ = {planned.rho:g}"
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
-    return {name: lanes for name, lanes in found.items() if len(lanes) >= FEWEST}
+    return {
+        name: lanes
+        for name, lanes in sorted(found.items(), key=lambda one: _weight(one[1][0][0]))
+        if len(lanes) >= FEWEST
+    }
+
+
+def _weight(planned: PlannedRun) -> tuple[float, int]:
+    return -(planned.rho or 0.0), planned.seed
 
 
 def _place(order: Sequence[str], policy: str) -> int:
