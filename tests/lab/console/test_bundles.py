@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.results_in_postgres import connected
+
 
 @pytest.fixture(scope="module")
 def result(console):
@@ -36,6 +38,21 @@ def test_a_bundle_brings_back_every_file(console, result):
     answer = console.upload("bundle", "/results/import", "a.zip", bundle)
     assert answer.url.endswith(f"/results/{result}/")
     assert files(console, result) == before
+
+
+def test_the_results_database_follows(console, result, appliance_database):
+    bundle = console.get(f"/results/{result}/bundle.zip").content
+    with connected(appliance_database, appliance_database.postgres_user) as database:
+
+        def runs():
+            asked = "SELECT state, count(*) FROM results.runs WHERE experiment = %s GROUP BY state"
+            return database.execute(asked, [result]).fetchall()
+
+        assert runs() == [("whole", 2)]  # the launch told it
+        console.post(f"/results/{result}/delete")
+        assert runs() == []
+        console.upload("bundle", "/results/import", "a.zip", bundle)
+        assert runs() == [("whole", 2)]
 
 
 def bundle_with(change: Callable[[zipfile.ZipFile], None]) -> bytes:
