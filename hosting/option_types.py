@@ -23,7 +23,7 @@ class Finite(click.FloatRange):
         return number
 
 
-class CpuList(click.ParamType):
+class CpuList(click.ParamType[tuple[int, ...]]):
     """CPUs as a tuple, of those that a process of this machine may be given."""
 
     name = "cpus"

@@ -317,8 +317,8 @@ class _Simulation:
                 if id in self._in_service:
                     self._cancel(now_s, id)
                     continue
-                asked = self._waiting.get(id)
-                if asked is None or asked[0].awaits == id:
+                left = self._waiting.get(id)
+                if left is None or left[0].awaits == id:
                     raise BrokenPolicyError(
                         f"{self._policy.name}: {id} is neither in service nor left waiting"
                     )
