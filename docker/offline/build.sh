@@ -77,7 +77,7 @@ make_POSTGRES_IMAGE() {
   install -d -o 999 -g 999 -m 1777 "$root/var/lib/postgresql/data"
   import "$POSTGRES_IMAGE" "ENV PATH=/$bin:/usr/local/bin:/usr/bin:/bin" \
     'ENV PGDATA=/var/lib/postgresql/data' 'ENTRYPOINT ["docker-entrypoint.sh"]' 'CMD ["postgres"]' \
-    'STOPSIGNAL SIGINT' 'VOLUME /var/lib/postgresql/data'
+    'VOLUME /var/lib/postgresql/data'
 }
 
 make_REDIS_IMAGE() {
@@ -130,7 +130,8 @@ root_with() {
   fi
   say "packages: $*"
   DEBIAN_FRONTEND=noninteractive LC_ALL=C chroot "$root" apt-get install --quiet=2 --yes \
-    --no-install-recommends -o Dpkg::Options::=--force-confold "$@" >"$work/apt.log" 2>&1 ||
+    --no-install-recommends -o Dpkg::Options::=--force-confold \
+    -o Dpkg::Options::=--force-unsafe-io "$@" >"$work/apt.log" 2>&1 ||
     fail "the packages cannot be had: $(tail -3 "$work/apt.log")"
 }
 
