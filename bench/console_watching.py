@@ -1,6 +1,6 @@
 """What a watched run costs the gateway: its CPU time for a look at it, with a queue of requests.
 
-    make up && python -m bench.console_watching
+    make up && make bench-console ARGS=looks
 
 Owns: the queue, the measurement. Must not know: the console.
 """
