@@ -90,7 +90,7 @@ class LaunchForm(forms.Form):
         ],
         required=False,
         widget=forms.RadioSelect,
-        label="Policies",
+        label="Runs",
     )
     repetitions = forms.IntegerField(
         min_value=1, max_value=1000, help_text="runs of each; from two on there are intervals"
