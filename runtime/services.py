@@ -283,10 +283,10 @@ def _lab(settings: Settings) -> Service:
         refusal=lambda: get_refusal(host, settings.lab_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.lab_port, "/"),
         tables=Tables(
-            title="The console's own database",
+            title="The console's databases",
             command=_beside(settings, "lab.console", "prepare"),
             log="lab-prepare",
-            wanted="console",
+            wanted=f"console {settings.postgres_db}",
             timeout_s=SEEDING_TIMEOUT_S,
         ),
         code=_LAB_CODE,
