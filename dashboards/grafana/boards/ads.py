@@ -60,7 +60,7 @@ def _now() -> list[object]:
             "Reports that failed",
             "Exchanges with the database that did not work, since the start.",
             "short",
-            Ask(f'sum({ADS}_reports_total{{outcome="failed"}})', "", 5),
+            Ask(f'sum({ADS}_reports_total{{outcome="failed"}}) or vector(0)', "", 5),
             wide=6,
             limits=BAD_FROM_1,
         ),

@@ -3,7 +3,7 @@
 Owns: this dashboard. Must not know: the others.
 """
 
-from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, PAGES, QUANTILES, SOFT
+from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, PAGES, QUANTILES, SOFT, WORK
 from dashboards.grafana.frame import Board, Part
 from dashboards.grafana.panels import BAD_FROM_1, BUSY, lines, number, states
 from dashboards.grafana.queries import OF_APPLICATION as OF
@@ -99,7 +99,7 @@ def _customers() -> list[object]:
             "time) under SQ; a good policy keeps green near the capacity.",
             "reqps",
             Ask(
-                rate("doorbuster_lab_run_attempts_total", by="outcome"),
+                rate("doorbuster_lab_run_attempts_total", 'outcome!="not_generated"', by="outcome"),
                 "{{outcome}}",
                 2,
             ),
@@ -156,7 +156,8 @@ def _shop() -> list[object]:
         ),
         lines(
             "CPU spent on customers who had left",
-            "Of each second of CPU. Under FIFO in a rush most of it; with cancelling next to none.",
+            "Share of the shop's CPU, booked when a request ends: a short peak may be above 100 %. "
+            "Under FIFO in a rush most of it is wasted; with cancelling next to nothing.",
             "percentunit",
             Ask(
                 rate("doorbuster_shop_sentry_cpu_seconds_total", OF, by="work")
@@ -165,7 +166,8 @@ def _shop() -> list[object]:
             ),
             wide=8,
             stacked=True,
-            colours={"wasted": BAD},
+            most=1,
+            colours=WORK,
         ),
         states(
             "Order of the queue, over time",

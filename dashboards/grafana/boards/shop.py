@@ -149,11 +149,13 @@ def _waste() -> list[object]:
             "CPU spent in vain",
             "Share of the shop's CPU. wasted: after the customer had left, what cancelling saves. "
             "kept: the same on what had to be finished. unanswered: before they left, on what was "
-            "then never answered. Under FIFO in a rush wasted is most of it.",
+            "then never answered. Booked when a request ends: a short peak may be above 100 %. "
+            "Under FIFO in a rush wasted is most of it.",
             "percentunit",
             Ask(rate(f"{SENTRY}_cpu_seconds_total", OF, by="work") + of_all, "{{work}}"),
             wide=8,
             stacked=True,
+            most=1,
             colours=WORK,
         ),
         lines(
