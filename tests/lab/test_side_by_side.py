@@ -87,7 +87,8 @@ def test_two_shops_see_the_same_customers_at_the_same_moment(appliance, tmp_path
         }
         customers.append((planned, arrivals))
         assert not (run / "lane.json").exists()
-        events = [json.loads(line)["event"] for line in (run / "events.jsonl").open()]
+        lines = (run / "events.jsonl").read_text(encoding="utf-8").splitlines()
+        events = [json.loads(line)["event"] for line in lines]
         assert events == ["run started", "customers gone", "run ended"]
     assert customers[0] == customers[1]
     assert customers[0][1].keys() == set(range(150))
