@@ -97,7 +97,7 @@ test-browser: environment ## a purchase in headless Chromium
 	@$(bin)/python -m pytest -m browser $(ARGS)
 test-docker: environment ## the whole appliance in containers, on this machine's Docker engine (root, for the images)
 	@DOORBUSTER_TEST_DOCKER=1 $(bin)/python -m pytest tests/docker --durations=10 $(ARGS)
-test-chaos: environment ## containers killed one at a time under load (after make test-docker, which makes the images)
+test-chaos: environment ## one part killed at a time under load: of an appliance of its own, or RUNTIME=docker of the containers that run
 	@$(bin)/python -m pytest tests/chaos $(ARGS)
 check: environment ## format, lint, types, templates, YAML
 	@$(bin)/ruff format --check $(existing)
