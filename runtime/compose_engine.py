@@ -81,9 +81,9 @@ def version() -> str:
 
 
 def compose_version() -> str | None:
-    """The version of Compose v2 or newer; None if there is none."""
-    said = _docker("compose", "version", "--short").stdout.strip().removeprefix("v")
-    return said if re.match(r"([2-9]|\d\d)\.", said) else None
+    """The version of Compose as a plugin, which is v2 or newer; None if there is none."""
+    asked = _docker("compose", "version", "--short")
+    return asked.stdout.strip().removeprefix("v") if asked.returncode == 0 else None
 
 
 def image_id(name: str) -> str | None:
