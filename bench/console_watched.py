@@ -94,7 +94,8 @@ def pairs(
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
                 planned = PlannedRun(number, POLICY, rho, seed)
                 # As in a result: the folder of the experiment, of its runs, of this one.
-                run = RunFolder(Path(folder) / f"{is_watched}" / "runs" / planned.folder)
+                experiment = "watched" if is_watched else "unwatched"
+                run = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
                 with watching(*console, viewers if is_watched else 0):
                     make_run(appliance, spec, planned, rps, run, lambda line: None)
                 rows[is_watched].append(_figures(spec, planned, run))
