@@ -81,5 +81,5 @@ def test_viewers_are_counted(console):
     assert figures(console)["viewers"][()] == 0
     with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as stream:
         assert next(stream.iter_lines())
-        assert figures(console)["viewers"][()] == 1
+        wait_for(lambda: figures(console)["viewers"][()] == 1, "the viewer to be counted")
     wait_for(lambda: figures(console)["viewers"][()] == 0, "the viewer to be gone")

@@ -67,7 +67,7 @@ def test_customers_do_not_see_them(two):
 
 def test_nothing_is_left_when_it_has_ended(ads_environment, tmp_path):
     environment = ads_environment | {"TMPDIR": str(tmp_path)}
-    with served(environment, tmp_path / "ads.log") as ads:
-        assert figures(ads)[("doorbuster_ads_threads",)] == 16
+    with served(environment, tmp_path / "ads.log", processes=1, threads=5) as ads:
+        assert figures(ads)[("doorbuster_ads_threads",)] == 5
         assert len(list(tmp_path.glob("doorbuster-counts-*"))) == 1
     assert list(tmp_path.glob("doorbuster-counts-*")) == []
