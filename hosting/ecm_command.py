@@ -130,10 +130,10 @@ def ecm_status(path: Path) -> None:
     console.print(f"The manager itself uses {own:.1%} of one CPU.")
 
 
-def ask_status(path: Path) -> Mapping[str, Any]:
+def ask_status(path: Path, patience_s: float = _PATIENCE_S) -> Mapping[str, Any]:
     """The manager's own account of itself (docs/edragon.md). Raises OSError, ProtocolError."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(_PATIENCE_S)
+        connection.settimeout(patience_s)
         connection.connect(str(path))
         connection.sendall(written(StatusWanted()))
         with connection.makefile("rb") as lines:

@@ -16,7 +16,7 @@ from hosting.ecm_command import ask_status
 from runtime import cpus
 
 REPOSITORY = Path(__file__).parents[2]
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 
 # A line is a command, the answer to which is a line; at the end of its input it ends. Children
 # end with it: they read from a pipe of which only it has the other end.
@@ -211,7 +211,7 @@ class Ecm:
             return False
 
     def status(self):
-        return json.loads(json.dumps(ask_status(self.path)))
+        return json.loads(json.dumps(ask_status(self.path, PATIENCE_S)))
 
     def applications(self):
         """Name → what the manager says of the application."""
