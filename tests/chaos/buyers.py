@@ -43,7 +43,7 @@ class Buyers:
         self.purchases: list[Purchase] = []
         self.requests = 0
         self.failures: Counter[str] = Counter()
-        """Requests that brought no page, by how: a status, or `no connection`."""
+        """Requests that brought no page, by how: a status, or `no answer`."""
         self.faults: list[str] = []
         """What no customer may be shown."""
         self.signed_in_again = 0
@@ -118,7 +118,7 @@ class Buyers:
                     method, self._url + path, data=body, headers=headers, timeout=PATIENCE_S
                 )
             except requests.RequestException:
-                failure = "no connection"
+                failure = "no answer"
             else:
                 if answer.status_code < 500:
                     assert answer.status_code in (200, 409), f"{path}: {answer.status_code}"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tests.chaos.runtimes import Runtime, wait_for
 
-SESSIONS = 800
+SESSIONS = 600
 """Fewer than the seeded accounts before the buyers': each shops under a name of its own."""
 SPEC = f"""version = 1
 title = "One part dies"

@@ -23,7 +23,7 @@ from runtime.state import State
 from runtime.supervision import Supervisor
 from tests.lab.console.conftest import Console
 
-PATIENCE_S = 240.0
+PATIENCE_S = 600.0
 
 
 def wait_for(condition: Callable[[], object], what: str, within_s: float = PATIENCE_S) -> None:
@@ -95,7 +95,7 @@ class Native(Runtime):
         process = psutil.Process(self._supervisor.states()[part].pid)
         self._killed[part] = process.pid
         process.kill()
-        wait_for(lambda: not process.is_running() or process.status() == "zombie", "its end")
+        process.wait(PATIENCE_S)
 
     def began_again(self, part: str) -> bool:
         now = self._supervisor.states()[part]

@@ -56,7 +56,7 @@ class Look:
                         self._url + path, cookies={"sessionid": "a" * 32}, timeout=10
                     )
                 except requests.RequestException:
-                    wrong = "no connection"
+                    wrong = "no answer"
                     break
                 if answer.status_code != 200:
                     wrong = str(answer.status_code)

@@ -60,7 +60,8 @@ def written(runtime: str, rows: list[Row]) -> Path:
         f"# One part killed at a time ({runtime})",
         "",
         f"`make test-chaos RUNTIME={runtime}` on {len(os.sched_getaffinity(0))} CPUs "
-        f"({platform.system()} {platform.release()}), {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, "
+        f"({platform.system()} {platform.release()}; load average {os.getloadavg()[2]:.0f}), "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, "
         f"commit {_commit()}. Every part gets a SIGKILL twice: while eight buyers buy as fast as "
         "the shop lets them, and in the middle of an experiment launched in the console. Served "
         "again: from the kill to the first page after the last that failed, looked at ten times a "

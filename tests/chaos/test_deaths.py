@@ -12,11 +12,11 @@ from tests.chaos.runtimes import Runtime, wait_for
 from tests.chaos.served import Look
 from tests.chaos.table import Row
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1800)
 
 BUYERS = 8
-BACK_WITHIN_S = 90.0
-"""Seconds take it natively; crash recovery and an engine's restart delay on a busy machine more."""
+BACK_WITHIN_S = 120.0
+"""Until pages come again. It takes seconds; on a machine that has much else to do many more."""
 
 SAID = {
     "postgres": "PostgreSQL was away",
@@ -47,6 +47,7 @@ def test_a_part_dies_under_load(part: str, runtime: Runtime, rows: list[Row]) ->
             said=_said(under_way),
         )
     )
+    assert look.served_again_s(killed_s) < BACK_WITHIN_S
     assert (balance.lost, balance.doubled) == (0, 0)
     assert balance.confirmed == balance.purchases, balance.given_up
     assert balance.copies_add_up
@@ -65,20 +66,28 @@ def _under_buyers(runtime: Runtime, part: str) -> tuple[Buyers, Look, float, led
     buyers, look = Buyers(runtime.shop_url, BUYERS), Look(runtime.shop_url)
     look.start()
     buyers.start()
-    wait_for(lambda: buyers.confirmed >= 2 * BUYERS, "orders")
-    runtime.kill(part)
+    try:
+        killed_s = _killed_under(runtime, part, buyers, look)
+    finally:
+        buyers.leave()
+        look.stop()
+    return buyers, look, killed_s, ledger.balance(before, runtime, buyers.purchases)
+
+
+def _killed_under(runtime: Runtime, part: str, buyers: Buyers, look: Look) -> float:
+    """When (monotonic); returns when everybody buys again."""
+    wait_for(lambda: buyers.confirmed >= BUYERS, "orders")
     killed_s = time.monotonic()
+    runtime.kill(part)
     try:
         wait_for(lambda: runtime.began_again(part), f"{part} again", BACK_WITHIN_S)
     except AssertionError:
         pytest.fail(f"{part} did not come back:\n{runtime.last_words(part)}")
     bought = buyers.confirmed
-    wait_for(lambda: buyers.confirmed >= bought + 4 * BUYERS, "orders after it", BACK_WITHIN_S)
+    wait_for(lambda: buyers.confirmed >= bought + 2 * BUYERS, "orders after it")
     quiet_s = time.monotonic()
     wait_for(lambda: len(look.since(quiet_s)) >= 10 and not any(look.since(quiet_s)[-10:]), "peace")
-    buyers.leave()
-    look.stop()
-    return buyers, look, killed_s, ledger.balance(before, runtime, buyers.purchases)
+    return killed_s
 
 
 def _under_an_experiment(runtime: Runtime, part: str) -> Experiment:
@@ -89,9 +98,10 @@ def _under_an_experiment(runtime: Runtime, part: str) -> Experiment:
     wait_for(lambda: _answers(runtime), "the console")
     under_way.ended()
     wait_for(lambda: runtime.load_generators() == 0, "the end of the load")
-    following = experiment.launched(runtime, experiment.SIMULATED)
-    following.ended()
-    assert following.state == "done", following.output()
+    if under_way.state != "done":
+        following = experiment.launched(runtime, experiment.SIMULATED)
+        following.ended()
+        assert following.state == "done", following.output()
     return under_way
 
 
