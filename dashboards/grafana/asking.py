@@ -41,7 +41,11 @@ def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list
 
 
 def empty(
-    prometheus: str, from_s: float, to_s: float, names: Sequence[str] = ()
+    prometheus: str,
+    from_s: float,
+    to_s: float,
+    names: Sequence[str] = (),
+    application: str = "shop",
 ) -> tuple[list[Asked], int]:
     """The queries that have no data in that time, and how many were asked; of these dashboards, or
     of all. Raises as `series_of`."""
@@ -49,7 +53,7 @@ def empty(
         asked
         for name, dashboard in committed().items()
         if not names or name in names
-        for asked in promql(name, dashboard)
+        for asked in promql(name, dashboard, application)
     ]
     without = [asked for asked in queries if not series_of(prometheus, asked, from_s, to_s)]
     return without, len(queries)
@@ -58,12 +62,13 @@ def empty(
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--prometheus", default="http://127.0.0.1:8088", help="Its address.")
+@click.option("--application", default="shop", show_default=True, help="Of the hosting platform.")
 @click.option("--since-s", default=900.0, help="How far back to look, seconds.")
-def main(names: tuple[str, ...], prometheus: str, since_s: float) -> None:
+def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
     """Say which queries of the dashboards (of NAMES, or all) have no data; status 1 if any has."""
     now_s = time.time()
     try:
-        without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names)
+        without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)
     except (OSError, ValueError) as fault:
         click.echo(f"Error: {prometheus}: {fault}", err=True)
         sys.exit(2)

@@ -26,12 +26,16 @@ READER = "doorbuster_results"
 """The role that may read this schema and nothing else."""
 
 _TABLES = Path(__file__).with_name("results_database.sql")
-_FORM = "doorbuster results, form 1"
+_OURS = "doorbuster results"
+_FORM = f"{_OURS}, form 1"
 """The last line of `results_database.sql` says it too: another form is replaced by this one."""
 
 _CONNECT_TIMEOUT_S = 3
 _STATEMENT_TIMEOUT_MS = 10_000
 _LOCK = 0x5245_5355  # of its own, for those who would make the schema at the same time
+
+_DAMAGED = (ExperimentError, OSError, KeyError, TypeError, ValueError)
+"""What reading a result folder raises that somebody has edited."""
 
 Say = Callable[[str], None]
 
@@ -77,7 +81,7 @@ class ResultsDatabase:
             self._prepare()
 
     def experiment(self, folder: ResultFolder) -> None:
-        """The row of an experiment, and rows of its runs that have none yet.
+        """The row of an experiment, and rows of its runs where they are missing or not yet whole.
 
         Raises ExperimentError, too, when the folder is damaged.
         """
@@ -86,11 +90,12 @@ class ResultsDatabase:
         with self._faults(), self._connection.transaction():
             self._put("experiments", ("experiment",), row)
             known = self._connection.execute(
-                "SELECT number FROM results.runs WHERE experiment = %s", [folder.path.name]
+                "SELECT number, state FROM results.runs WHERE experiment = %s", [folder.path.name]
             )
-            there = {number for (number,) in known}
+            states = dict(known.fetchall())
             for planned in folder.plan():
-                if planned.number not in there:
+                state = states.get(planned.number)
+                if state is None or (state != "whole" and folder.run(planned).is_whole):
                     self._run(folder, spec, planned)
 
     def run(self, folder: ResultFolder, planned: PlannedRun) -> None:
@@ -115,7 +120,7 @@ class ResultsDatabase:
                 published.append(folder.path.name)
             except ResultsDatabaseError:
                 raise
-            except (ExperimentError, OSError, KeyError, TypeError, ValueError) as fault:
+            except _DAMAGED as fault:
                 say(f"Left out: {folder.path.name}: {fault}")
         with self._faults():
             self._connection.execute(
@@ -162,15 +167,23 @@ class ResultsDatabase:
             return False
         with self._connection.transaction():
             self._connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-            if self._form() == _FORM:  # somebody else was quicker
+            form = self._form()
+            if form == _FORM:  # somebody else was quicker
                 return False
+            if form is not None and not form.startswith(_OURS):
+                raise ResultsDatabaseError(
+                    f"PostgreSQL at {self._place}: there is a schema results that is somebody "
+                    "else's; rename it, or give Doorbuster another DOORBUSTER_POSTGRES_DB"
+                )
             self._connection.execute(_TABLES.read_text(encoding="utf-8"))
             self._prepare()
         return True
 
     def _form(self) -> str | None:
+        """What the schema says of itself; empty if nothing, None where there is no schema."""
         found = self._connection.execute(
-            "SELECT obj_description(to_regnamespace('results'), 'pg_namespace')"
+            "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
+            "WHERE nspname = 'results'"
         ).fetchone()
         return found[0] if found else None
 
@@ -210,6 +223,8 @@ class ResultsDatabase:
     def _faults(self) -> Iterator[None]:
         try:
             yield
+        except (psycopg.DataError, psycopg.IntegrityError) as fault:
+            raise ExperimentError(f"cannot be kept: {str(fault).splitlines()[0]}") from None
         except psycopg.Error as fault:
             words = (str(fault).strip() or type(fault).__name__).splitlines()[0]
             why = words.rpartition(" failed: ")[2]  # before it stands where, once more
@@ -279,7 +294,7 @@ def keep_in_step(lab: settings.Settings, results: Iterable[str], say: Say) -> No
                 folder = ResultFolder(lab.results_dir / name)
                 if (folder.path / "plan.json").is_file():
                     database.experiment(folder)
-    except ExperimentError as fault:
+    except _DAMAGED as fault:
         say(_warning(fault))
 
 

@@ -182,9 +182,29 @@ def test_another_form_of_the_tables_is_replaced(lab, result, asked):
     assert asked("SELECT count(*) FROM results.runs") == [(2,)]  # a new database gets everything
     with connected(lab, lab.postgres_user) as connection:
         connection.execute("ALTER TABLE results.runs DROP COLUMN confirms")
-        connection.execute("COMMENT ON SCHEMA results IS 'an older form'")
+        connection.execute("COMMENT ON SCHEMA results IS 'doorbuster results, form 0'")
     results_database.prepare(lab, print)
     assert asked("SELECT count(confirms) FROM results.runs") == [(2,)]
+
+
+def test_a_schema_of_somebody_else_is_left_alone(lab, asked):
+    with connected(lab, lab.postgres_user) as owner:
+        owner.execute("CREATE SCHEMA results")
+        owner.execute("CREATE TABLE results.theirs (x int)")
+    with pytest.raises(ResultsDatabaseError, match="somebody else's"):
+        ResultsDatabase(lab)
+    assert asked("SELECT count(*) FROM results.theirs") == [(0,)]
+
+
+def test_what_a_database_cannot_hold_is_left_out_alone(database, result, asked):
+    odd = result.path.with_name("20360101T000000Z-odd")
+    shutil.copytree(result.path, odd)
+    _, run = ResultFolder(odd).whole_runs()[0]
+    run.log("odd", words="\0")  # PostgreSQL has no such character
+    said = []
+    assert database.publish(result.path.parent, said.append) == 1
+    assert len(said) == 1
+    assert said[0].startswith("Left out: 20360101T000000Z-odd: cannot be kept: ")
 
 
 def test_the_reader_reads_results_and_nothing_else(lab, result):
