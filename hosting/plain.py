@@ -58,6 +58,7 @@ def environment(settings: Settings, name: str) -> dict[str, str]:
     schema = name.replace("-", "_")
     own = {
         APPLIANCE_VARIABLE: settings.state_dir,  # so that `make down` leaves nothing of it
+        "DJANGO_SETTINGS_MODULE": "shop.settings",  # who starts it may be another site
         "DOORBUSTER_SHOP_SCHEMA": schema,
         "DOORBUSTER_ADS_PORT": "",
         "DOORBUSTER_GATEWAY_TLS_PORT": "",

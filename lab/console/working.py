@@ -153,6 +153,7 @@ def _run(launch: Launch, folder: Path) -> int:
     progress = folder / "progress.json"
     progress.unlink(missing_ok=True)
     environment = {**LAB.environment(), VARIABLE: str(progress), "COLUMNS": "140", WAITS: "1"}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)  # the console's own; the command starts shops
     if launch.gives_way:
         environment[GIVES_WAY] = "1"
     with (folder / "output.log").open("wb") as log:

@@ -12,6 +12,7 @@ from lab.experiments.results import ResultFolder, RunFolder
 from runtime.settings import load
 from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.test_frames import snapshot
+from tests.lab.waiting import wait_until
 
 COUNTS = {"gateway": {page: dict.fromkeys(FATES, 1) for page in PAGES}}
 
@@ -50,41 +51,6 @@ def test_a_lane_that_does_not_answer_hides_them_until_the_next_look():
     assert LaneLooks(load(), lambda: [gone]).look(1001.0) == {}
 
 
-LIVE = b"""version = 1
-title = "Too many"
-at_once = true
-[[policy]]
-name = "sq"
-[[policy]]
-name = "8q-af"
-[load]
-sessions = 10
-"""
-
-
-@pytest.fixture
-def few_cpus(console):
-    """A console on a machine that cannot have two shops at once, as those of tests with few."""
-    if "at the same time" in console.get("/launch/lifo-pri/").text:
-        pytest.skip("this machine has CPUs for several shops")
-    return console
-
-
-def test_where_cpus_lack_nothing_at_once_is_offered_or_taken(few_cpus):
-    assert 'name="at_once"' not in few_cpus.get("/launch/lifo-pri/").text
-    page = few_cpus.get("/race/").text
-    assert 'name="engine"' not in page
-    assert "too few processors" in page
-    before = few_cpus.get("/launches/table").text.count("<tr>")
-    answer = few_cpus.upload("spec", "/upload/", "my.toml", LIVE)
-    assert "at_once: 2 shops of" in answer.text
-    form = {"policies": ["sq", "8q-af"], "rho": "1.4", "sessions": "300", "seed": "1"}
-    answer = few_cpus.post("/race/", {**form, "engine": "live"})
-    assert answer.status_code == 400
-    assert "engine: This machine has processors for one shop only" in answer.text
-    assert few_cpus.get("/launches/table").text.count("<tr>") == before
-
-
 CROWDED = b"""version = 1
 title = "Side by side"
 at_once = "crowded"
@@ -101,10 +67,16 @@ sessions = 800
 
 
 @pytest.mark.long
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_two_shops_are_watched_side_by_side(appliance, lab):
     answer = lab.upload("spec", "/upload/", "my.toml", CROWDED)
     launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
+    # Tables, shops and capacity come first.
+    wait_until(
+        lambda: list(lab.results.glob("*/runs/*/lane.json")) or lab.state_of(launch) == "failed",
+        within_s=900,
+    )
+    assert lab.state_of(launch) == "running", lab.get(f"/launches/{launch}/state").text
     with stream(lab.url("/watch/stream?glance")) as events:
         seen = looks(events)
         frame = first(seen, lambda one: "lanes" in one, "the lanes")

@@ -8,7 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from lab.experiments.lane_cpus import most_shops
 from lab.experiments.results import ResultFolder
+from runtime.settings import load
 from tests.lab.console.conftest import wait_for
 
 FORM = {"policies": ["sq", "8q-af", "8q-lifo-pri"], "rho": "1.6", "sessions": "300", "seed": "7"}
@@ -191,3 +193,36 @@ def test_a_single_run_is_no_race(console):
     run.summary_file.unlink()
     assert folder.name not in console.get("/race/").text
     assert "no two whole runs" in console.get(f"/race/?result={folder.name}").text
+
+
+LIVE = b"""version = 1
+title = "Too many"
+at_once = true
+[[policy]]
+name = "sq"
+[[policy]]
+name = "8q-af"
+[load]
+sessions = 10
+"""
+
+
+def test_what_runs_at_once_is_offered_where_there_are_cpus_for_it(console):
+    shops = most_shops(load(console.environment))
+    page = console.get("/race/").text
+    assert ('name="engine"' in page) == (shops > 0)
+    assert (f"processors for {shops} shops" in page) == (shops > 0)
+    assert ("too few processors" in page) == (shops == 0)
+    assert ('name="at_once"' in console.get("/launch/lifo-pri/").text) == (shops > 0)
+
+
+def test_where_cpus_lack_nothing_at_once_is_taken(console):
+    if most_shops(load(console.environment)):
+        pytest.skip("this machine has CPUs for several shops")
+    before = console.get("/launches/table").text.count("<tr>")
+    answer = console.upload("spec", "/upload/", "my.toml", LIVE)
+    assert "at_once: 2 shops of" in answer.text
+    answer = console.post("/race/", {**FORM, "engine": "live"})
+    assert answer.status_code == 400
+    assert "engine: This machine has processors for one shop only" in answer.text
+    assert console.get("/launches/table").text.count("<tr>") == before
