@@ -50,7 +50,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     Django calls it while it handles the exception, of a view as of any middleware. Neither page
     says that nothing was ordered: a commit may have been the last that was heard of the database.
+
+    The form shall be good for another try, so its token stays; a login that failed late changed it.
     """
+    request.META["CSRF_COOKIE_NEEDS_UPDATE"] = False
     away = outages.away(sys.exc_info()[1])
     if away is None:
         return _page(500, "Our mistake", f"Something broke on our side. {_ONCE}")

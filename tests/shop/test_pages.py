@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from shop import outages
 from shop.models import Book, Category, Order
+from shop.views import checkout
 from shop.walker import ADDRESS, PAYMENT, form
 from tests.shop.page_checks import check
 
@@ -110,6 +111,21 @@ def test_a_purchase_outlives_its_session_and_is_ordered_once(visitor, lost_after
     assert placed.number in html
     assert Order.objects.get() == placed
     assert Book.objects.get(pk=5).stock == stock - 1
+
+
+def test_a_login_whose_page_failed_is_sent_again_as_it_is(visitor, monkeypatch):
+    strict = Client(enforce_csrf_checks=True, raise_request_exception=False)
+    html = strict.get("/books/5/").content.decode()
+    html = strict.post("/checkout/login/", form(html, "/checkout/login/").fields).content.decode()
+    fields = form(html, "/checkout/shipping/").fields | SIGN_IN
+
+    def broken(*_):
+        raise OperationalError("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkout, "_shipping_page", broken)
+        assert strict.post("/checkout/shipping/", fields).status_code == 503
+    assert "Where shall it go?" in strict.post("/checkout/shipping/", fields).content.decode()
 
 
 def test_a_late_form_of_a_purchase_that_is_placed_begins_nothing(visitor):
