@@ -38,6 +38,9 @@ Panel = Any
 
 _REF_IDS = "ABCDEFGHIJ"
 
+_HALF = 12
+"""Columns from which on a legend has room beside the lines."""
+
 
 def lines(
     title: str,
@@ -55,6 +58,7 @@ def lines(
     limits: Steps | None = None,
 ) -> Panel:
     """Lines over time; `stacked` they become areas, with `limits` a line is drawn at each."""
+    is_wide = wide >= _HALF
     panel = (
         timeseries.Panel()
         .line_width(2)
@@ -70,10 +74,12 @@ def lines(
         )
         .legend(
             common.VizLegendOptions()
-            .display_mode(shapes.LegendDisplayMode.TABLE)
-            .placement(shapes.LegendPlacement.RIGHT)
+            .display_mode(
+                shapes.LegendDisplayMode.TABLE if is_wide else shapes.LegendDisplayMode.LIST
+            )
+            .placement(shapes.LegendPlacement.RIGHT if is_wide else shapes.LegendPlacement.BOTTOM)
             .show_legend(True)
-            .calcs(["lastNotNull", "max"])
+            .calcs(["lastNotNull", "max"] if is_wide else [])
         )
         .tooltip(
             common.VizTooltipOptions()
