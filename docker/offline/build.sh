@@ -75,6 +75,7 @@ make_POSTGRES_IMAGE() {
   bin=$(cd "$root" && echo usr/lib/postgresql/*/bin)
   install -m 755 "$here/postgres-entrypoint.sh" "$root/usr/local/bin/docker-entrypoint.sh"
   install -d -o 999 -g 999 -m 1777 "$root/var/lib/postgresql/data"
+  install -d -o 999 -g 999 -m 3777 "$root/run/postgresql" # a tmpfs over it takes its mode
   import "$POSTGRES_IMAGE" "ENV PATH=/$bin:/usr/local/bin:/usr/bin:/bin" \
     'ENV PGDATA=/var/lib/postgresql/data' 'ENTRYPOINT ["docker-entrypoint.sh"]' 'CMD ["postgres"]' \
     'VOLUME /var/lib/postgresql/data'
