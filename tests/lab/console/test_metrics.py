@@ -80,6 +80,7 @@ def test_runs_that_do_not_reconcile_are_counted(console):
 def test_viewers_are_counted(console):
     assert figures(console)["viewers"][()] == 0
     with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as stream:
-        assert next(stream.iter_lines())
+        lines = stream.iter_lines()  # kept: with its last reader a stream is closed
+        assert next(lines)
         wait_for(lambda: figures(console)["viewers"][()] == 1, "the viewer to be counted")
     wait_for(lambda: figures(console)["viewers"][()] == 0, "the viewer to be gone")
