@@ -62,7 +62,7 @@ name = "sq"
 name = "8q-lifo-pri"
 [load]
 rho = [0.8]
-sessions = 800
+sessions = 400
 """
 
 
