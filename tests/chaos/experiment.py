@@ -4,7 +4,6 @@ import html
 import io
 import json
 import re
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,9 +59,8 @@ class Experiment:
     orders_doubled: int | None = None
 
     def wait_until_customers_come(self) -> None:
-        """The run has begun, and some of its customers are there."""
-        wait_for(self._has_begun, "the run")
-        time.sleep(5)  # not a wait for something: so long the load goes on before the blow
+        """A tenth of the run's sessions has ended: it is in the middle of its load."""
+        wait_for(lambda: self._sessions_ended() > SESSIONS / 10, "the run's customers")
 
     def ended(self) -> None:
         """Wait for its end and read what is said of it."""
@@ -103,12 +101,11 @@ class Experiment:
         }
         self.orders_lost = len(confirmed - set(orders))
 
-    def _has_begun(self) -> bool:
-        state = self._asked()
-        assert state not in ENDED, self.output()
-        if not self._find_result():
-            return False
-        return b"run started" in self._file(f"{self._run_folder()}/events.jsonl")
+    def _sessions_ended(self) -> int:
+        text = self.runtime.console.get(f"/launches/{self.launch}/state").text
+        assert self._asked() not in ENDED, self.output()
+        said = re.search(rf"(\d+)/{SESSIONS} sessions", text)
+        return int(said[1]) if said else 0
 
     def _find_result(self) -> bool:
         found = re.search(

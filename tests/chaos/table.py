@@ -1,16 +1,21 @@
-"""The table of results: a row per part that was killed, written by the run that measured it."""
+"""The table of results: a row per part that was killed, written by the run that measured it.
+
+A run of some parts alone (`ARGS="-k redis"`) leaves the rows of the others as they are.
+"""
 
 import os
 import platform
 import subprocess
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from runtime.settings import REPOSITORY
 from tests.chaos.ledger import Balance
 
+PARTS = ("postgres", "redis", "gateway", "shop", "ads", "lab", "lab-worker")
 HEADER = (
     "killed",
     "served again after, s",
@@ -21,7 +26,14 @@ HEADER = (
     "doubled",
     "the experiment under way",
     "what it said",
+    "measured",
 )
+
+
+def _now() -> str:
+    """When, on how busy a machine, at which commit."""
+    busy = os.getloadavg()[1] / len(os.sched_getaffinity(0))
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {busy:.1f} processes for each CPU, {_commit()}"
 
 
 @dataclass(frozen=True)
@@ -38,6 +50,7 @@ class Row:
     doubled_in_run: int | None
     state: str
     said: str
+    measured: str = field(default_factory=_now)
 
     def cells(self) -> tuple[str, ...]:
         failed = sum(self.failures.values())
@@ -51,31 +64,45 @@ class Row:
             f"{self.balance.doubled + (self.doubled_in_run or 0)}",
             self.state,
             self.said or "–",
+            self.measured,
         )
 
 
 def written(runtime: str, rows: list[Row]) -> Path:
     """docs/results/chaos-<runtime>.md, whole."""
-    lines = [
+    path = REPOSITORY / "docs" / "results" / f"chaos-{runtime}.md"
+    lines = dict(_kept(path) if path.exists() else ())
+    lines |= {row.part: _line(row.cells()) for row in rows}
+    head = [
         f"# One part killed at a time ({runtime})",
         "",
         f"`make test-chaos RUNTIME={runtime}` on {len(os.sched_getaffinity(0))} CPUs "
-        f"({platform.system()} {platform.release()}; load average {os.getloadavg()[2]:.0f}), "
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, "
-        f"commit {_commit()}. Every part gets a SIGKILL twice: while eight buyers buy as fast as "
-        "the shop lets them, and in the middle of an experiment launched in the console. Served "
-        "again: from the kill to the first page after the last that failed, looked at ten times a "
-        "second through the gateway. Lost: confirmed to a customer and not in the database. "
-        "Doubled: more than one order of a purchase. In every case the copies on the shelves and "
-        "in orders added up to what there was before, and every order's total to its lines.",
+        f"({platform.system()} {platform.release()}). Every part gets a SIGKILL twice: while "
+        "eight buyers buy as fast as the shop lets them, and in the middle of an experiment "
+        "launched in the console. Served again: from the kill to the first page after the last "
+        "that failed, looked at ten times a second through the gateway. Lost: confirmed to a "
+        "customer and not in the database. Doubled: more than one order of a purchase. In every "
+        "case the copies on the shelves and in orders added up to what there was before, and every "
+        "order's total to its lines. A row stays until its part is killed again.",
         "",
-        "| " + " | ".join(HEADER) + " |",
-        "| --- |" + " ---: |" * 6 + " --- | --- |",
-        *("| " + " | ".join(cell.replace("|", "/") for cell in row.cells()) + " |" for row in rows),
+        _line(HEADER),
+        "| --- |" + " ---: |" * 6 + " --- | --- | --- |",
     ]
-    path = REPOSITORY / "docs" / "results" / f"chaos-{runtime}.md"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    parts = [part for part in PARTS if part in lines]
+    path.write_text("\n".join([*head, *(lines[part] for part in parts)]) + "\n", encoding="utf-8")
     return path
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+
+
+def _kept(path: Path) -> Iterator[tuple[str, str]]:
+    """The rows that are there, by part."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        part = line.removeprefix("| ").partition(" |")[0]
+        if part in PARTS:
+            yield part, line
 
 
 def _counted(what: Counter[str]) -> str:

@@ -10,7 +10,7 @@ from tests.chaos.buyers import Buyers
 from tests.chaos.experiment import Experiment
 from tests.chaos.runtimes import Runtime, wait_for
 from tests.chaos.served import Look
-from tests.chaos.table import Row
+from tests.chaos.table import PARTS, Row
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -26,7 +26,6 @@ SAID = {
     "lab-worker": "Whoever carried it out has died",
 }
 STATES = {"gateway": "failed", "shop": "failed", "lab-worker": "interrupted"}
-PARTS = ("postgres", "redis", "gateway", "shop", "ads", "lab", "lab-worker")
 
 
 @pytest.mark.parametrize("part", PARTS)
