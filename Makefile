@@ -86,6 +86,24 @@ bench-policies: environment ## CPU per decision of every policy with 100, 10,000
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
 	@$(bin)/python -m bench.simulator $(ARGS)
 
+##@ Lab hosts
+
+INVENTORY ?= single-host
+playbook := cd ansible && PATH="$(CURDIR)/$(bin):$$PATH" ansible-playbook --inventory inventories/$(INVENTORY)/hosts.yml
+.PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect test-ansible
+lab-tools: environment ## Ansible into the virtual environment (the others call it)
+	@ansible/tools.sh
+lab-provision: lab-tools ## the lab on the hosts of an inventory (INVENTORY=three-hosts ARGS="--check --diff")
+	@$(playbook) site.yml $(ARGS)
+lab-verify: lab-tools ## on the hosts: services up, limits in force, a page, a short comparison
+	@$(playbook) verify.yml $(ARGS)
+lab-reset: lab-tools ## between classes: database and state emptied and made anew; results stay
+	@$(playbook) reset.yml $(ARGS)
+lab-collect: lab-tools ## the hosts' results into results/<inventory>/<host>/
+	@$(playbook) collect.yml $(ARGS)
+test-ansible: lab-tools ## the roles on Debian 12 system containers, on this machine's Docker engine (root, for the image)
+	@DOORBUSTER_TEST_ANSIBLE=1 $(bin)/python -m pytest tests/ansible --durations=10 $(ARGS)
+
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos check dashboards format environment help
@@ -106,6 +124,7 @@ check: environment ## format, lint, types, templates, YAML
 	@$(bin)/djlint shop --lint --quiet
 	@$(bin)/yamllint --strict .
 	@docker/check.sh
+	@ansible/check.sh
 dashboards: environment ## write Grafana's dashboards anew from their program
 	@$(bin)/python -m dashboards.grafana
 format: environment ## put code into form

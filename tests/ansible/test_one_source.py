@@ -1,0 +1,87 @@
+"""What the playbooks say of settings, PostgreSQL and Redis is what the runtime says."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from runtime import postgres, redis_server
+from runtime.settings import REPOSITORY, load
+
+ANSIBLE = REPOSITORY / "ansible"
+INVENTORIES = sorted(path.parent for path in ANSIBLE.glob("inventories/*/hosts.yml"))
+
+# Of PostgreSQL's configuration, what says where it listens and logs: the distribution's own.
+OF_NATIVE_POSTGRES = {
+    "listen_addresses",
+    "unix_socket_directories",
+    "lc_messages",
+    "log_destination",
+    "logging_collector",
+    "log_line_prefix",
+}
+# Of one machine alone: which programs it runs.
+OF_ONE_MACHINE = {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN"}
+
+
+def read(path: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def test_every_setting_is_written(tmp_path: Path) -> None:
+    given = {"DOORBUSTER_GATEWAY_HOST": "127.0.0.1"}
+    secrets = {
+        f"DOORBUSTER_{name}": "x"
+        for name in (
+            "POSTGRES_PASSWORD",
+            "SECRET_KEY",
+            "GATEWAY_COOKIE_KEY",
+            "RESULTS_PASSWORD",
+            "GRAFANA_ADMIN_PASSWORD",
+        )
+    }
+    known = load({**given, **secrets}, tmp_path).variables().keys() - OF_ONE_MACHINE
+    written = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_environment"]
+    assert written.keys() == known
+
+
+def test_postgres_is_configured_as_on_one_machine() -> None:
+    chosen = read(ANSIBLE / "roles/postgres/defaults/main.yml")["postgres_configuration"]
+    wanted = {n: t for n, t in postgres.CONFIGURATION.items() if n not in OF_NATIVE_POSTGRES}
+    assert chosen == wanted
+
+
+def test_redis_is_configured_as_on_one_machine() -> None:
+    chosen = read(ANSIBLE / "roles/redis/defaults/main.yml")["redis_configuration"]
+    assert chosen == redis_server.CONFIGURATION
+
+
+@pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
+def test_an_inventory_places_every_part(inventory: Path) -> None:
+    groups = read(inventory / "hosts.yml")
+    hosts = groups["host"]["hosts"]
+    assert all("doorbuster_address" in variables for variables in hosts.values())
+    for part in ("postgres", "redis", "shop", "ads", "gateway", "lab"):
+        assert len(groups[part]["hosts"]) == 1, part
+    for part in groups:
+        assert groups[part]["hosts"].keys() <= hosts.keys(), part
+    addresses = [variables["doorbuster_address"] for variables in hosts.values()]
+    assert len(set(addresses)) == len(addresses)
+
+
+@pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
+def test_an_inventory_sets_what_there_is(inventory: Path) -> None:
+    known = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
+    for role in ANSIBLE.glob("roles/*/defaults/main.yml"):
+        known |= read(role).keys()
+    assert read(inventory / "group_vars/all.yml").keys() <= known
+
+
+def test_roles_have_one_shape() -> None:
+    for role in sorted((ANSIBLE / "roles").iterdir()):
+        files = {str(path.relative_to(role)) for path in role.rglob("*.yml")}
+        wanted = {"defaults/main.yml", "tasks/main.yml", "meta/main.yml"}
+        if role.name != "common":
+            wanted.add("meta/argument_specs.yml")
+        assert wanted <= files, role.name
