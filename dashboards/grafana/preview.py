@@ -81,7 +81,8 @@ def _lines(series: Sequence[Json], legend: str) -> Lines:
     found = []
     for one in series:
         labels: Mapping[str, str] = one["metric"]
-        name = re.sub(r"\{\{(\w+)\}\}", lambda m: labels.get(m[1], ""), legend)  # noqa: B023
+        pattern = " ".join(labels.values()) if legend == "__auto" else legend
+        name = re.sub(r"\{\{(\w+)\}\}", lambda m: labels.get(m[1], ""), pattern)  # noqa: B023
         times, values = np.array(one["values"], dtype=float).T
         found.append((name, times, values))
     return found
@@ -121,7 +122,7 @@ def _draw_panel(axes: Axes, panel: Json, lines: Lines, from_s: float, to_s: floa
     ticks = np.linspace(from_s, to_s, 5)[1:-1]
     axes.set_xticks(ticks, [time.strftime("%H:%M:%S", time.localtime(at)) for at in ticks])
     axes.grid(color="#2c3235", linewidth=0.5)
-    if panel["type"] != "heatmap":
+    if any(name for name, _, _ in lines) and panel["type"] != "heatmap":
         axes.legend(fontsize=6, labelcolor=INK, facecolor=CARD, edgecolor=CARD, loc="upper left")
 
 
@@ -153,8 +154,10 @@ def _heat(axes: Axes, lines: Lines) -> None:
 
 def _stacked(axes: Axes, lines: Lines, colours: Mapping[str, str]) -> None:
     seen = np.unique(np.concatenate([one[1] for one in lines]))
-    step_s = np.min(np.diff(seen), initial=1.0)
-    times = np.unique(np.concatenate([seen, seen + step_s]))  # what ends falls to 0
+    step_s = np.min(np.diff(seen), initial=np.inf)
+    times = seen
+    if np.isfinite(step_s):
+        times = np.unique(np.concatenate([seen, seen + step_s]))  # what ends falls to 0
     names = list(dict.fromkeys(one[0] for one in lines))
     layers = {name: np.zeros(len(times)) for name in names}
     for name, at, values in lines:

@@ -1,0 +1,89 @@
+"""Asking a Prometheus everything and drawing its answers; here one that says what it is told."""
+
+import http.server
+import json
+import threading
+import time
+import urllib.parse
+
+import pytest
+from click.testing import CliRunner
+
+from dashboards.grafana import asking, preview
+from dashboards.grafana.committed import committed, promql
+
+
+class Prometheus(http.server.BaseHTTPRequestHandler):
+    """Has two series of whatever does not begin with `without`, the second of NaN alone."""
+
+    without = "nothing"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        form = {name: values[0] for name, values in urllib.parse.parse_qs(body).items()}
+        assert self.path == "/api/v1/query_range"
+        assert "$" not in form["query"]
+        at = [float(form["start"]), float(form["end"])]
+        found = [
+            {"metric": {"page": "Br-1", "le": "0.5"}, "values": [[one, "0.5"] for one in at]},
+            {"metric": {"page": "Br-2", "le": "1"}, "values": [[one, "NaN"] for one in at]},
+        ]
+        if self.without in form["query"]:
+            found = found[1:]
+        answer = json.dumps({"status": "success", "data": {"result": found}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def prometheus():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Prometheus) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_everything_is_asked_and_has_data(prometheus):
+    done = CliRunner().invoke(asking.main, ["--prometheus", f"{prometheus}/"])
+    count = sum(1 for name, board in committed().items() for _ in promql(name, board))
+    assert done.output == f"{count} of {count} queries have data\n"
+    assert done.exit_code == 0
+
+
+def test_what_has_no_data_is_named(prometheus, monkeypatch):
+    monkeypatch.setattr(Prometheus, "without", "doorbuster_ads_banners")
+    done = CliRunner().invoke(asking.main, ["ads", "--prometheus", prometheus])
+    assert done.exit_code == 1
+    first, last = done.output.splitlines()
+    assert first == "no data: ads: Banners A: doorbuster_ads_banners"
+    assert last.endswith("queries have data")
+
+
+def test_no_prometheus_is_one_line():
+    done = CliRunner().invoke(asking.main, ["--prometheus", "http://127.0.0.1:1"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: http://127.0.0.1:1: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", committed())
+def test_every_dashboard_can_be_drawn(prometheus, name, tmp_path):
+    now_s = time.time()
+    picture = preview.draw(name, committed()[name], prometheus, now_s - 60, now_s)
+    picture.savefig(tmp_path / "picture.svg")
+    drawn = (tmp_path / "picture.svg").read_text(encoding="utf-8")
+    for panel in committed()[name]["panels"]:
+        assert panel["title"] in drawn
+
+
+def test_an_unknown_dashboard_is_named(tmp_path):
+    done = CliRunner().invoke(preview.main, ["nope", str(tmp_path / "x.png")])
+    assert done.exit_code == 2
+    assert "allowed: ads, cpu-manager" in done.stderr
