@@ -148,7 +148,7 @@ class Docker(Runtime):
             self._compose("start", part)
 
     def load_generators(self) -> int:
-        return self._compose("top", "lab-worker").count("-m loadgen")
+        return self._compose("top", "lab-worker").count("loadgen")
 
     def last_words(self, part: str) -> str:
         return self._compose("logs", "--tail", "40", part)
