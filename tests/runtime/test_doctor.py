@@ -6,7 +6,6 @@ import pytest
 
 from runtime import certificate_files, certificates
 from tests.runtime.conftest import Appliance
-from tests.runtime.dates import in_days
 
 
 def test_a_machine_that_can_run_it(appliance: Appliance) -> None:
@@ -45,20 +44,20 @@ def test_sharing_a_cpu_is_a_warning_not_an_error(appliance: Appliance) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made_in_days", "words"),
-    [(-certificates.VALID_DAYS, "expired on "), (3 - certificates.VALID_DAYS, "expires soon, on ")],
+    ("valid_days", "words"),
+    [(1, "expired on "), (4, "expires soon, on ")],  # from yesterday on
 )
 def test_a_certificate_that_ends_is_named_with_its_mend(
     appliance: Appliance,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    made_in_days: int,
+    valid_days: int,
     words: str,
 ) -> None:
     """The appliance's own, and one that somebody else has signed."""
     own = certificate_files.of(appliance.settings.state_dir)
     with monkeypatch.context() as patch:
-        patch.setattr(certificates.datetime, "datetime", in_days(made_in_days))
+        patch.setattr(certificates, "VALID_DAYS", valid_days)
         for folder in (own.folder, tmp_path):
             made = certificates.make(folder, names=certificates.own_names())
     code, printed = appliance.run("doctor")
