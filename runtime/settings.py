@@ -70,6 +70,7 @@ class Settings:
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
+    loadgen_workers: int
     catalogue_books: int
     celery_broker: str
     # Variables of `.env` that belong to one part alone; handed on untouched.
@@ -229,6 +230,7 @@ def load_leniently(
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
         shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
+        loadgen_workers=read("DOORBUSTER_LOADGEN_WORKERS", _load_generators, 0),
         catalogue_books=read("DOORBUSTER_CATALOGUE_BOOKS", _books, 4309),
         celery_broker=read(
             "DOORBUSTER_CELERY_BROKER",
@@ -301,6 +303,7 @@ _FIELDS = {
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",
+        "LOADGEN_WORKERS",
         "CATALOGUE_BOOKS",
         "CELERY_BROKER",
     )
@@ -343,6 +346,7 @@ def _whole(what: str, least: int, most: int) -> Callable[[str], int]:
 
 
 _port = _whole("a port", 1, 65535)
+_load_generators = _whole("a number of load generators", 0, 1000)
 _workers = _whole("a number of workers", 1, 100)
 _books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
 _banners = _whole("a number of banners", 0, 2_000_000)  # as shop/ads/configuration.py has them

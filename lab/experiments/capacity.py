@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Literal
 
 from lab.experiments.appliance import Appliance
-from lab.experiments.customers import LoadGenerator, length_options, run_loads
+from lab.experiments.customers import (
+    LoadGenerator,
+    distributed_options,
+    length_options,
+    run_loads,
+)
 from lab.experiments.errors import ExperimentError
 from lab.experiments.machine import fingerprint
 from lab.experiments.results import ResultFolder, read_json, write_json
@@ -151,6 +156,7 @@ def _measure_once(
                         "seed": seed,
                         **length_options(lengths),
                         "attempts-file": file,
+                        **distributed_options(shop.lab),
                     },
                     file.with_suffix(".log"),
                     lambda progress: None,

@@ -20,10 +20,14 @@ from typing import IO, Any
 from lab.experiments.errors import ExperimentError
 from lab.experiments.spec_sections import Clients, Customers, Lengths, Load
 from runtime import pinned
+from runtime.settings import Settings
 
 Progress = Callable[[Mapping[str, Any]], None]
 
 _LAST_LINES = 15
+
+WORKERS_WITHIN_S = 60
+"""Those of the run before need some seconds to be back."""
 
 
 def run_load(
@@ -147,6 +151,21 @@ def _check(status: int, log_file: Path) -> None:
         raise ExperimentError(
             f"The load generator stopped with status {status}; {log_file} ends:\n{tail}"
         )
+
+
+def distributed_options(lab: Settings) -> dict[str, object]:
+    """Of a load generator whose customers come from workers on other machines; none if from here.
+
+    The workers call this machine's inner host.
+    """
+    if not lab.loadgen_workers:
+        return {}
+    return {
+        "master": True,
+        "master-bind-host": lab.inner_host,
+        "expect-workers": lab.loadgen_workers,
+        "expect-workers-max-wait": WORKERS_WITHIN_S,
+    }
 
 
 def model_options(customers: Customers) -> dict[str, object]:

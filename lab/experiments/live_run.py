@@ -14,6 +14,7 @@ from lab.experiments.customers import (
     LoadGenerator,
     Progress,
     client_options,
+    distributed_options,
     load_options,
     model_options,
     run_loads,
@@ -112,13 +113,17 @@ class LiveRun:
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:
         """Who comes; `on_progress` gets its progress lines, too."""
+        distributed = distributed_options(self.appliance.lab)
+        load_factor_file = self.folder.load_factor_file
         options = {
             **_who_comes(self.spec, self.planned, self._capacity_rps),
             "seed": self.planned.seed,
             "time-scale": self.spec.time_scale,
             "attempts-file": self.folder.attempts_file,
-            # Whoever writes there changes the load from then on (docs/loadgen.md).
-            "load-factor-file": None if self.spec.clients else self.folder.load_factor_file,
+            # Whoever writes there changes the load from then on (docs/loadgen.md); customers who
+            # come from elsewhere do not see it.
+            "load-factor-file": None if self.spec.clients or distributed else load_factor_file,
+            **distributed,
         }
 
         def progress(line: Mapping[str, Any]) -> None:

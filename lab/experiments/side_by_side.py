@@ -7,6 +7,7 @@ capacity, how a shop is started.
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from hosting.confinement import confined
@@ -49,7 +50,8 @@ def shops(lab: Settings, spec: Spec, lanes: LaneCpus) -> Iterator[list[Appliance
             stack.enter_context(started)
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
-        found = [Appliance(settings) for settings in started.settings]
+        # Customers of several runs at once are played here: a worker takes part in one run.
+        found = [Appliance(replace(each, loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)
         try:

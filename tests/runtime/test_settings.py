@@ -77,6 +77,7 @@ def test_children_get_every_setting_spelt_out(repository: Path) -> None:
         ("DOORBUSTER_REDIS_PORT", "-1", "a whole number from 1 to 65535"),
         ("DOORBUSTER_SHOP_WORKERS", "0", "a whole number from 1 to 100"),
         ("DOORBUSTER_SHOP_WORKERS", "²", "a whole number from 1 to 100"),
+        ("DOORBUSTER_LOADGEN_WORKERS", "two", "a whole number from 0 to 1000"),
         ("DOORBUSTER_CATALOGUE_BOOKS", "many", "a whole number from 1000 to 500000"),
         ("DOORBUSTER_ADS_PORT", "none", "a whole number from 1 to 65535"),
         ("DOORBUSTER_ADS_BANNERS", "2000001", "a whole number from 0 to 2000000"),
