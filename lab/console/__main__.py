@@ -4,6 +4,7 @@ Owns: their names. Must not know: what they do inside.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
@@ -50,6 +51,8 @@ def serve() -> None:
 @main.command()
 def work() -> None:
     """Carry out launches."""
+    # Who is started in the background may have it ignored, and would miss its end while it starts.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     import django
 
     django.setup()
