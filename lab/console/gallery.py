@@ -53,6 +53,7 @@ SBAC = "SBAC (Cherkasova & Phaal, 2002)"
 SENTRY = "Connection Sentry (Kraemer et al., 2000)"
 AD_SERVER = "Ad server (Diniz et al., 2000)"
 EDRAGON = "eDragon (Guitart et al., 2008)"
+TODAY = "What would you use today?"
 
 EXHIBITS: tuple[Exhibit, ...] = (
     Exhibit(
@@ -160,6 +161,20 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "edragon",
         ("reproduce", "edragon", "--quick"),
         expected_s=180,
+    ),
+    Exhibit(
+        "leaderboard",
+        TODAY,
+        "Leaderboard: the papers' policies, today's and DOOR, simulated",
+        "The same customers for all of them: who sells most, and who answers in time.",
+        "lifo-pri",
+    ),
+    Exhibit(
+        "door-ablation",
+        TODAY,
+        "DOOR, one rule at a time, simulated",
+        "From 8Q-LIFO-Pri to DOOR: what each of its rules gains by itself.",
+        "lifo-pri",
     ),
 )
 
