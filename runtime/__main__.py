@@ -64,6 +64,8 @@ def _up(settings: Settings, progress: Progress) -> None:
     if choice.to_start(settings) == "docker":
         compose.start(settings, progress)
     else:
+        if why := choice.why_native():
+            progress.say(why)
         up_module.up(settings, progress)
 
 
@@ -88,7 +90,7 @@ def reset() -> None:
 
 def _reset(settings: Settings, progress: Progress) -> None:
     # Of both runtimes: what a container keeps belongs to the state folder with its passwords.
-    down_module.reset(settings, progress, lambda: compose.forget(settings, progress))
+    down_module.reset(settings, progress, _down, lambda: compose.forget(settings, progress))
 
 
 @main.command()

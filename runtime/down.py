@@ -35,11 +35,14 @@ def stop(state: State) -> bool:
 
 
 def reset(
-    settings: Settings, progress: Progress, elsewhere: Callable[[], None] = lambda: None
+    settings: Settings,
+    progress: Progress,
+    stop_all: Callable[[Settings, Progress], None] = down,
+    elsewhere: Callable[[], None] = lambda: None,
 ) -> None:
     """Stop everything and empty the state folder; results stay.
 
-    `elsewhere` empties what is kept outside of it.
+    `stop_all` stops the appliance, `elsewhere` empties what is kept outside of the folder.
 
     Asks first on a terminal; elsewhere it wants FORCE=1.
     """
@@ -54,7 +57,7 @@ def reset(
         if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
             progress.say("Nothing was changed.")
             return
-    down(settings, progress)
+    stop_all(settings, progress)
     elsewhere()
     with state.locked(), progress.step("State folder") as step:
         state.empty(keep=settings.results_dir)
