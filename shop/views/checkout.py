@@ -152,6 +152,8 @@ def _wanted(request: HttpRequest) -> cart.Quantities | HttpResponse:
 
 def _settled(request: HttpRequest) -> dict[str, Any]:
     settled: dict[str, Any] = request.session.get(_KEY, {})
+    if settled.get("wanted") and "key" not in settled:  # begun by a shop that gave it later
+        settled = request.session[_KEY] = {**settled, "key": str(uuid.uuid4())}
     return settled
 
 

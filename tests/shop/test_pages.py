@@ -137,6 +137,21 @@ def test_a_late_form_of_a_purchase_that_is_placed_begins_nothing(visitor):
     assert "order-number" in visitor.get("/checkout/confirm/").content.decode()
 
 
+@pytest.mark.parametrize("after", ["Tr-1", "Tr-2", "Tr-3"])
+def test_a_purchase_that_an_older_shop_began_without_a_key_goes_on(visitor, after):
+    upto(visitor, after)
+    session = visitor.session
+    session["checkout"] = {k: v for k, v in session["checkout"].items() if k != "key"}
+    session.save()
+    paths = ("/checkout/login/", "/checkout/shipping/", "/checkout/payment/")
+    for path in paths[: int(after[-1])]:
+        assert visitor.get(path).status_code == 200
+    html = visitor.post("/checkout/shipping/", SIGN_IN).content.decode()
+    for path, typed in (("/checkout/payment/", ADDRESS), ("/checkout/confirm/", PAYMENT)):
+        html = visitor.post(path, form(html, path).fields | typed).content.decode()
+    assert Order.objects.get().number in html
+
+
 def test_a_purchase_that_was_not_signed_here_is_none(visitor):
     answer = visitor.post("/checkout/shipping/", {"purchase": "made-up:x:y", **SIGN_IN})
     assert answer["Location"] == "/cart/"
