@@ -4,6 +4,7 @@ Owns: RUNTIME= and what is chosen without it. Must not know: how either starts a
 """
 
 import os
+import shutil
 from collections.abc import Mapping
 from typing import Literal, get_args
 
@@ -59,9 +60,24 @@ def to_start(settings: Settings) -> Runtime:
     return wanted or now or ("docker" if compose_engine.problem() is None else "native")
 
 
+def why_native() -> str | None:
+    """Why `to_start` passes over a Docker that is installed; None if nobody expects one."""
+    if asked() is None and shutil.which("docker") and (why := compose_engine.problem()):
+        return f"Not in containers: {why}"
+    return None
+
+
 def to_use(settings: Settings) -> Runtime:
-    """Where commands go that look at the appliance or measure it: where it runs."""
-    return asked() or running(settings) or "native"
+    """Where commands go that look at the appliance, stop it or measure it: where it runs.
+
+    Raises RuntimeChoiceError when that is not what was asked for: they would find nothing.
+    """
+    wanted, now = asked(), running(settings)
+    if now is not None and wanted not in (None, now):
+        raise RuntimeChoiceError(
+            f"RUNTIME={wanted}: the appliance runs {_in(now)}; mend: leave RUNTIME= out"
+        )
+    return wanted or now or "native"
 
 
 def _in(runtime: Runtime) -> str:

@@ -66,6 +66,36 @@ def test_what_runs_already_wins(
         choice.to_start(settings)
 
 
+def test_what_runs_is_not_overlooked_in_another_runtime(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_docker(monkeypatch, tmp_path, runs=True)
+    monkeypatch.setenv("RUNTIME", "native")
+    with pytest.raises(choice.RuntimeChoiceError, match="RUNTIME=native: the appliance runs in c"):
+        choice.to_use(settings)
+    with_docker(monkeypatch, tmp_path, runs=False)
+    monkeypatch.setenv("CONTAINERS", "")
+    assert choice.to_use(settings) == "native"
+
+
+def test_a_docker_that_cannot_be_used_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("RUNTIME", raising=False)
+    denied = "echo 'permission denied while trying to connect' >&2; exit 1"
+    docker_program.install(monkeypatch, tmp_path / "bin", denied)
+    said = choice.why_native()
+    assert said is not None
+    assert said.startswith("Not in containers: this user may not speak to the Docker engine; mend:")
+    monkeypatch.setenv("RUNTIME", "native")
+    assert choice.why_native() is None
+    monkeypatch.delenv("RUNTIME")
+    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
+    assert choice.why_native() is None
+    docker_program.install(monkeypatch, tmp_path / "none", None)
+    assert choice.why_native() is None
+
+
 def test_commands_stay_here_while_nothing_runs(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
