@@ -217,12 +217,18 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
 
 
 def flower(settings: Settings) -> list[str]:
-    """The exporter of the console's Celery workers."""
+    """The exporter of the console's Celery workers; it wants the settings in its environment.
+
+    A broker may have a password, and a command line is seen by others.
+    """
     return [
+        "sh",
+        "-c",
+        'BROKER_URL="$DOORBUSTER_CELERY_BROKER" exec "$@"',
+        "sh",
         sys.executable,
         "-m",
         "celery",
-        f"--broker={settings.celery_broker}",
         "flower",
         f"--address={settings.inner_host}",
         f"--port={settings.celery_exporter_port}",

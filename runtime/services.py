@@ -286,11 +286,20 @@ def _lab(settings: Settings) -> Service:
             title="The console's databases",
             command=_beside(settings, "lab.console", "prepare"),
             log="lab-prepare",
-            wanted=f"console {settings.postgres_db}",
+            wanted=_wanted_by_lab(settings),
             timeout_s=SEEDING_TIMEOUT_S,
         ),
         code=_LAB_CODE,
     )
+
+
+def _wanted_by_lab(settings: Settings) -> str:
+    """Its database, and what is written there for Grafana: the reader's password, the address."""
+    # With a secret of ours: the stamp is no help in guessing a password that somebody chose.
+    secrets = f"{settings.secret_key}\0{settings.results_password}"
+    password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
+    where = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
+    return f"console {settings.postgres_db} {where} {password}"
 
 
 def _lab_worker(settings: Settings) -> Service:
@@ -349,6 +358,7 @@ def _monitoring(settings: Settings) -> Iterator[Service]:
         "Exporter of Celery (Flower)",
         monitoring.flower(settings),
         path="/healthcheck",
+        plain_environment=False,  # where its broker's password is
     )
     yield _optional(
         settings,
@@ -362,7 +372,14 @@ def _monitoring(settings: Settings) -> Iterator[Service]:
 
 
 def _optional(
-    settings: Settings, name: str, title: str, command: list[str], *, path: str, **more: Any
+    settings: Settings,
+    name: str,
+    title: str,
+    command: list[str],
+    *,
+    path: str,
+    plain_environment: bool = True,
+    **more: Any,
 ) -> Service:
     """A service without which everything else works as well; it listens on the inner host."""
     variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
@@ -375,7 +392,7 @@ def _optional(
                 settings.other_cpus,
                 command,
                 end_with_parent=signal.SIGTERM,
-                plain_environment=True,
+                plain_environment=plain_environment,
             )
         ),
         port=port,

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,13 @@ from runtime.state import State
 
 @pytest.fixture
 def settings(tmp_path):
-    return load({"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_POSTGRES_PASSWORD": "hunter2"})
+    return load(
+        {
+            "DOORBUSTER_STATE_DIR": str(tmp_path),
+            "DOORBUSTER_POSTGRES_PASSWORD": "hunter2",
+            "DOORBUSTER_CELERY_BROKER": "redis://:hunter2@broker:6379/1",
+        }
+    )
 
 
 @pytest.fixture
@@ -159,3 +166,16 @@ def test_the_password_is_in_a_file_of_ours_alone(settings, installed):
     path = monitoring.folder_of(settings.state_dir) / "postgres-password"
     assert path.read_text() == "hunter2"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_another_password_or_address_is_written_for_grafana(settings):
+    def wanted(**changes):
+        other = replace(settings, **changes)
+        table = services.table(other, State(other.state_dir))
+        return next(one.tables.wanted for one in table if one.name == "lab")
+
+    said = wanted(results_password="first")
+    assert wanted(results_password="first") == said
+    assert wanted(results_password="second") != said
+    assert wanted(results_password="first", lab_port=4711) != said
+    assert "first" not in said

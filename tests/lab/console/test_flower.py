@@ -12,10 +12,11 @@ from tests.conftest import serving
 from tests.lab.console.conftest import wait_for
 
 
-def test_flower_says_what_is_taken_from_it(console, tmp_path):
+def test_flower_says_what_is_taken_from_it(console, tmp_path, monkeypatch):
     [port] = ports.free(1)
     broker = console.environment["DOORBUSTER_CELERY_BROKER"]
-    settings = replace(load(), celery_broker=broker, celery_exporter_port=port)
+    monkeypatch.setenv("DOORBUSTER_CELERY_BROKER", broker)
+    settings = replace(load(), celery_exporter_port=port)
     url = f"http://127.0.0.1:{port}/metrics"
 
     def faults():
