@@ -35,7 +35,9 @@ class ToldRun:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             unlocked = self._path.with_suffix(".new")
-            self._handle = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            # One that a killed process left unfinished is emptied.
+            how = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            self._handle = os.open(unlocked, how, 0o644)
             fcntl.flock(self._handle, fcntl.LOCK_EX)
             self.tell({})
             unlocked.rename(self._path)  # nobody finds it before it is held and says something

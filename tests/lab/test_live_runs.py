@@ -48,6 +48,16 @@ sys.stdin.read()
     assert list((tmp_path / FOLDER).iterdir()) == []
 
 
+def test_what_a_killed_process_left_unfinished_is_written_over(tmp_path):
+    (tmp_path / FOLDER).mkdir()
+    name = f"{FACTS['experiment']}.{FACTS['run']}.new"
+    (tmp_path / FOLDER / name).write_text("x" * 1000)
+    run = ToldRun(tmp_path, FACTS)
+    assert under_way(tmp_path) == [{**FACTS, "customers": {}}]
+    run.close()
+    assert list((tmp_path / FOLDER).iterdir()) == []
+
+
 def test_where_nothing_can_be_written_the_run_goes_on(tmp_path):
     (tmp_path / FOLDER).write_text("a file where the folder should be")
     run = ToldRun(tmp_path, FACTS)
