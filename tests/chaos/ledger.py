@@ -51,6 +51,10 @@ class Balance:
     copies_add_up: bool
     money_adds_up: bool
 
+    @property
+    def adds_up(self) -> bool:
+        return self.copies_add_up and self.money_adds_up
+
 
 def balance(before: Books, runtime: Runtime, purchases: Sequence[Purchase]) -> Balance:
     """From `before` until now."""

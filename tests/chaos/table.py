@@ -24,6 +24,7 @@ HEADER = (
     "orders confirmed",
     "lost",
     "doubled",
+    "shelves and sums",
     "the experiment under way",
     "what it said",
     "measured",
@@ -60,8 +61,9 @@ class Row:
             _counted(self.looks),
             f"{failed} of {self.requests}" + (f" ({_counted(self.failures)})" if failed else ""),
             f"{self.balance.confirmed} of {self.balance.purchases}",
-            f"{self.balance.lost + (self.lost_in_run or 0)}",
-            f"{self.balance.doubled + (self.doubled_in_run or 0)}",
+            _sum(self.balance.lost, self.lost_in_run),
+            _sum(self.balance.doubled, self.doubled_in_run),
+            "add up" if self.balance.adds_up else "DO NOT ADD UP",
             self.state,
             self.said or "–",
             self.measured,
@@ -81,15 +83,17 @@ def written(runtime: str, rows: list[Row]) -> Path:
         "eight buyers buy as fast as the shop lets them, and in the middle of an experiment "
         "launched in the console. Served again: from the kill to the first page after the last "
         "that failed, looked at ten times a second through the gateway. Lost: confirmed to a "
-        "customer and not in the database. Doubled: more than one order of a purchase. In every "
-        "case the copies on the shelves and in orders added up to what there was before, and every "
-        "order's total to its lines. A row stays until its part is killed again.",
+        "customer and not in the database. Doubled: more than one order of a purchase. Shelves and "
+        "sums: whether the copies on the shelves and in orders are as many as before, and every "
+        "order's total is that of its lines. A row stays until its part is killed again.",
         "",
         _line(HEADER),
-        "| --- |" + " ---: |" * 6 + " --- | --- | --- |",
+        "| --- |" + " ---: |" * 6 + " --- | --- | --- | --- |",
     ]
-    parts = [part for part in PARTS if part in lines]
-    path.write_text("\n".join([*head, *(lines[part] for part in parts)]) + "\n", encoding="utf-8")
+    told = [lines[part] for part in PARTS if part in lines]
+    if missing := [part for part in PARTS if part not in lines]:
+        told += ["", f"Not measured yet: {', '.join(missing)}."]
+    path.write_text("\n".join([*head, *told]) + "\n", encoding="utf-8")
     return path
 
 
@@ -103,6 +107,11 @@ def _kept(path: Path) -> Iterator[tuple[str, str]]:
         part = line.removeprefix("| ").partition(" |")[0]
         if part in PARTS:
             yield part, line
+
+
+def _sum(of_buyers: int, of_run: int | None) -> str:
+    """A run that kept no attempts cannot say."""
+    return f"{of_buyers}, in the run unknown" if of_run is None else f"{of_buyers + of_run}"
 
 
 def _counted(what: Counter[str]) -> str:
