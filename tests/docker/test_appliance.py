@@ -134,9 +134,11 @@ def test_status_and_logs_tell_of_containers(containers: Containers) -> None:
     assert code == 0, printed
     assert re.search(r"^shop +running +healthy", printed, re.MULTILINE), printed
     assert re.search(r"^shop-prepare +done", printed, re.MULTILINE), printed
-    process = containers.start("logs", "shop-prepare")
-    printed, _ = process.communicate(timeout=PATIENCE_S)
-    assert "shop-prepare" in printed
+    with containers.start("logs", "shop-prepare") as process:
+        assert process.stdout is not None
+        assert "shop-prepare" in process.stdout.readline()  # and follows until it is ended
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def test_prometheus_has_every_target_up(containers: Containers) -> None:
