@@ -191,6 +191,7 @@ def prometheus(program: Program, settings: Settings) -> list[str]:
         f"--storage.tsdb.retention.time={time}",
         f"--storage.tsdb.retention.size={size}",
         f"--web.listen-address={hosts.authority(settings.inner_host, settings.prometheus_port)}",
+        "--web.cors.origin=none",  # by default any page that somebody visits may ask it
         "--log.level=warn",
     ]
 

@@ -7,7 +7,7 @@ that is said in one line, and `doorbuster publish` writes everything later.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -192,15 +192,14 @@ class ResultsDatabase:
         self._connection.execute(
             "INSERT INTO results.console VALUES (%s)", [console_url(self._lab)]
         )
-        if not self._lab.results_password:
-            return  # nobody could log in
-        try:
-            with self._connection.transaction():
-                self._let_read()
-        except psycopg.errors.InsufficientPrivilege:
-            pass  # another's server: whoever keeps it makes the role
+        if self._lab.results_password:  # else nobody could log in
+            # On another's server whoever keeps it makes the role.
+            with suppress(psycopg.errors.InsufficientPrivilege), self._connection.transaction():
+                self._let_log_in()
+        with suppress(psycopg.errors.UndefinedObject), self._connection.transaction():
+            self._let_read()
 
-    def _let_read(self) -> None:
+    def _let_log_in(self) -> None:
         role = sql.Identifier(READER)
         there = self._connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER])
         if there.fetchone() is None:
@@ -214,10 +213,13 @@ class ResultsDatabase:
             sql.SQL("ALTER ROLE {role} SET default_transaction_read_only = on"),
             sql.SQL("ALTER ROLE {role} SET statement_timeout = '30s'"),
             sql.SQL("ALTER ROLE {role} SET search_path = results"),
-            sql.SQL("GRANT USAGE ON SCHEMA results TO {role}"),
-            sql.SQL("GRANT SELECT ON ALL TABLES IN SCHEMA results TO {role}"),
         ):
             self._connection.execute(clause.format(role=role, digest=sql.Literal(digest)))
+
+    def _let_read(self) -> None:
+        for what in ("USAGE ON SCHEMA results", "SELECT ON ALL TABLES IN SCHEMA results"):
+            grant = sql.SQL(f"GRANT {what} TO {{}}")
+            self._connection.execute(grant.format(sql.Identifier(READER)))
 
     @contextmanager
     def _faults(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import psycopg
 import pytest
 from click.testing import CliRunner
+from psycopg import sql
 
 from lab.experiments import results_database
 from lab.experiments.commands import main
@@ -225,6 +226,23 @@ def test_the_reader_reads_results_and_nothing_else(lab, result):
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 reader.execute(forbidden)
+
+
+def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
+    results_database.prepare(lab, print)  # the role is there
+    with connected(lab, lab.postgres_user) as keeper:
+        keeper.execute("DROP SCHEMA results CASCADE")
+        keeper.execute("CREATE ROLE plain LOGIN PASSWORD 'plain'")
+        try:
+            database = sql.Identifier(lab.postgres_db)
+            keeper.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO plain").format(database))
+            ours = replace(lab, postgres_user="plain", postgres_password="plain")
+            results_database.prepare(replace(ours, results_password="another"), print)
+            with connected(lab, READER) as reader:  # with the password it had
+                assert reader.execute("SELECT count(*) FROM results.runs").fetchone() == (2,)
+        finally:
+            keeper.execute("DROP OWNED BY plain")
+            keeper.execute("DROP ROLE plain")
 
 
 def test_an_experiment_tells_the_database_as_it_goes(lab, result, asked):
