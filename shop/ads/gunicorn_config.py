@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+from pathlib import Path
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
@@ -37,8 +38,20 @@ control_socket_disable = True
 SWITCH_INTERVAL_S = 0.0005
 
 
+_COUNTS_OF = "doorbuster-counts-"
+
+
+def _counts_folder() -> str:
+    """A new one, named after this process; those of processes that were killed are removed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_COUNTS_OF}*"):
+        process = folder.name.removeprefix(_COUNTS_OF).partition("-")[0]
+        if process.isdigit() and not Path("/proc", process).exists():
+            shutil.rmtree(folder, ignore_errors=True)  # another user's stays
+    return tempfile.mkdtemp(prefix=f"{_COUNTS_OF}{os.getpid()}-")
+
+
 # Where the worker processes count together (shop/ads/metrics.py); they inherit it.
-_COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="doorbuster-counts-")
+_COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
 def post_worker_init(worker: Worker) -> None:

@@ -1,8 +1,13 @@
 """The ad server's figures for Prometheus, of real processes."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from shop import settings
 from tests.shop.ads.conftest import served
 from tests.shop.ads.waiting import until
 
@@ -71,3 +76,22 @@ def test_nothing_is_left_when_it_has_ended(ads_environment, tmp_path):
         assert figures(ads)[("doorbuster_ads_threads",)] == 5
         assert len(list(tmp_path.glob("doorbuster-counts-*"))) == 1
     assert list(tmp_path.glob("doorbuster-counts-*")) == []
+
+
+def test_counts_of_a_server_that_was_killed_are_removed(tmp_path):
+    """Who reads the configuration of Gunicorn makes a folder; these end without removal."""
+    script = "from shop.ads import gunicorn_config"
+    (tmp_path / f"doorbuster-counts-{os.getpid()}-alive").mkdir()
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=settings.REPOSITORY,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    alive, last = sorted(tmp_path.iterdir(), key=lambda folder: "alive" not in folder.name)
+    assert alive.name.endswith("-alive")
+    assert last.is_dir()
