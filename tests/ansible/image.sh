@@ -23,10 +23,10 @@ for unit in getty.target systemd-logind.service systemd-udevd.service systemd-mo
 done
 rm -rf "$root"/var/cache/apt/*.bin "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* \
   "$root"/etc/ssh/ssh_host_* "$root/etc/machine-id" "$root/etc/resolv.conf" "$root/etc/hosts"
+touch -d 2000-01-01 "$root/var/lib/apt/lists"
 touch "$root/etc/machine-id"
 mkdir -p "$root/etc/systemd/system/ssh.service.d"
 printf '[Service]\nExecStartPre=\nExecStartPre=/usr/bin/ssh-keygen -A\nExecStartPre=/usr/sbin/sshd -t\n' \
   >"$root/etc/systemd/system/ssh.service.d/keys.conf"
 tar -C "$root" --numeric-owner --one-file-system -c . |
-  docker import --change 'ENV container=docker' --change 'STOPSIGNAL SIGRTMIN+3' \
-    --change 'CMD ["/lib/systemd/systemd"]' - "$name" >/dev/null
+  docker import --change 'ENV container=docker' --change 'CMD ["/lib/systemd/systemd"]' - "$name" >/dev/null

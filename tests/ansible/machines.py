@@ -13,6 +13,8 @@ from runtime.settings import REPOSITORY
 
 IMAGE = "doorbuster-lab-host:bookworm"
 ANSIBLE = REPOSITORY / "ansible"
+CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_NICE", "SYS_PTRACE", "SYSLOG", "AUDIT_CONTROL")
+"""What systemd and nftables need besides Docker's own; not the clock, which is the machine's."""
 UP_WITHIN_S = 300.0
 CONVERGED_WITHIN_S = 3600.0
 
@@ -53,9 +55,14 @@ class Machines:
     prefix: str
     variables: dict[str, Any] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
+    version: str = ""
+    """The commit that is installed: the same in every run, whatever is committed meanwhile."""
 
     def start(self) -> None:
         make_image()
+        self.version = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+        ).stdout.strip()
         key = self.folder / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
         docker("network", "create", self.prefix)
@@ -64,7 +71,9 @@ class Machines:
         for name in self.names:
             docker(
                 *("run", "--detach", "--name", f"{self.prefix}-{name}", "--hostname", name),
-                *("--network", self.prefix, "--privileged", "--cgroupns", "host"),
+                *("--network", self.prefix, "--cgroupns", "host"),
+                *(f"--cap-add={name}" for name in CAPABILITIES),
+                *(f"--security-opt={name}=unconfined" for name in ("seccomp", "systempaths")),
                 *("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw"),
                 *("--volume", f"{cache}:/var/cache/uv"),
                 *("--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp:exec,mode=1777"),
@@ -132,6 +141,7 @@ class Machines:
         here = self.folder / "hosts.json"
         here.write_text(json.dumps({"host": {"hosts": hosts}}))
         given = {
+            "doorbuster_version": self.version,
             "doorbuster_secrets": str(self.folder / "secrets"),
             "doorbuster_collected": str(self.folder / "collected"),
             "doorbuster_clock_left_alone_because": "a container has the clock of its machine",
