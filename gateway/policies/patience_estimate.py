@@ -11,6 +11,8 @@ estimate (Kaplan and Meier, *Nonparametric estimation from incomplete observatio
 at each age, how many of those who were still there left.
 """
 
+from itertools import accumulate
+
 STEP_S = 0.25
 """Ages are counted in steps of this size, in paper seconds."""
 LONGEST_S = 120.0
@@ -53,14 +55,15 @@ class PatienceEstimate:
         """
         if sum(self._left) < ENOUGH_LEFT:
             return None
-        at_risk = sum(self._ended)
+        # Summed up from the longest age on: what has faded to next to nothing is not lost in the
+        # sum of the others, and nobody leaves where nobody is at risk.
+        at_risk = list(accumulate(reversed(self._ended)))[::-1]
         survive = 1.0
-        for step, (left, ended) in enumerate(zip(self._left, self._ended, strict=True)):
+        for step, left in enumerate(self._left):
             if left:
-                survive *= 1.0 - left / at_risk
+                survive *= 1.0 - left / at_risk[step]
                 if survive <= 1.0 - share:
                     return step * STEP_S
-            at_risk -= ended
         return LONGEST_S
 
 

@@ -148,6 +148,17 @@ class TestPatienceEstimate:
             estimate.fade(1.0)
         assert estimate.quantile_s(0.05) is None
 
+    def test_what_has_faded_to_next_to_nothing_does_no_harm(self):
+        estimate = PatienceEstimate()
+        estimate.left(100.0)
+        for _ in range(25_000):
+            estimate.fade(1.0)
+        for number in range(10_000):
+            estimate.stayed(number % 30 / 10)
+        for _ in range(50):
+            estimate.left(0.1)
+        assert estimate.quantile_s(0.05) == 100.0
+
     def test_very_long_ones(self):
         estimate = PatienceEstimate()
         for _ in range(100):
