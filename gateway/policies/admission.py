@@ -23,7 +23,7 @@ class Admission(Protocol):
         ...
 
     def dropped(self, time_s: float, id: int) -> None:
-        """A request that was let in found its queue full (a refused connection, in SBAC)."""
+        """A queue turned away a request that was let in (a refused connection, in SBAC)."""
         ...
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:

@@ -6,7 +6,15 @@ Owns: the order in which the two are asked. Must not know: what either of them d
 from collections.abc import Mapping, Sequence
 
 from gateway.policies.admission import Admission
-from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Request, Verdicts
+from gateway.policies.interface import (
+    Drop,
+    LoadSample,
+    Outcome,
+    Policy,
+    Reject,
+    Request,
+    Verdicts,
+)
 
 
 class Combination:
@@ -61,6 +69,6 @@ class Combination:
 
     def _told(self, time_s: float, verdicts: Verdicts) -> Verdicts:
         for verdict in verdicts:
-            if type(verdict) is Drop:
+            if type(verdict) is Drop or type(verdict) is Reject:
                 self.admission.dropped(time_s, verdict.id)
         return verdicts

@@ -1,0 +1,37 @@
+"""An admission policy in front of a queueing policy: what the first is told of the second."""
+
+from gateway.policies.interface import LoadSample, Request
+from gateway.policies.registry import create
+
+
+def arrive(policy, id, time_s):
+    return policy.arrival(time_s, Request(id, "Br-1", time_s, f"s{id}"))
+
+
+def aborted(policy):
+    return policy.snapshot()["admission"]["aborted"]
+
+
+def test_admission_is_told_of_everybody_whom_the_queue_turns_away():
+    policy = create("door-fifo", {"places": 2, "wait_s": 6.0}, "sbac-hybrid")
+    arrive(policy, 1, 0.0)
+    arrive(policy, 2, 1.0)
+    assert aborted(policy) == 0
+    arrive(policy, 3, 2.0)  # the door is full
+    assert aborted(policy) == 1
+    assert [verdict.id for verdict in policy.timer_due(6.0)] == [1]  # has waited long enough
+    assert aborted(policy) == 2
+
+
+def test_also_of_others_than_the_one_that_came():
+    policy = create("door-lifo", {"places": 1}, "sbac-hybrid")
+    arrive(policy, 1, 0.0)
+    assert [verdict.id for verdict in arrive(policy, 2, 1.0)] == [1]
+    assert aborted(policy) == 1
+
+
+def test_what_admission_turns_away_is_none_of_these():
+    policy = create("sq", {}, "sbac-responsive", {"ac_threshold": 0.5})
+    policy.load_sample(1.0, LoadSample(1.0, 30, 1.0))
+    assert len(arrive(policy, 1, 1.0)) == 1
+    assert aborted(policy) == 0
