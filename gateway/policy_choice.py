@@ -20,9 +20,10 @@ class PolicyChoice:
     admission_parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def has_admission(self) -> bool:
-        """Whether new sessions may be turned away."""
-        return self.admission != registry.NO_ADMISSION
+    def needs_sessions(self) -> bool:
+        """Whether each session must have a name that nobody else can claim, from its first request
+        on; for a choice that could be made."""
+        return self.admission != registry.NO_ADMISSION or registry.sheet(self.name).needs_sessions
 
     def make(self) -> Policy:
         """A fresh policy; raises PolicyError (`registry.create`)."""

@@ -103,7 +103,7 @@ class Gateway:
             self.clock,
             shop_cookie=settings.session_cookie,
             timeout_s=settings.session_timeout_s,
-            is_guarded=self.choice.has_admission,
+            is_guarded=self.choice.needs_sessions,
         )
         self.door = Door(
             loop,
@@ -241,7 +241,7 @@ class Gateway:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
         policy = choice.make()
         self.choice = choice
-        self.sessions.guard(choice.has_admission)
+        self.sessions.guard(choice.needs_sessions)
         self.pages.switch(policy)
 
     def change(

@@ -40,7 +40,8 @@ class Sessions:
     """Tells the sessions of requests apart.
 
     Without admission control a session is the shop's own cookie, and nothing is added to answers.
-    With admission control it is the gateway's signed cookie. `timeout_s` is T in paper seconds.
+    With admission control, or a policy that goes by sessions, it is the gateway's signed cookie.
+    `timeout_s` is T in paper seconds.
     """
 
     def __init__(

@@ -278,6 +278,7 @@ DOOR_LIFO = Sheet(
         ),
         _REMOVES_GONE,
     ),
+    needs_sessions=True,
 )
 DOOR_FIFO = Sheet(
     name="door-fifo",
@@ -320,6 +321,7 @@ DOOR_FIFO = Sheet(
         Parameter("places", 1_000, "requests", "most newcomers who wait", "guard", 1, 1_000_000),
         _REMOVES_GONE,
     ),
+    needs_sessions=True,
 )
 
 

@@ -80,6 +80,8 @@ class Sheet:
     source: str
     deviations: str
     parameters: tuple[Parameter, ...] = ()
+    needs_sessions: bool = False
+    """It goes by what a customer says of their session, so nobody may make one up."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
         """All parameters with their values, `given` over defaults; raises PolicyError."""

@@ -154,6 +154,7 @@ WAITING_ROOM = Sheet(
             86_400.0,
         ),
     ),
+    needs_sessions=True,
 )
 
 

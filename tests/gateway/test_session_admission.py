@@ -10,7 +10,7 @@ from gateway.policies.registry import create
 from gateway.session_cookie import SessionCookie
 from tests.gateway.doorkeeper import Doorkeeper
 from tests.gateway.fake_world import World
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
 from tests.gateway.test_customer import ANSWER, GET, OK, POST, say
 
 COOKIE = re.compile(rb"Set-Cookie: (doorbuster_session=[^;\r\n]+)")
@@ -323,5 +323,40 @@ def test_a_restart_with_the_same_key_turns_nobody_out():
             ) as b:
                 answer = await b.get(fields=b"Cookie: %b\r\n" % cookie)
                 assert answer.split(b" ")[1] == status
+
+    run(scene())
+
+
+def test_a_waiting_room_knows_its_guests_again_and_nobody_else():
+    async def scene():
+        places = {"inside": 1, "idle_s": 86_400.0}
+        async with bed(policy="waiting-room", policy_parameters=places, time_scale=1) as b:
+            cookie = cookie_of(await b.get())
+            strangers = [b"", b"Cookie: sessionid=x\r\n", b"Cookie: %b\r\n" % changed(cookie)]
+            outside = [asyncio.ensure_future(b.get(fields=field)) for field in strangers]
+            await b.until(lambda: b.gateway.requests == 3)
+            again = await b.get(fields=b"Cookie: %b\r\n" % cookie)
+            assert again.startswith(b"HTTP/1.1 200 ")
+            assert b.gateway.requests == 3
+            await b.admin("PUT", "/policy", {"name": "sq"})
+            answers = await asyncio.gather(*outside)
+            assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+
+    run(scene())
+
+
+def test_a_made_up_cookie_is_not_of_the_house():
+    async def scene():
+        nobody_waits = {"places": 1, "wait_s": 0.1}
+        shop = Shop(is_held=True)
+        async with bed(
+            shop, policy="door-fifo", policy_parameters=nobody_waits, workers=1, time_scale=1
+        ) as b:
+            first = asyncio.ensure_future(b.get())
+            await b.until(lambda: len(shop.requests) == 1)
+            answer = await asyncio.wait_for(b.get(fields=b"Cookie: sessionid=x\r\n"), PATIENCE_S)
+            assert b"X-Doorbuster-Verdict: rejected\r\n" in answer
+            shop.let_go(1)
+            assert (await first).startswith(b"HTTP/1.1 200 ")
 
     run(scene())

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.clock import PaperClock
 from gateway.limits import BodyLimits, HeadLimits
+from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestReader
 from gateway.session_cookie import SessionCookie
 from gateway.sessions import Session, Sessions
@@ -182,3 +183,17 @@ def test_a_request_from_before_the_end_of_admission_control_gets_none():
     session = known.of(asks())
     known.guard(False)
     assert known.set_cookie(session) is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "needs"),
+    [
+        (PolicyChoice("sq"), False),
+        (PolicyChoice("sq", admission="sbac"), True),
+        (PolicyChoice("door-lifo"), True),
+        (PolicyChoice("door-fifo"), True),
+        (PolicyChoice("waiting-room"), True),
+    ],
+)
+def test_policies_that_go_by_sessions_need_names_that_nobody_else_can_claim(choice, needs):
+    assert choice.needs_sessions is needs
