@@ -5,7 +5,7 @@ Must not know: page types, sessions, the gateway, the simulator.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
@@ -24,13 +24,20 @@ class Limit(Protocol):
         ...
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
-        """A request ended `response_s` after it came; `in_flight` counts it, too. Lost: nobody got
-        the answer, or it was none."""
+        """A request ended `response_s` after it came, as the `in_flight`-th in the system. Lost:
+        nobody got the answer, or it was none."""
         ...
 
     def figures(self) -> Mapping[str, object]:
         """For the snapshot."""
         ...
+
+
+class Inside(NamedTuple):
+    """A request in the system: when it came, how many it made there."""
+
+    arrived_s: float
+    in_flight: int
 
 
 class LimitedLine(IgnoringPolicy):
@@ -40,14 +47,13 @@ class LimitedLine(IgnoringPolicy):
         self.name = name
         self._limit = limit
         self._line = Line(UNBOUNDED)
-        self._arrived_s: dict[int, float] = {}  # of everybody in the system
+        self._inside: dict[int, Inside] = {}  # everybody in the system
 
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         limit = self._limit.value
-        if len(self._arrived_s) >= limit:
+        if len(self._inside) >= limit:
             return (Drop(request.id, f"more than {limit} requests in the system"),)
-        self._line.append(request)
-        self._arrived_s[request.id] = request.arrived_s
+        self._enter(request)
         return NOTHING
 
     def workers_free(self, time_s: float, free: int) -> Verdicts:
@@ -55,35 +61,38 @@ class LimitedLine(IgnoringPolicy):
         return [Dispatch(line.take(Discipline.FIFO).id) for _ in range(min(free, len(line)))]
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        in_flight = len(self._arrived_s)
-        arrived_s = self._arrived_s.pop(id, None)  # None: another policy let it in
-        if arrived_s is not None:
+        inside = self._inside.pop(id, None)  # None: another policy let it in
+        if inside is not None:
             is_lost = outcome is not Outcome.ANSWERED
-            self._limit.ended(time_s, time_s - arrived_s, in_flight, is_lost)
+            self._limit.ended(time_s, time_s - inside.arrived_s, inside.in_flight, is_lost)
         return NOTHING
 
     def withdraw(self, time_s: float, id: int) -> None:
         self._line.remove(id)
-        del self._arrived_s[id]
+        del self._inside[id]
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
         for request in requests:
-            self._line.append(request)
-            self._arrived_s[request.id] = request.arrived_s
+            self._enter(request)
 
     def waiting(self) -> Sequence[Request]:
         return oldest_first([self._line])
 
     def snapshot(self) -> Mapping[str, object]:
+        limit = self._limit.value
         return {
             "discipline": Discipline.FIFO,
             "discipline_switches": 0,
             "queues": {"all": len(self._line)},
-            "capacities": {"all": self._limit.value},
-            "in_flight": len(self._arrived_s),
-            "limit": self._limit.value,
+            "capacities": {},  # the limit is on the system, not on those who wait
+            "in_flight": len(self._inside),
+            **({} if limit == UNBOUNDED else {"limit": limit}),
             **self._limit.figures(),
         }
+
+    def _enter(self, request: Request) -> None:
+        self._line.append(request)
+        self._inside[request.id] = Inside(request.arrived_s, len(self._inside) + 1)
 
 
 class FixedLimit:

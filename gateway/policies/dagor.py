@@ -65,12 +65,11 @@ class Dagor(LimitedLine):
         for verdict in verdicts:
             if type(verdict) is Dispatch:
                 self._dispatched += 1
-                self._queued_s += time_s - self._arrived_s[verdict.id]
+                self._queued_s += time_s - self._inside[verdict.id].arrived_s
         return verdicts
 
     def snapshot(self) -> Mapping[str, object]:
-        known = {k: v for k, v in super().snapshot().items() if k not in ("limit", "capacities")}
-        return {**known, "level": self.level, "levels": _LEVELS}
+        return {**super().snapshot(), "level": self.level, "levels": _LEVELS}
 
     def _turn(self, time_s: float) -> None:
         if self._window_began_s is None:

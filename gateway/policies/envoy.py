@@ -21,11 +21,12 @@ class GradientController:
     """The limit follows (minimal + buffer) / current response time, with √limit of headroom.
 
     The minimal response time is measured now and then with `min_concurrency` requests in the
-    system. Times go by with the responses: a window ends with the first response after its end.
+    system, those who came before that left out. Times go by with the responses: a window ends with
+    the first response after its end.
     """
 
     LOWEST_FOR_WINDOWS = 5
-    """After so many windows at the lowest limit the minimum is measured anew."""
+    """After so many windows that leave the limit at the lowest the minimum is measured anew."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class GradientController:
         self._random = random
         self._samples_s: list[float] = []
         self._is_measuring = True
+        self._measures_since_s = -math.inf
         self._limit = min_concurrency
         self._limit_before = min_concurrency
         self._lowest_for = 0
@@ -62,20 +64,23 @@ class GradientController:
         return self.min_concurrency if self._is_measuring else self._limit
 
     def ended(self, time_s: float, response_s: float, in_flight: int, is_lost: bool) -> None:
+        if time_s - response_s < self._measures_since_s:
+            return  # it came while more were in the system
         self._samples_s.append(response_s)
         if self._is_measuring:
             if len(self._samples_s) >= self._request_count:
                 self._measured(time_s)
         elif time_s >= self._measure_at_s:
-            self._measure()
+            self._measure(time_s)
         elif time_s >= self._window_ends_s:
             self._update(time_s)
 
     def figures(self) -> Mapping[str, object]:
         return {"min_rtt_s": self.min_rtt_s, "is_measuring": self._is_measuring}
 
-    def _measure(self) -> None:
+    def _measure(self, time_s: float) -> None:
         self._is_measuring = True
+        self._measures_since_s = time_s
         self._limit_before = self._limit
         self._samples_s.clear()
 
@@ -95,12 +100,14 @@ class GradientController:
         gradient = max(0.5, min(2.0, ideal_s / max(_median(self._samples_s), 1e-9)))
         limit = self._limit * gradient
         limit += math.sqrt(limit)
+        before = self._limit
         self._limit = max(self.min_concurrency, min(self.max_concurrency, int(limit)))
         self._samples_s.clear()
         self._window_ends_s = time_s + self._update_interval_s
-        self._lowest_for = self._lowest_for + 1 if self._limit == self.min_concurrency else 0
+        stays_lowest = before == self._limit == self.min_concurrency
+        self._lowest_for = self._lowest_for + 1 if stays_lowest else 0
         if self._lowest_for >= self.LOWEST_FOR_WINDOWS:
-            self._measure()
+            self._measure(time_s)
 
 
 class SuccessRate:
@@ -176,8 +183,7 @@ class AdmissionControl(LimitedLine):
         return NOTHING
 
     def snapshot(self) -> Mapping[str, object]:
-        known = {k: v for k, v in super().snapshot().items() if k not in ("limit", "capacities")}
-        return {**known, "rejection_probability": self.probability()}
+        return {**super().snapshot(), "rejection_probability": self.probability()}
 
 
 def _median(samples: list[float]) -> float:
@@ -193,10 +199,9 @@ ADAPTIVE_CONCURRENCY = Sheet(
     rule="turn an arrival away while limit requests are in the system; every update_interval_s "
     "gradient = clamp((1 + buffer_ratio) × minRTT / median response time, 0.5, 2), limit = "
     "gradient × limit + √(gradient × limit), from min_concurrency to max_concurrency; minRTT is "
-    "the median "
-    "of request_count responses with min_concurrency in the system, measured every "
-    "min_rtt_interval_s (and up to jitter_ratio of it later, drawn with seed) and after five "
-    "windows at min_concurrency",
+    "the median of request_count responses with min_concurrency in the system (of who came since "
+    "then), measured every min_rtt_interval_s (and up to jitter_ratio of it later, drawn with "
+    "seed) and after five windows that leave the limit at min_concurrency",
     source=_ADAPTIVE + "gradient controller",
     deviations="Windows end with the first response after their end. Envoy asks for both "
     "intervals; the defaults are those of its example. An orphan request's response time counts, "

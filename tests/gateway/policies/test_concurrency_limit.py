@@ -29,6 +29,21 @@ def test_pass_through_turns_nobody_away():
     assert not any(arrive(policy, id) for id in range(1, 5001))
 
 
+def test_what_has_no_limit_says_none():
+    assert "limit" not in create("pass-through", {}).snapshot()
+    assert create("fixed-limit", {"limit": 2}).snapshot()["limit"] == 2
+
+
+def test_a_sample_says_how_many_were_in_the_system_when_it_came():
+    policy = create("aimd", {"initial_limit": 10, "min_limit": 1})
+    for id in range(1, 6):
+        arrive(policy, id)
+    policy.workers_free(0.0, 5)
+    for id, limit in ((5, 11), (4, 11), (1, 11), (3, 11)):  # 5 × 2 ≥ 10, 4 × 2 < 11
+        policy.completion(1.0, id, Outcome.ANSWERED)
+        assert policy.snapshot()["limit"] == limit
+
+
 def aimd(**changed):
     values = {"initial_limit": 10, "min_limit": 4, "max_limit": 12, "backoff_ratio": 0.5,
               "timeout_s": 5.0}  # fmt: skip
@@ -98,8 +113,8 @@ def test_an_orphan_is_a_loss_and_a_stranger_is_not_counted():
         arrive(policy, id)
     policy.completion(1.0, 999, Outcome.ORPHANED)  # dispatched by the policy before
     assert policy.snapshot()["limit"] == 100
-    policy.workers_free(1.0, 2)
+    policy.workers_free(1.0, 60)
     policy.completion(1.0, 0, Outcome.ORPHANED)
     assert policy.snapshot()["limit"] == 90
-    policy.completion(1.0, 1, Outcome.ANSWERED)
+    policy.completion(1.0, 59, Outcome.ANSWERED)
     assert policy.snapshot()["limit"] == 91

@@ -49,16 +49,30 @@ def test_the_minimum_is_measured_anew_after_its_interval_and_the_limit_comes_bac
     limit.ended(70.0, 0.1, 3, False)
     assert limit.value == 3
     for _ in range(5):
-        limit.ended(71.0, 2.0, 3, False)
+        limit.ended(73.0, 2.0, 3, False)
     assert limit.min_rtt_s == 2.0
     assert limit.value == before
 
 
-def test_five_windows_at_the_lowest_limit_measure_the_minimum_anew():
+def test_the_minimum_is_not_of_requests_that_came_before_it_was_measured():
     limit = measured()
-    for second in range(5):
+    limit.ended(70.0, 0.1, 3, False)
+    for _ in range(50):
+        limit.ended(80.0, 10.1, 3, False)  # the queue of the time before
+    assert limit.value == 3
+    for _ in range(5):
+        limit.ended(80.0, 2.0, 3, False)
+    assert limit.min_rtt_s == 2.0
+
+
+def test_five_windows_that_leave_the_limit_at_the_lowest_measure_the_minimum_anew():
+    limit = measured()
+    limit.ended(11.0, 0.1, 3, False)
+    for second in range(6):  # from 8 to 6, 4, 3, and then it stays
+        limit.ended(12.0 + second, 1000.0, 3, False)
         assert limit.figures()["is_measuring"] is False
-        limit.ended(11.0 + second, 100.0, 3, False)
+    limit.ended(18.0, 1000.0, 3, False)
+    limit.ended(19.0, 1000.0, 3, False)
     assert limit.figures()["is_measuring"] is True
 
 
