@@ -23,6 +23,9 @@ class Sentence:
 
 def answer(story: Story) -> str:
     """In one sentence."""
+    if _waited_in_vain(story):
+        waited_s = (story.refused_s or 0.0) - (story.arrived_s or 0.0)
+        return f"Held for {waited_s:.2f} s, then turned away: {story.reason}."
     if story.refused == "reject":
         return f"Refused by admission when it came: {story.reason}."
     if story.refused:
@@ -47,10 +50,9 @@ def sentences(story: Story, attempt: Mapping[str, Any], abandonment: str) -> lis
     assert story.arrived_s is not None
     knew = story.knew_at_arrival
     text = f"{_queue(knew, page)} {_load(story)}"
-    if story.refused == "reject":
-        text += f" The verdict: reject, “{story.reason}”."
-    elif story.refused:
-        text += f" The verdict: drop, “{story.reason}”."
+    verdict = f"The verdict: {story.refused}, “{story.reason}”."
+    if story.refused and not _waited_in_vain(story):
+        text += f" {verdict}"
     else:
         text += " No verdict: it waits."
     told = [Sentence(story.arrived_s, "It came", text, facts(knew, page))]
@@ -64,6 +66,8 @@ def sentences(story: Story, attempt: Mapping[str, Any], abandonment: str) -> lis
         told.append(_held(story))
     if story.left_s is not None:
         told.append(Sentence(story.left_s, "Its customer left", _left(story, abandonment)))
+    if story.refused_s is not None and _waited_in_vain(story):
+        told.append(Sentence(story.refused_s, "It was turned away", verdict))
     if story.dispatched_s is not None:
         told.append(
             Sentence(
@@ -78,6 +82,12 @@ def sentences(story: Story, attempt: Mapping[str, Any], abandonment: str) -> lis
     return sorted(told, key=lambda one: one.time_s)
 
 
+def _waited_in_vain(story: Story) -> bool:
+    """Whether it was refused after it had been let wait."""
+    return bool(story.refused) and story.refused_s != story.arrived_s
+
+
+_QUEUES = {"all": "the one queue", "inside": "the line inside", "door": "the line at the door"}
 _ENDS = {
     "answered": "The customer got the page.",
     "orphaned": "The page was made in full, and nobody was there to get it.",
@@ -88,13 +98,16 @@ _ENDS = {
 
 def _queue(knew: Mapping[str, Any], page: str) -> str:
     queues, places = knew.get("queues", {}), knew.get("capacities", {})
-    own = page if page in queues else "all"
-    name = f"queue {page}" if page in queues else "the one queue"
-    if own not in queues:
+    found = []
+    for name in (name for name in (page, *_QUEUES) if name in queues):
+        of = f"of {places[name]} places were taken" if name in places else "waited"
+        found.append(f"in {_QUEUES.get(name, f'queue {name}')} {queues[name]} {of}")
+    if not found:
         return ""
-    words = f"In {name} {queues[own]} of {places.get(own, '?')} places were taken"
+    words = f"I{', '.join(found)[1:]}"
     discipline = knew.get("discipline")
-    return f"{words}; the discipline was {discipline}." if discipline else f"{words}."
+    where = " at the door" if "door" in queues else ""
+    return f"{words}; the discipline{where} was {discipline}." if discipline else f"{words}."
 
 
 def _load(story: Story) -> str:
@@ -168,7 +181,7 @@ def _served(knew: Mapping[str, Any], page: str) -> str:
 def facts(knew: Mapping[str, Any], page: str) -> dict[str, Any]:
     """What the policy knew, for a table: rows by queue, and the admission policy's figures."""
     queues = knew.get("queues", {})
-    order = [name for name in (*PAGES, "all") if name in queues]
+    order = [name for name in (*PAGES, *_QUEUES) if name in queues]
     return {
         "queues": [
             {

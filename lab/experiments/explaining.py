@@ -14,7 +14,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdicts
+from gateway.policies.interface import (
+    Cancel,
+    Dispatch,
+    LoadSample,
+    Outcome,
+    Policy,
+    Request,
+    Verdicts,
+)
 from gateway.policies.trace import Recorded
 from lab.experiments.capacity import of_result
 from lab.experiments.errors import ExperimentError
@@ -53,6 +61,8 @@ class Story:
     """The newest load sample that the policy had been told when it decided first."""
     refused: str = ""
     """`drop` or `reject`; empty when it was let wait."""
+    refused_s: float | None = None
+    """When: as it came, or after it had waited."""
     reason: str = ""
     dispatched_s: float | None = None
     knew_at_dispatch: Knew = field(default_factory=dict)
@@ -159,11 +169,13 @@ class Watched(Recorded):
             kind = type(verdict).__name__.lower()
             if verdict.id == self._id:
                 self._waits = False
-                if kind == "dispatch":
+                if isinstance(verdict, Dispatch):
                     story.dispatched_s = time_s
                     story.knew_at_dispatch = {**self._knew, **self._place()}
+                elif isinstance(verdict, Cancel):  # the policy itself took it out of its queue
+                    story.withdrawn_s = time_s
                 else:
-                    story.refused, story.reason = kind, verdict.reason  # type: ignore[union-attr]
+                    story.refused, story.refused_s, story.reason = kind, time_s, verdict.reason
                 return
             other = self._beside.pop(verdict.id, None)
             if kind == "dispatch" and other is not None:
