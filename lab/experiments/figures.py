@@ -23,15 +23,12 @@ from lab.experiments.results import ResultFolder
 from lab.experiments.titles import title_of
 from loadgen.sessions import FIRST_PAGE
 
-STYLES = (
-    ("#D55E00", "o", "-"),
-    ("#0072B2", "s", "--"),
-    ("#009E73", "^", "-."),
-    ("#CC79A7", "D", ":"),
-    ("#E69F00", "v", "-"),
-    ("#56B4E9", "P", "--"),
-)
-"""Okabe and Ito's colours, told apart by most colour-blind eyes; a marker and a dash each."""
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's, told apart by most colour-blind eyes."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES = ("-", "--", "-.", ":")
+LABELS_INSIDE = 8
+"""A legend with more of them is beside the axes, not over the lines."""
 
 Styles = Mapping[str, tuple[str, str, str]]
 """Colour, marker and dash by the key of the policy."""
@@ -45,7 +42,7 @@ def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     if spec.clients:  # neither a ρ nor an end of a session to draw against: the tables say it all
         return []
     folder.figures.mkdir(exist_ok=True)
-    style = {policy.key: STYLES[i % len(STYLES)] for i, policy in enumerate(spec.policy)}
+    style = {policy.key: style_of(number) for number, policy in enumerate(spec.policy)}
     files = [
         save(_ccdf(folder, rho, style), folder.figures / f"ccdf-br1-rho{rho:g}")
         for rho in dict.fromkeys(cell.rho for cell in cells)
@@ -55,6 +52,13 @@ def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     else:
         files.append(save(_throughput(folder, cells, style), folder.figures / "throughput"))
     return files
+
+
+def style_of(number: int) -> tuple[str, str, str]:
+    """Colour, marker and dash of a line; of the first 24 no two have both colour and dash alike."""
+    colour, again = number % len(COLOURS), number // len(COLOURS)
+    shifted = colour + again
+    return COLOURS[colour], MARKERS[shifted % len(MARKERS)], DASHES[shifted % len(DASHES)]
 
 
 def _ccdf(folder: ResultFolder, rho: float | None, style: Styles) -> Figure:
@@ -164,7 +168,10 @@ def finish(axes: Axes) -> None:
     """Grid, frame and legend as every figure has them."""
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    if len(axes.get_legend_handles_labels()[1]) <= LABELS_INSIDE:
+        axes.legend(frameon=False)
+    else:
+        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize="x-small")
 
 
 def save(figure: Figure, stem: Path) -> Path:

@@ -15,7 +15,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from lab.experiments.figures import STYLES, finish, save
+from lab.experiments.figures import finish, save, style_of
 from lab.experiments.reproduction.exhibits import Exhibit, Panel, Series
 from lab.experiments.reproduction.store import Results
 from lab.experiments.results import write_text
@@ -85,7 +85,7 @@ def _number(value: float | None) -> str:
 
 def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
     for i, series in enumerate(drawn):
-        colour, marker, dash = STYLES[i % len(STYLES)]
+        colour, marker, dash = style_of(i)
         y = np.array([np.nan if value is None else value for value in series.y], dtype=float)
         half = np.array([value or 0.0 for value in series.half_width])
         if panel.kind == "bars":
@@ -136,7 +136,7 @@ def _draw_published(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
 
 def _draw_levels(panel: Panel, drawn: Sequence[Series], axes: Axes) -> None:
     """What was published over parts of the x axis, and the parts that have a name."""
-    styles = {series.label: STYLES[i % len(STYLES)] for i, series in enumerate(drawn)}
+    styles = {series.label: style_of(i) for i, series in enumerate(drawn)}
     for i, level in enumerate(panel.levels):
         width = level.until_x - level.from_x
         place, height = (level.from_x, level.low), level.high - level.low
