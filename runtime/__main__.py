@@ -61,12 +61,19 @@ def up() -> None:
 
 
 def _up(settings: Settings, progress: Progress) -> None:
+    why = choice.why_native()
     if choice.to_start(settings) == "docker":
-        compose.start(settings, progress)
-    else:
-        if why := choice.why_native():
-            progress.say(why)
-        up_module.up(settings, progress)
+        try:
+            compose.start(settings, progress)
+            return
+        except compose_engine.EngineError as error:
+            # Nobody has asked for containers: an image that cannot be had keeps nobody from a shop.
+            if choice.asked() or choice.running(settings):
+                raise
+            why = str(error)
+    if why:
+        progress.say(f"Not in containers: {why}")
+    up_module.up(settings, progress)
 
 
 @main.command()

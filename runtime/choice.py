@@ -62,9 +62,7 @@ def to_start(settings: Settings) -> Runtime:
 
 def why_native() -> str | None:
     """Why `to_start` passes over a Docker that is installed; None if nobody expects one."""
-    if asked() is None and shutil.which("docker") and (why := compose_engine.problem()):
-        return f"Not in containers: {why}"
-    return None
+    return compose_engine.problem() if asked() is None and shutil.which("docker") else None
 
 
 def to_use(settings: Settings) -> Runtime:

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from runtime.settings import REPOSITORY
+from runtime import __main__ as command_line
+from runtime import ports
+from runtime.compose_engine import EngineError
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, load
+from tests.runtime import docker_program
 
 SLIP = "DOORBUSTER_GATEWAY_PROT=9000"
 WARNING = "unknown variable DOORBUSTER_GATEWAY_PROT; did you mean DOORBUSTER_GATEWAY_PORT?"
@@ -61,3 +66,36 @@ def test_logs_before_the_first_start_say_so(clone: Path) -> None:
     warning, message = done.stderr.splitlines()
     assert WARNING in warning
     assert message == "Error: No logs yet; `make up` first"
+
+
+NO_REGISTRY = """
+case "$1" in
+  version) echo 28.0.0 ;;
+  compose) echo v2.40.3 ;;
+  image) exit 1 ;;
+  pull) echo "Error response from daemon: no such host" >&2; exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize("asked", ["", "docker"])
+def test_up_without_images_is_native_unless_containers_were_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], asked: str
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", NO_REGISTRY)
+    names = list(load().ports())
+    for name, port in zip(names, ports.free(len(names)), strict=True):
+        monkeypatch.setenv(name, str(port))
+    monkeypatch.setenv("DOORBUSTER_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("RUNTIME", asked)
+    started: list[str] = []
+    monkeypatch.setattr(command_line.up_module, "up", lambda *_: started.append("native"))
+    why = "the image python:"
+    if asked:
+        with pytest.raises(EngineError, match=why):
+            command_line._up(load(), Progress())
+        assert started == []
+    else:
+        command_line._up(load(), Progress())
+        assert started == ["native"]
+        assert f"Not in containers: {why}" in " ".join(capsys.readouterr().out.split())
