@@ -129,18 +129,20 @@ class Age:
 
     def __init__(self) -> None:
         self._gateway_s = 0.0  # paper seconds since its start
-        self._shop_cpu_s = 0.0
+        # A start takes seconds of CPU: a shop that had used no more is known by its requests.
+        self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
 
     def younger(self, snapshot: Json) -> str:
         """`gateway` or `shop` if it is another one than at the snapshot before; else empty."""
         load = snapshot.get("load") or {}
-        cpu_s = (load.get("status") or {}).get("cpu_s", self._shop_cpu_s)
+        status = load.get("status") or {}
+        shop = {name: status.get(name, before) for name, before in self._shop.items()}
         found = ""
         if snapshot["time_s"] < self._gateway_s:
             found = "gateway"
-        elif cpu_s < self._shop_cpu_s:
+        elif any(shop[name] < before for name, before in self._shop.items()):
             found = "shop"
-        self._gateway_s, self._shop_cpu_s = snapshot["time_s"], cpu_s
+        self._gateway_s, self._shop = snapshot["time_s"], shop
         return found
 
 
