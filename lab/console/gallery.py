@@ -5,6 +5,7 @@ Owns: the list of exhibits of the gallery. Must not know: pages, how an experime
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from lab.console.models import Launch
 from lab.console.settings import LAB
@@ -30,11 +31,12 @@ class Exhibit:
     sentence: str
     """What one will see."""
     picture: str
-    """A static file: the published result, drawn from the figures of the paper."""
+    """A static file: the result, drawn from the figures of the paper or of a simulation."""
     arguments: tuple[str, ...] = ()
     """Of `doorbuster`, for reproductions; empty for a spec of this name."""
     engine: str = "simulated"
     expected_s: float = 0.0
+    pictured: Literal["published", "simulated"] = "published"
 
     @property
     def spec(self) -> Spec | None:
@@ -167,14 +169,16 @@ EXHIBITS: tuple[Exhibit, ...] = (
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR, simulated",
         "The same customers for all of them: who sells most, and who answers in time.",
-        "lifo-pri",
+        "leaderboard",
+        pictured="simulated",
     ),
     Exhibit(
         "door-ablation",
         TODAY,
         "DOOR, one rule at a time, simulated",
         "From 8Q-LIFO-Pri to DOOR: what each of its rules gains by itself.",
-        "lifo-pri",
+        "door-ablation",
+        pictured="simulated",
     ),
 )
 

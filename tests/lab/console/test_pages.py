@@ -47,6 +47,14 @@ def test_every_spec_that_comes_along_is_in_the_gallery(console):
         assert f"/launch/{spec.stem}/" in text
 
 
+@pytest.mark.parametrize("page", ["/", "/launch/leaderboard/", "/launch/door-ablation/"])
+def test_every_exhibit_has_its_picture(console, page):
+    found = re.findall(r'<img src="([^"]+\.svg)"', console.get(page).text)
+    assert found
+    for picture in found:
+        assert "</svg>" in console.get(picture).text
+
+
 def test_a_gateway_that_is_away_is_told(console):
     with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
