@@ -24,8 +24,9 @@ class Dagor(LimitedLine):
     """Lets in whoever's priority is at least the level; the level follows the queueing time.
 
     Once per window (Algorithm 1): overloaded, if requests waited longer than the threshold on
-    average. Then the level falls until a share α fewer of the window's requests would have come in,
-    else it rises until a share β of all of them more would have.
+    average, or the oldest if none was served. Then the level falls until a share α fewer of the
+    window's requests would have come in, else it rises until a share β of all of them more would
+    have.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Dagor(LimitedLine):
         is_over = time_s - self._window_began_s >= self._window_s
         if not is_over and self._arrived < self._window_requests:
             return
-        if self._dispatched and self._queued_s / self._dispatched > self._threshold_s:
+        if self._queueing_s(time_s) > self._threshold_s:
             self._fall()
         else:
             self._rise()
@@ -85,6 +86,13 @@ class Dagor(LimitedLine):
         self._arrived_by_level = [0] * _LEVELS
         self._arrived = self._admitted = self._dispatched = 0
         self._queued_s = 0.0
+
+    def _queueing_s(self, time_s: float) -> float:
+        """Mean of those who were served in this window; of nobody served, the oldest's so far."""
+        if self._dispatched:
+            return self._queued_s / self._dispatched
+        oldest = next(iter(self._line), None)
+        return 0.0 if oldest is None else time_s - oldest.arrived_s
 
     def _fall(self) -> None:
         wanted = (1.0 - self._decrease_ratio) * self._admitted
@@ -119,8 +127,8 @@ DAGOR = Sheet(
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="One service, so no priorities are passed on between services. The business "
     "priority of a page is its place in the chain, the later the higher. Windows end with the "
-    "first arrival "
-    "after their end. Waiting in the shop's own workers is not queueing time.",
+    "first arrival after their end; in one without a dispatch the oldest's wait counts. Waiting in "
+    "the shop's own workers is not queueing time.",
     parameters=(
         Parameter(
             "queueing_threshold_s",

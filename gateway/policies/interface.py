@@ -41,8 +41,9 @@ class Request(NamedTuple):
     """One attempt of a customer to get one page, as a policy sees it.
 
     `id` is the driver's; `session` is None where nothing tells one, never under admission control
-    or with a policy that `needs_sessions`: a new session has its name from its first request on; `session_is_new` says that this request
-    would open the session; `attempt` counts from 1, retries of the same page count up.
+    or with a policy that `needs_sessions`: a new session has its name from its first request on;
+    `session_is_new` says that this request would open the session; `attempt` counts from 1, retries
+    of the same page count up.
     """
 
     id: int

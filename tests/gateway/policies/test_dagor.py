@@ -63,6 +63,13 @@ def test_it_rises_by_a_share_of_all_when_it_is_over():
     assert rush.level == EVERYBODY
 
 
+def test_a_server_that_serves_nobody_is_overloaded():
+    policy = create("dagor", {"window_s": 0.1})
+    for number in range(30):  # no worker is ever free
+        policy.arrival(number / 20, Request(number, "Br-1", number / 20, f"session {number}"))
+    assert policy.snapshot()["level"] < EVERYBODY
+
+
 def test_a_session_keeps_its_place_for_an_hour():
     rush = Rush()
     for _ in range(12):
