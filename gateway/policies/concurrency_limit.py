@@ -120,7 +120,7 @@ class AimdLimit:
         backoff_ratio: float,
         timeout_s: float,
     ) -> None:
-        _require_order(min_limit, max_limit)
+        require_order("min_limit", min_limit, "max_limit", max_limit)
         self.value = min(max_limit, max(min_limit, initial_limit))
         self.min_limit, self.max_limit = min_limit, max_limit
         self.backoff_ratio = backoff_ratio
@@ -153,7 +153,7 @@ class Gradient2Limit:
         long_window: int,
         rtt_tolerance: float,
     ) -> None:
-        _require_order(min_limit, max_limit)
+        require_order("min_limit", min_limit, "max_limit", max_limit)
         self._limit = float(min(max_limit, max(min_limit, initial_limit)))
         self.min_limit, self.max_limit = min_limit, max_limit
         self.smoothing = smoothing
@@ -193,12 +193,11 @@ class Gradient2Limit:
             self.long_rtt_s += self._weight * (rtt_s - self.long_rtt_s)
 
 
-def _require_order(min_limit: int, max_limit: int) -> None:
-    if min_limit > max_limit:
+def require_order(least_name: str, least: int, most_name: str, most: int) -> None:
+    """Raises PolicyError if a limit's least value is above its most."""
+    if least > most:
         raise PolicyError(
-            "parameters.min_limit",
-            f"{min_limit} is above max_limit {max_limit}",
-            f"at most {max_limit}",
+            f"parameters.{least_name}", f"{least} is above {most_name} {most}", f"at most {most}"
         )
 
 

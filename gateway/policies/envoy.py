@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from random import Random
 
-from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
+from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine, require_order
 from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
 from gateway.policies.sheet import Parameter, Sheet
 
@@ -40,6 +40,7 @@ class GradientController:
         jitter_ratio: float,
         random: Random,
     ) -> None:
+        require_order("min_concurrency", min_concurrency, "max_concurrency", max_concurrency)
         self.min_concurrency = min_concurrency
         self.max_concurrency = max_concurrency
         self._request_count = request_count
@@ -295,7 +296,7 @@ def adaptive_concurrency(
     """Policy Envoy adaptive concurrency."""
     controller = GradientController(
         min_concurrency=min_concurrency,
-        max_concurrency=max(min_concurrency, max_concurrency),
+        max_concurrency=max_concurrency,
         request_count=request_count,
         buffer_ratio=buffer_ratio,
         update_interval_s=update_interval_s,

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.policies.envoy import GradientController, SuccessRate
 from gateway.policies.interface import Outcome, Request
-from gateway.policies.registry import create
+from gateway.policies.registry import PolicyError, create
 
 
 def controller(**changed):
@@ -74,6 +74,12 @@ def test_five_windows_that_leave_the_limit_at_the_lowest_measure_the_minimum_ane
     limit.ended(18.0, 1000.0, 3, False)
     limit.ended(19.0, 1000.0, 3, False)
     assert limit.figures()["is_measuring"] is True
+
+
+def test_the_least_is_not_above_the_most():
+    with pytest.raises(PolicyError) as refused:
+        create("envoy-adaptive-concurrency", {"min_concurrency": 30, "max_concurrency": 20})
+    assert refused.value.field == "parameters.min_concurrency"
 
 
 def test_a_success_rate_forgets():
