@@ -11,8 +11,9 @@ LAB = runtime_settings.load()
 FOLDER = LAB.state_dir / "console"
 
 SECRET_KEY = LAB.secret_key or "only-for-a-console-that-nobody-visits"
-# The console listens where the settings say; a class may call the machine what it likes. What a
-# page of another site could do is refused by the checks of Origin in the CSRF middleware.
+# With accounts a class may call the machine what it likes: what a page of another site could do is
+# refused by the checks of Origin in the CSRF middleware, and it has nobody's session. Without, the
+# middleware of own names looks at the Host.
 ALLOWED_HOSTS = ["*"]
 
 INSTALLED_APPS = [
@@ -24,6 +25,7 @@ INSTALLED_APPS = [
     "lab.console.apps.ConsoleConfig",
 ]
 MIDDLEWARE = [
+    "lab.console.security.OwnNameMiddleware",
     "lab.console.sending.SendingMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
