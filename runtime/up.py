@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime import cpus, credentials, down, hosts, monitoring, ports, services
+from runtime import cpus, credentials, down, hosts, log_end, monitoring, ports, services
 from runtime.progress import Progress
 from runtime.services import Service, Tables
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
@@ -268,10 +268,5 @@ def busy_machine() -> str:
 
 def last_words(state: State, service: str) -> str:
     """The end of a service's log, and where the rest is."""
-    path = state.log(service)
-    try:
-        lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
-    except FileNotFoundError:
-        lines = []
-    shown = "\n".join(f"    {line}" for line in lines) or "    (it printed nothing)"
-    return f"  last lines of {path}:\n{shown}\n  mend: `make doctor` looks at the machine"
+    end = log_end.of(state.log(service), LOG_LINES)
+    return f"  {end}\n  mend: `make doctor` looks at the machine"
