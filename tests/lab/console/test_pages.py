@@ -55,6 +55,12 @@ def test_every_exhibit_has_its_picture(console, page):
         assert "</svg>" in console.get(picture).text
 
 
+def test_what_is_switched_on_and_off_says_what_either_does(console):
+    text = console.get("/watch/policy/fields?policy=door-lifo&admission=none").text
+    assert "1: newcomers who have left are taken out of the line; 0: they are" in text
+    assert "requests, 1 to 1,000" in text
+
+
 def test_a_gateway_that_is_away_is_told(console):
     with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
