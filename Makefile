@@ -90,7 +90,7 @@ bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw
 
 INVENTORY ?= single-host
 playbook := cd ansible && PATH="$(CURDIR)/$(bin):$$PATH" ansible-playbook --inventory inventories/$(INVENTORY)/hosts.yml
-.PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect test-ansible
+.PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect lab-vms test-ansible
 lab-tools: environment ## Ansible into the virtual environment (the others call it)
 	@ansible/tools.sh
 lab-provision: lab-tools ## the lab on the hosts of an inventory (INVENTORY=three-hosts ARGS="--check --diff")
@@ -101,6 +101,8 @@ lab-reset: lab-tools ## between classes: database and state emptied and made ane
 	@$(playbook) reset.yml $(ARGS)
 lab-collect: lab-tools ## the hosts' results into results/<inventory>/<host>/
 	@$(playbook) collect.yml $(ARGS)
+lab-vms: lab-tools ## definitions of virtual machines for an inventory: cloud-init and libvirt, in ansible/vms/<inventory>
+	@$(playbook) vms.yml $(ARGS)
 test-ansible: lab-tools ## the roles on Debian 12 system containers, on this machine's Docker engine (root, for the image)
 	@DOORBUSTER_TEST_ANSIBLE=1 $(bin)/python -m pytest tests/ansible --durations=10 $(ARGS)
 

@@ -15,7 +15,7 @@ export ANSIBLE_HOME
 trap 'rm -rf "$ANSIBLE_HOME"' EXIT
 PATH="$(cd $bin && pwd):$PATH"
 for inventory in inventories/*/hosts.yml; do
-  said=$(ansible-playbook --inventory "$inventory" --syntax-check site.yml verify.yml reset.yml collect.yml 2>&1) || {
+  said=$(ansible-playbook --inventory "$inventory" --syntax-check site.yml verify.yml reset.yml collect.yml vms.yml 2>&1) || {
     printf '%s\n' "ansible/check.sh: $inventory" "$said" >&2
     exit 1
   }
