@@ -561,7 +561,7 @@ def test_load_samples_come_once_per_interval():
         ([Dispatch(1), Dispatch(2)], "dispatched 2 without a free worker"),
         ([Dispatch(77)], "verdict on 77, which does not wait"),
         ([Reject(77, "", 1.0)], "verdict on 77, which does not wait"),
-        ([Cancel(1)], "1 is not in service"),
+        ([Cancel(1)], "1 is neither in service nor left waiting"),
     ],
 )
 def test_forbidden_verdicts_are_the_policys_fault(verdicts, message):
