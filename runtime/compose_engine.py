@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-ANSWER_S = 20.0
+ANSWER_S = 120.0  # a busy machine takes its time
 PULL_S = 1800.0
-_AS_ROOT = "mend: sudo usermod -aG docker $USER and log in again, or RUNTIME=native"
-_START_IT = "mend: sudo systemctl start docker, or RUNTIME=native"
+OR_NATIVE = ", or RUNTIME=native"
+_AS_ROOT = f"mend: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
+_START_IT = f"mend: sudo systemctl start docker{OR_NATIVE}"
 _GET_COMPOSE = "mend: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
@@ -57,7 +58,7 @@ class Container:
 def problem() -> str | None:
     """Why no containers can be started here, one line with the mend; None if they can."""
     if shutil.which("docker") is None:
-        return "there is no program docker; mend: install Docker, or RUNTIME=native"
+        return f"there is no program docker; mend: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
     if asked.returncode != 0:
         said = asked.stderr.strip() or "no answer"
@@ -102,14 +103,30 @@ def pull(name: str) -> str | None:
 
 
 def containers(project: str) -> list[Container]:
-    """Every container of a Compose project, also those that do not run."""
+    """Every container of a Compose project, also those that do not run.
+
+    Raises EngineError when the engine does not tell: that is not the same as none.
+    """
     found = _docker("ps", "-aq", "--no-trunc", "--filter", f"label={_PROJECT}={project}")
+    if found.returncode != 0:
+        raise _untold(found)
     ids = found.stdout.split()
     if not ids:
         return []
+    told = _docker("inspect", "--type", "container", *ids)
     # One that is removed meanwhile is an error of the whole, and is left out of the output.
-    told = _docker("inspect", "--type", "container", *ids).stdout
-    return [_container(each) for each in json.loads(told or "[]")]
+    said = told.stderr.lower().splitlines()
+    if told.returncode != 0 and not (said and all("no such" in line for line in said)):
+        raise _untold(told)
+    return [_container(each) for each in json.loads(told.stdout or "[]")]
+
+
+def _untold(asked: subprocess.CompletedProcess[str]) -> EngineError:
+    said = (asked.stderr.strip() or "no answer").splitlines()[-1]
+    return EngineError(
+        f"the Docker engine does not say which containers there are ({said}); "
+        "mend: try again, or sudo systemctl restart docker"
+    )
 
 
 def _container(told: dict) -> Container:  # type: ignore[type-arg]

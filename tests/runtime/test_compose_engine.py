@@ -89,3 +89,27 @@ def test_a_project_without_containers_has_none(
     docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
     monkeypatch.setenv("CONTAINERS", "")
     assert compose_engine.containers("doorbuster") == []
+
+
+@pytest.mark.parametrize("failing", ["ps", "inspect"])
+def test_an_engine_that_does_not_tell_is_not_one_without_containers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failing: str
+) -> None:
+    fails = f'[ "$1" = {failing} ] && {{ echo "Error: i/o timeout" >&2; exit 1; }}\n'
+    docker_program.install(monkeypatch, tmp_path / "bin", fails + docker_program.ANSWERS)
+    monkeypatch.setenv("CONTAINERS", "shop")
+    with pytest.raises(compose_engine.EngineError, match=r"which containers there are \(Error: i"):
+        compose_engine.containers("doorbuster")
+
+
+def test_a_container_that_is_removed_meanwhile_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    inspected = tmp_path / "inspected.json"
+    inspected.write_text(json.dumps([told("shop")]))
+    monkeypatch.setenv("INSPECTED", str(inspected))
+    monkeypatch.setenv("CONTAINERS", "shop gone")
+    said = 'cat "$INSPECTED"; echo "Error: No such container: gone" >&2; exit 1'
+    gone = f'[ "$1" = inspect ] && {{ {said}; }}\n'
+    docker_program.install(monkeypatch, tmp_path / "bin", gone + docker_program.ANSWERS)
+    assert [one.service for one in compose_engine.containers("doorbuster")] == ["shop"]
