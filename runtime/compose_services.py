@@ -5,7 +5,7 @@ Owns: titles, order, how long each may take. Must not know: how they are started
 
 from dataclasses import dataclass
 
-from runtime.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
+from runtime.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW, wanted_by_lab
 from runtime.settings import Settings
 
 WORKER = "lab-worker"
@@ -57,7 +57,13 @@ def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
         ),
         Part("Ad server", ("ads",), 360),
         Part("Gateway", ("gateway",), 240),
-        Part("The console's own database", ("lab-prepare",), SEEDING_TIMEOUT_S, ends=True),
+        Part(
+            "The console's own database",
+            ("lab-prepare",),
+            SEEDING_TIMEOUT_S,
+            ends=True,
+            wanted=wanted_by_lab(settings),
+        ),
         Part("Workers of the console", ("lab-processes", WORKER), 120),
         Part("Lab console", ("lab",), 240),
     ]

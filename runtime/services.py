@@ -286,14 +286,14 @@ def _lab(settings: Settings) -> Service:
             title="The console's databases",
             command=_beside(settings, "lab.console", "prepare"),
             log="lab-prepare",
-            wanted=_wanted_by_lab(settings),
+            wanted=wanted_by_lab(settings),
             timeout_s=SEEDING_TIMEOUT_S,
         ),
         code=_LAB_CODE,
     )
 
 
-def _wanted_by_lab(settings: Settings) -> str:
+def wanted_by_lab(settings: Settings) -> str:
     """Its database, and what is written there for Grafana: the reader's password, the address."""
     # With a secret of ours: the stamp is no help in guessing a password that somebody chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
