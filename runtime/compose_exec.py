@@ -16,6 +16,12 @@ from runtime import compose_engine, cpus
 from runtime.compose_services import WORKER
 from runtime.compose_settings import Project
 
+_PASSED_ON = {
+    signal.SIGINT: "INT",
+    signal.SIGTERM: "TERM",
+    # A terminal that went away: as TERM, at which commands end what they have started.
+    signal.SIGHUP: "TERM",
+}
 _HANDED_ON = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")
 # Its own id is noted before it becomes the command: `docker compose exec` passes no signal on.
 _NOTED = 'echo $$ >"$0"; exec "$@"'
@@ -37,22 +43,26 @@ def run(project: Project, command: Sequence[str]) -> int:
         if name in os.environ:
             options += ["--env", f"{name}={os.environ[name]}"]
     inside = ["bash", "-c", _NOTED, mark, *wrapped, *command]
-    told: list[int] = []
+    telling: list[subprocess.Popen[bytes]] = []
 
     def pass_on(number: int, frame: FrameType | None) -> None:
-        told.append(number)
-        name = signal.Signals(number).name.removeprefix("SIG")
-        say = f'kill -{name} "$(cat {mark})"'
-        subprocess.Popen(
-            project.command("exec", "-T", WORKER, "bash", "-c", say),
-            env=project.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+        say = f'kill -{_PASSED_ON[signal.Signals(number)]} "$(cat {mark})"'
+        telling.append(
+            subprocess.Popen(
+                project.command("exec", "-T", WORKER, "bash", "-c", say),
+                env=project.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         )
 
-    before = {one: signal.signal(one, pass_on) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        one: signal.signal(one, pass_on)
+        for one in _PASSED_ON
+        if signal.getsignal(one) != signal.SIG_IGN  # nohup
+    }
     try:
         # In a session of its own unless it has the terminal: Ctrl-C is for the command, not for it.
         process = subprocess.Popen(
@@ -64,6 +74,8 @@ def run(project: Project, command: Sequence[str]) -> int:
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
+        for teller in telling:  # it reads the mark
+            teller.wait()
         subprocess.run(
             project.command("exec", "-T", WORKER, "rm", "-f", mark),
             env=project.environment(),
