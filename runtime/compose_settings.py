@@ -22,6 +22,11 @@ UNPRIVILEGED = 10001
 """Who root's containers run as: nobody of this machine."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
+SHARED = (
+    REPOSITORY / "dashboards" / "grafana" / "provisioning",
+    REPOSITORY / "dashboards" / "grafana" / "dashboards",
+)
+"""Folders of the repository that containers of other users read."""
 PROJECT_VARIABLE = "COMPOSE_PROJECT_NAME"
 
 # Where a part is reached by the others: the name of its service.
@@ -88,6 +93,11 @@ class Project:
     def prometheus(self) -> Path:
         """Prometheus' configuration."""
         return monitoring.folder_of(self.state.folder)
+
+    @property
+    def mark(self) -> Path:
+        """There from the first container's start until all are removed."""
+        return self.state.stamp("containers")
 
     @property
     def user(self) -> tuple[int, int]:
@@ -167,9 +177,9 @@ class Project:
             "DOORBUSTER_GID": str(gid),
             "DOORBUSTER_ALL_CPUS": cpus.written(every),
             "DOORBUSTER_CONTAINERS_ENV": str(self.containers_env),
-            "DOORBUSTER_PUBLISHED": _published(settings.host),
-            "DOORBUSTER_INNER_PUBLISHED": _published(settings.inner_host),
-            "DOORBUSTER_LAB_PUBLISHED": _published(settings.lab_host),
+            "DOORBUSTER_PUBLISHED": _published("DOORBUSTER_HOST", settings.host),
+            "DOORBUSTER_INNER_PUBLISHED": _published("DOORBUSTER_INNER_HOST", settings.inner_host),
+            "DOORBUSTER_LAB_PUBLISHED": _published("DOORBUSTER_HOST", settings.lab_host),
             "DOORBUSTER_POSTGRES_OPTIONS": postgres_options(),
             "DOORBUSTER_REDIS_OPTIONS": redis_options(),
             "DOORBUSTER_CERTIFICATES": str(certificate_files.of(self.state.folder).folder),
@@ -196,6 +206,22 @@ class Project:
         for folder in (self.settings.results_dir, self.prometheus):
             folder.mkdir(parents=True, exist_ok=True)
             self.own(folder)
+        self._own_results()
+        for folder in SHARED:
+            _let_read(folder)
+
+    def _own_results(self) -> None:
+        """Results that root has made natively are root's: containers could not add to them."""
+        if os.geteuid() != 0:
+            return
+        for parent, folders, files in os.walk(self.settings.results_dir):
+            folders[:] = [
+                name for name in folders if Path(parent, name) != self.state.folder
+            ]  # it may lie within
+            for name in (*folders, *files):
+                path = Path(parent, name)
+                if path.lstat().st_uid != self.user[0]:
+                    os.chown(path, *self.user, follow_symlinks=False)
 
     def _given(self, name: str) -> str:
         return os.environ.get(name) or dict(self.settings.extra).get(name, "")
@@ -221,8 +247,16 @@ def redis_options() -> str:
     )
 
 
-def _published(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _published(variable: str, host: str) -> str:
+    """As Compose wants it where ports are published: an address, never a name."""
+    try:
+        address = hosts.address(host)
+    except (OSError, UnicodeError) as error:
+        raise SettingsError(
+            f"{variable}={host}: this machine finds no address of that name "
+            f"({getattr(error, 'strerror', None) or error}); mend: an address of this machine"
+        ) from None
+    return f"[{address}]" if ":" in address else address
 
 
 def _authorities() -> str:
@@ -248,6 +282,21 @@ def _lines(variables: Mapping[str, str]) -> str:
     ]:
         raise SettingsError("\n".join(faults))
     return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items()))
+
+
+def _let_read(folder: Path) -> None:
+    """Whatever umask this clone was made under. Raises SettingsError if it is another user's."""
+    for path in (folder, *folder.rglob("*")):
+        mode = path.stat().st_mode & 0o777
+        wanted = mode | (0o055 if path.is_dir() else 0o044)
+        if mode != wanted:
+            try:
+                path.chmod(wanted)
+            except OSError as error:
+                raise SettingsError(
+                    f"{path} cannot be read by containers ({error.strerror}); "
+                    f"mend: sudo chmod -R go+rX {folder}"
+                ) from None
 
 
 def _write_private(path: Path, text: str) -> None:

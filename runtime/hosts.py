@@ -61,6 +61,18 @@ def unknown(host: str) -> str | None:
     return None
 
 
+def address(host: str) -> str:
+    """An address of `host`, for who takes no names; an IPv4 one if there is one.
+
+    Raises OSError or UnicodeError when this machine finds none.
+    """
+    if _is_address(host):
+        return host
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    found.sort(key=lambda each: each[0] != socket.AF_INET)
+    return str(found[0][4][0])
+
+
 def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)

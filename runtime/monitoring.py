@@ -133,16 +133,24 @@ def write_targets(path: Path, groups: Sequence[Group]) -> None:
     """Prometheus reads it within seconds; written whole."""
     draft = path.with_name(f".{path.name}.new")
     draft.write_text(json.dumps(groups, indent=2) + "\n", encoding="utf-8")
+    draft.chmod(0o644)
     draft.replace(path)
 
 
 def configure(folder: Path, name: str, groups: Sequence[Group]) -> None:
-    """Configuration and rules in `folder`, and these targets, as `targets/<name>.json`, alone."""
+    """Configuration and rules in `folder`, and these targets, as `targets/<name>.json`, alone.
+
+    For every user, whatever the umask: in containers Prometheus is nobody. No secret is in them.
+    """
     for kind in ("rules", "targets"):
         shutil.rmtree(folder / kind, ignore_errors=True)
         (folder / kind).mkdir(parents=True)
+        (folder / kind).chmod(0o755)
+    folder.chmod(0o755)
     for source in (SOURCE / "prometheus.yml", *sorted((SOURCE / "rules").glob("*.yml"))):
-        shutil.copyfile(source, folder / source.relative_to(SOURCE))
+        copy = folder / source.relative_to(SOURCE)
+        shutil.copyfile(source, copy)
+        copy.chmod(0o644)
     write_targets(folder / "targets" / f"{name}.json", groups)
 
 

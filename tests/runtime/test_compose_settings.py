@@ -1,12 +1,20 @@
 """What Compose and containers are handed: addresses, secrets, one source of settings."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from runtime import compose_services, compose_settings, credentials, postgres, redis_server
+from runtime import (
+    compose_services,
+    compose_settings,
+    credentials,
+    monitoring,
+    postgres,
+    redis_server,
+)
 from runtime.compose_settings import Project
 from runtime.settings import REPOSITORY, SettingsError, load
 from runtime.state import State
@@ -129,3 +137,73 @@ def test_monitoring_off_starts_nothing_that_observes(tmp_path: Path) -> None:
         *compose_services.OBSERVERS,
         compose_services.GRAFANA,
     }
+
+
+def test_ports_are_published_at_addresses_whatever_the_hosts_are_called(tmp_path: Path) -> None:
+    hosts = {"DOORBUSTER_HOST": "localhost", "DOORBUSTER_INNER_HOST": "::1"}
+    outside = project(tmp_path, **hosts).outside([])
+    assert outside["DOORBUSTER_PUBLISHED"] == "127.0.0.1"
+    assert outside["DOORBUSTER_INNER_PUBLISHED"] == "[::1]"
+    assert outside["DOORBUSTER_LAB_PUBLISHED"] in ("127.0.0.1", "[::1]")
+
+
+def test_a_host_that_nobody_knows_is_said_by_its_variable(tmp_path: Path) -> None:
+    made = project(tmp_path, DOORBUSTER_HOST="shop.invalid")
+    with pytest.raises(SettingsError, match=r"^DOORBUSTER_HOST=shop\.invalid: this machine finds"):
+        made.write([])
+    assert not made.compose_env.exists()
+
+
+@pytest.mark.parametrize(
+    "changed", [{"DOORBUSTER_RESULTS_PASSWORD": "another"}, {"DOORBUSTER_LAB_PORT": "18087"}]
+)
+def test_what_is_written_for_grafana_is_written_again_when_it_changes(
+    tmp_path: Path, changed: dict[str, str]
+) -> None:
+    def wanted(made: Project) -> str:
+        parts = compose_services.table(made.settings, with_grafana=False)
+        return next(part.wanted for part in parts if "lab-prepare" in part.services)
+
+    assert wanted(project(tmp_path)) == wanted(project(tmp_path))
+    assert wanted(project(tmp_path)) != wanted(project(tmp_path, **changed))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's results are another user's")
+def test_results_that_root_made_are_handed_over_and_nothing_they_point_to(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    result = made.settings.results_dir / "one" / "cells.csv"
+    result.parent.mkdir(parents=True)
+    result.touch()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.touch()
+    (result.parent / "link").symlink_to(elsewhere)
+    made.write([])
+    for path in (result, result.parent, result.parent / "link"):
+        assert path.lstat().st_uid == compose_settings.UNPRIVILEGED
+    assert elsewhere.stat().st_uid == 0
+
+
+def test_what_other_users_read_is_readable_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        (tmp_path / "boards").mkdir()
+        board = tmp_path / "boards" / "rush.json"
+        board.touch()
+        compose_settings._let_read(tmp_path / "boards")
+        folder = tmp_path / "prometheus"
+        monitoring.configure(folder, "compose", [])
+    finally:
+        os.umask(before)
+    for path in (board.parent, board, folder, *folder.rglob("*")):
+        needed = 0o055 if path.is_dir() else 0o044
+        assert path.stat().st_mode & needed == needed, path
+
+
+def test_the_broker_of_flower_is_in_its_environment_alone() -> None:
+    command = COMPOSE["services"]["celery-exporter"]["command"]
+    assert "--broker" not in " ".join(command)
+    assert command[2].startswith('BROKER_URL="$${DOORBUSTER_CELERY_BROKER:-')
+
+
+def test_prometheus_answers_no_page_of_strangers() -> None:
+    assert "--web.cors.origin=none" in COMPOSE["services"]["prometheus"]["command"]

@@ -62,3 +62,9 @@ def test_who_is_known_and_who_is_not() -> None:
     assert hosts.unknown("localhost") is None
     assert hosts.unknown("192.0.2.1") is None
     assert hosts.unknown("shop.invalid")  # RFC 2606: no such name will ever be
+
+
+def test_a_name_has_an_address_an_ipv4_one_if_there_is_one() -> None:
+    assert hosts.address("localhost") == "127.0.0.1"
+    assert hosts.address("::1") == "::1"
+    assert hosts.address("0.0.0.0") == "0.0.0.0"
