@@ -83,6 +83,18 @@ def down() -> None:
 
 
 def _down(settings: Settings, progress: Progress) -> None:
+    _refuse_unseen(settings)
+    _stop(settings, progress)
+
+
+def _refuse_unseen(settings: Settings) -> None:
+    # "Is down" would be a guess.
+    nothing_seen = choice.asked() is None and choice.running(settings) is None
+    if nothing_seen and (why := compose.unseen(settings)):
+        raise compose_engine.EngineError(why)
+
+
+def _stop(settings: Settings, progress: Progress) -> None:
     if choice.to_use(settings) == "docker":
         compose.down(settings, progress)
     else:
@@ -97,7 +109,7 @@ def reset() -> None:
 
 def _reset(settings: Settings, progress: Progress) -> None:
     # Of both runtimes: what a container keeps belongs to the state folder with its passwords.
-    down_module.reset(settings, progress, _down, lambda: compose.forget(settings, progress))
+    down_module.reset(settings, progress, _stop, lambda: compose.forget(settings, progress))
 
 
 @main.command()
@@ -107,6 +119,7 @@ def status() -> None:
 
 
 def _status(settings: Settings, progress: Progress) -> None:
+    _refuse_unseen(settings)
     if choice.to_use(settings) == "docker":
         compose_status.show(_project(settings), progress)
     else:

@@ -5,6 +5,8 @@ container.
 """
 
 import hashlib
+import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -62,13 +64,43 @@ def down(settings: Settings, progress: Progress) -> None:
         step.detail = "is down" if stop(project) else "was down already"
 
 
+def unseen(settings: Settings) -> str | None:
+    """Why containers of this appliance may be there that nobody can see or stop now, one line.
+
+    None if they would be seen, and if all that were started have been removed.
+    """
+    if not Project(settings, State(settings.state_dir)).mark.exists():
+        return None
+    if (why := compose_engine.problem()) is None:
+        return None
+    return f"the appliance was started in containers and cannot be seen now: {why}"
+
+
 def forget(settings: Settings, progress: Progress) -> None:
-    """Remove what the containers keep, where there is an engine and they were ever started."""
+    """Remove what the containers keep, if they were ever started.
+
+    Raises EngineError where no engine can do that; FORCE=1 leaves it where there is no Docker.
+    """
     project = Project(settings, State(settings.state_dir))
     if not project.compose_env.exists():
         return
+    if shutil.which("docker") is None:
+        if os.environ.get("FORCE") != "1":
+            raise EngineError(
+                f"the volumes of containers (project {project.name}) cannot be removed, there is "
+                "no program docker; mend: install it, or make reset FORCE=1, which leaves them"
+            )
+        progress.say(
+            f"Left, for there is no program docker: the volumes of project {project.name}. With "
+            f"it: docker volume ls --filter label=com.docker.compose.project={project.name}"
+        )
+        return
     if why := compose_engine.problem():
-        raise EngineError(f"volumes of containers cannot be removed: {why}")
+        raise EngineError(
+            "the volumes of containers cannot be removed: "
+            f"{why.removesuffix(compose_engine.OR_NATIVE)}; "
+            f"if they are gone for good: rm {project.compose_env}, then make reset"
+        )
     with progress.step("Volumes of containers"):
         stop(project, volumes=True)
 
@@ -94,6 +126,7 @@ def stop(project: Project, *, volumes: bool = False) -> bool:
     if there or volumes:
         more = ["--volumes"] if volumes else []
         _compose(project, "--profile", "*", "down", "--remove-orphans", *more)
+    project.mark.unlink(missing_ok=True)
     return there
 
 
@@ -118,6 +151,7 @@ class _Start:
         self._certificate()
         self._configure(with_grafana)
         self._build()
+        self.project.mark.touch()
         try:
             for part in compose_services.table(self.project.settings, with_grafana=with_grafana):
                 self._bring_up(part)

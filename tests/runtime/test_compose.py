@@ -1,0 +1,82 @@
+"""What is said of containers where no engine answers any more."""
+
+from pathlib import Path
+
+import pytest
+
+from runtime import __main__ as command_line
+from runtime import compose
+from runtime.compose_engine import EngineError
+from runtime.compose_settings import Project
+from runtime.progress import Progress
+from runtime.settings import REPOSITORY, load
+from runtime.state import State
+from tests.runtime import docker_program
+
+STOPPED = "echo 'Cannot connect to the Docker daemon' >&2; exit 1"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """One whose containers were started and not removed."""
+    for name in ("RUNTIME", "FORCE"):
+        monkeypatch.delenv(name, raising=False)
+    given = {
+        "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
+        "DOORBUSTER_RESULTS_DIR": str(tmp_path / "results"),
+    }
+    made = Project(load(given, REPOSITORY), State(tmp_path / "state"))
+    made.state.make()
+    made.write([])
+    made.mark.touch()
+    return made
+
+
+@pytest.mark.parametrize("script", [None, STOPPED])
+def test_down_does_not_say_down_of_what_it_cannot_see(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str | None
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", script)
+    for command in (command_line._down, command_line._status):
+        with pytest.raises(EngineError, match=r"cannot be seen now: .*; mend: .*RUNTIME=native$"):
+            command(project.settings, Progress())
+
+
+def test_down_removes_the_mark_of_what_it_finds_gone(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", docker_program.ANSWERS)
+    monkeypatch.setenv("CONTAINERS", "")
+    compose.down(project.settings, Progress())
+    assert "was down already" in capsys.readouterr().out
+    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
+    command_line._down(project.settings, Progress())
+    assert "was down already" in capsys.readouterr().out
+
+
+def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", None)
+    with pytest.raises(EngineError, match="mend: install it, or make reset FORCE=1"):
+        compose.forget(project.settings, Progress())
+    monkeypatch.setenv("FORCE", "1")
+    command_line._reset(project.settings, Progress())
+    assert f"volumes of project {project.name}" in " ".join(capsys.readouterr().out.split())
+    assert not project.state.folder.exists()
+
+
+def test_reset_keeps_the_passwords_of_volumes_while_the_engine_is_stopped(
+    project: Project, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", STOPPED)
+    monkeypatch.setenv("FORCE", "1")
+    with pytest.raises(EngineError, match=r"start docker; if they are gone for good: rm "):
+        command_line._reset(project.settings, Progress())
+    assert project.compose_env.exists()
