@@ -6,8 +6,10 @@ address of its own. Both hold secrets and have mode 600.
 Owns: these files, the files that are mounted, the project's name. Must not know: what is started.
 """
 
+import contextlib
 import hashlib
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -214,14 +216,14 @@ class Project:
         """Results that root has made natively are root's: containers could not add to them."""
         if os.geteuid() != 0:
             return
-        for parent, folders, files in os.walk(self.settings.results_dir):
-            folders[:] = [
-                name for name in folders if Path(parent, name) != self.state.folder
-            ]  # it may lie within
+        # By each folder's descriptor: what runs in a container may put a link in a folder's place.
+        for parent, folders, files, here in os.fwalk(self.settings.results_dir):
+            if self.state.folder.parent == Path(parent) and self.state.folder.name in folders:
+                folders.remove(self.state.folder.name)
             for name in (*folders, *files):
-                path = Path(parent, name)
-                if path.lstat().st_uid != self.user[0]:
-                    os.chown(path, *self.user, follow_symlinks=False)
+                with contextlib.suppress(FileNotFoundError):  # a draft that was there a moment ago
+                    if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid != self.user[0]:
+                        os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
 
     def _given(self, name: str) -> str:
         return os.environ.get(name) or dict(self.settings.extra).get(name, "")
@@ -287,7 +289,7 @@ def _lines(variables: Mapping[str, str]) -> str:
 def _let_read(folder: Path) -> None:
     """Whatever umask this clone was made under. Raises SettingsError if it is another user's."""
     for path in (folder, *folder.rglob("*")):
-        mode = path.stat().st_mode & 0o777
+        mode = stat.S_IMODE(path.stat().st_mode)
         wanted = mode | (0o055 if path.is_dir() else 0o044)
         if mode != wanted:
             try:
