@@ -4,8 +4,8 @@ Owns: places, the order in which they are given up. Must not know: TLS, sockets,
 
 A newcomer gets the place of a handshake that waits for its customer: of those of whom nothing is
 known before those who are new, and these before those who resume; among them, of who is so for
-longest. So who sends a byte and no more holds no door, and a storm of new ones costs no customer
-who comes back a place. A handshake that is computed, or waits to be, keeps its own.
+longest. So who sends a byte and no more holds no door, and who comes back gives way only when all
+other places are being computed. A handshake that is computed, or waits to be, keeps its own.
 """
 
 from enum import IntEnum
