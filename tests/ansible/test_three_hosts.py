@@ -30,4 +30,4 @@ def test_a_comparison_from_end_to_end(lab: Machines) -> None:
 def test_results_are_collected(lab: Machines) -> None:
     played = lab.play("collect.yml")
     assert played.status == 0, played.output[-5000:]
-    assert list((lab.folder / "collected" / "client").glob("*/experiment.json"))
+    assert list((lab.folder / "collected" / "client").glob("*/plan.json"))
