@@ -140,8 +140,11 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
 @events.test_start.add_listener
 def _started(environment: Environment, **_: object) -> None:
     role = role_of(environment)
+    given = vars(environment.parsed_options)
+    if isinstance(role, Worker):
+        given = given | {"attempts_file": ""}  # the master writes it, on its own machine
     try:
-        options, address = _checked(vars(environment.parsed_options), environment.host)
+        options, address = _checked(given, environment.host)
     except (OptionError, HostError) as error:
         if not isinstance(role, Worker):
             raise  # looked at before the start

@@ -140,3 +140,25 @@ def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -
     assert rows == counts["attempts"]
     # What was under way when the run was cut is in no row: half a second's pages at most.
     assert rows <= seen <= rows + 30
+
+
+def test_the_attempts_file_lies_on_the_masters_machine_alone(tmp_path: Path) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    (here / "results").mkdir(parents=True)
+    elsewhere.mkdir()
+    port = str(locust_process.free_port())
+    options = ("--time-scale", "20", "--session-rate", "5", "--sessions", "5", *PATIENT)
+    with (
+        small_shop() as shop,
+        locust_process.started(
+            here,
+            *("--master", "--headless", "--only-summary", "--progress", "json"),
+            *("--master-bind-host", "127.0.0.1", "--master-bind-port", port),
+            *("--expect-workers", "1", "--host", shop.url, *options),
+            *("--attempts-file", "results/attempts.parquet"),
+        ) as master,
+        locust_process.started(elsewhere, "--worker", "--master-port", port),
+    ):
+        done = locust_process.finish(master)
+    assert done.status == 0, done.errors
+    assert read_metadata(here / "results" / "attempts.parquet")["complete"] is True
