@@ -20,4 +20,4 @@ for inventory in inventories/*/hosts.yml; do
     exit 1
   }
 done
-ansible-lint --offline --quiet --nocolor
+ansible-lint -q --offline --nocolor
