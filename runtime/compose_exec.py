@@ -61,7 +61,8 @@ def run(project: Project, command: Sequence[str]) -> int:
     before = {
         one: signal.signal(one, pass_on)
         for one in _PASSED_ON
-        if signal.getsignal(one) != signal.SIG_IGN  # nohup
+        # nohup's alone: of SIGINT every shell's background has that, and it may be sent on purpose.
+        if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN
     }
     try:
         # In a session of its own unless it has the terminal: Ctrl-C is for the command, not for it.
