@@ -1,6 +1,7 @@
 """HTTP behind TLS is as ever: keep-alive, pipelining, large bodies, back-pressure, endings."""
 
 import asyncio
+import contextlib
 import shutil
 import socket
 import ssl
@@ -94,19 +95,29 @@ def test_a_slow_reader_holds_the_shop_back_and_is_not_forgotten(files):
 def test_who_pipelines_without_end_is_not_read_for_ever(files):
     async def scene():
         async with tls_bed(files, Shop(is_held=True), pipeline_bytes=1024) as b:
-            with await customer(b, files) as sock:
-                sock.sendall(GET)
-                await b.until(lambda: b.shop.busy == 1)
-                (one,) = b.gateway.door.customers
-                many = 4000
-                sending = asyncio.ensure_future(asyncio.to_thread(sock.sendall, GET * (many - 1)))
-                await b.until(lambda: one._is_held)
-                assert one._reader.buffered_bytes <= 1024 + 16 * 1024  # a record at most
-                b.shop.let_go(many)
-                said = b""
-                while said.count(b"you asked for /") < many:
-                    said += await asyncio.to_thread(sock.recv, 65536)
-                await sending
+            # Sends and hears at once, which a blocking connection of OpenSSL's cannot.
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1",
+                b.gateway.tls_port,
+                ssl=trusting(files, None),
+                server_hostname="localhost",
+            )
+            writer.write(GET)
+            await b.until(lambda: b.shop.busy == 1)
+            (one,) = b.gateway.door.customers
+            many = 4000
+            writer.write(GET * (many - 1))
+            await b.until(lambda: one._is_held)
+            assert one._reader.buffered_bytes <= 1024 + 16 * 1024  # a record at most
+            b.shop.let_go(many)
+            said = b""
+            while said.count(b"you asked for /") < many:
+                piece = await reader.read(65536)
+                assert piece
+                said += piece
+            writer.close()
+            with contextlib.suppress(OSError):  # the gateway may have closed first
+                await writer.wait_closed()
 
     run(scene())
 
