@@ -182,6 +182,7 @@ duration_s = 80
 """
 
 
+@pytest.mark.long
 def test_cancelling_wastes_less_than_ignoring(appliance, tmp_path):
     (tmp_path / "my.toml").write_text(LEAVING)
     status, output = doorbuster(appliance, "compare", str(tmp_path / "my.toml"))

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
+import pytest
+
 from loadgen.attempts import Attempt, read_attempts, read_metadata
 from loadgen.clients import ClientModel, Clients
 from tests.loadgen import locust_process
@@ -101,6 +103,7 @@ def test_the_test_set_leaves_and_the_control_set_waits(tmp_path: Path) -> None:
     assert left == ended.summary["counts"]["outcomes"]["timed_out"] > 0
 
 
+@pytest.mark.long
 def test_two_workers_play_the_clients_of_one_process(tmp_path: Path) -> None:
     port = str(locust_process.free_port())
     master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")

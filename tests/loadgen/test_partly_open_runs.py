@@ -103,6 +103,7 @@ def test_sessions_come_interact_and_leave(made: certificate.Certificate, tmp_pat
     assert metadata_of(read_connections(tmp_path / "connections.parquet")) == metadata
 
 
+@pytest.mark.long
 def test_two_workers_play_the_sessions_of_one_process(
     made: certificate.Certificate, tmp_path: Path
 ) -> None:

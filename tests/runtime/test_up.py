@@ -222,6 +222,7 @@ def test_a_cold_start_keeps_the_database_and_is_seeded_once(appliance: Appliance
         socket.create_connection(("127.0.0.1", appliance.settings.postgres_port), timeout=1)
 
 
+@pytest.mark.long
 def test_another_number_of_books_takes_effect_at_the_next_up(appliance: Appliance) -> None:
     code, printed = appliance.run("up", DOORBUSTER_CATALOGUE_BOOKS="4400")
     assert code == 0, printed
