@@ -148,6 +148,7 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
     assert len(results_of([{"n": 3}], grid_tasks.square, celery_broker=busy)) == 1
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
     monkeypatch.setattr(farm, "LOST_AFTER_S", 10.0)
     marker = tmp_path / "began"

@@ -228,6 +228,7 @@ duration_s = 80
 """
 
 
+@pytest.mark.long
 def test_clients_in_a_closed_loop(appliance, tmp_path):
     (tmp_path / "my.toml").write_text(CLIENTS)
     status, output = doorbuster(appliance, "run", str(tmp_path / "my.toml"))

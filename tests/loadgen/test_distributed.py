@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
 from loadgen.attempts import read_attempts, read_metadata
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop
@@ -72,6 +74,7 @@ def test_two_workers_play_the_sessions_of_one_process(tmp_path: Path) -> None:
     assert many.summary["complete"] is True
 
 
+@pytest.mark.long
 def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
     options = ("--time-scale", "20", "--session-rate", "5", "--load-schedule", "10:1,10:0.5")
     lengths = ("--session-mixture", "short:0.5:1,long:0.5:4")
@@ -115,6 +118,7 @@ def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(tmp_path: Path) -> 
     assert read_metadata(tmp_path / "attempts.parquet")["workers"] == ended.summary["workers"]
 
 
+@pytest.mark.long
 def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -> None:
     options = ("--time-scale", "1", "--session-rate", "20", "--sessions", "9999")
     with (

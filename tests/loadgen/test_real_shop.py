@@ -73,6 +73,7 @@ def test_every_session_completes_and_every_confirm_is_an_order(
     assert _orders(real_shop) - before == ended.summary["counts"]["confirms"] > 0
 
 
+@pytest.mark.long
 def test_sessions_of_given_lengths_walk_through_the_real_shop(
     real_shop: Settings, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_sessions_of_given_lengths_walk_through_the_real_shop(
     assert {row["page"] for row in rows} == {"Br-1", "Br-2", "Br-4"}
 
 
+@pytest.mark.long
 def test_clients_find_everything_they_ask_for_in_the_real_shop(
     real_shop: Settings, tmp_path: Path
 ) -> None:

@@ -184,6 +184,7 @@ def test_a_service_that_cannot_start_shows_its_last_words(appliance: Appliance) 
     assert left_over(appliance.state) == []
 
 
+@pytest.mark.long
 def test_an_ad_server_that_cannot_start_stops_the_start(appliance: Appliance) -> None:
     code, printed = appliance.run("up", DOORBUSTER_ADS_PROCESSES="none")
     assert code == 1
