@@ -93,6 +93,7 @@ def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
     assert found == set(range(counts["planned"]))
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
     # Ten real seconds, of which the first is enough to see that both are at work.
     options = ("--time-scale", "4", "--session-rate", "2", "--sessions", "80", *PATIENT)

@@ -108,6 +108,7 @@ def test_clients_find_everything_they_ask_for_in_the_real_shop(
     assert {row["session"] for row in rows} == set(range(6))
 
 
+@pytest.mark.long
 def test_partly_open_sessions_buy_again_and_find_a_cover_on_every_page(
     real_shop: Settings, tmp_path: Path
 ) -> None:
