@@ -184,6 +184,7 @@ def test_an_interruption_writes_both_files(made: certificate.Certificate, tmp_pa
     ]
 
 
+@pytest.mark.long
 def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
     made: certificate.Certificate, tmp_path: Path
 ) -> None:

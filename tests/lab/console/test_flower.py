@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import requests
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -12,6 +13,7 @@ from tests.conftest import serving
 from tests.lab.console.conftest import wait_for
 
 
+@pytest.mark.long
 def test_flower_says_what_is_taken_from_it(console, tmp_path, monkeypatch):
     [port] = ports.free(1)
     broker = console.environment["DOORBUSTER_CELERY_BROKER"]

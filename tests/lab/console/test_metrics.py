@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab.experiments.live_runs import ToldRun
@@ -30,6 +31,7 @@ def figures(console):
     return found
 
 
+@pytest.mark.long
 def test_launches_are_counted_in_every_state(console):
     before = figures(console)["launches"][("simulated", "done")]
     launch = console.launch("Metrics", sessions=60)
