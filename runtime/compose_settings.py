@@ -1,8 +1,8 @@
 """What docker-compose.yml and the containers are told: two files in the state folder.
 
-`compose.env` fills the variables of docker-compose.yml; `containers.env` is the settings as a
-process in a container sees them: other parts by the names of their services, listening on every
-address of its own. Both hold secrets and have mode 600.
+`compose.env` fills the variables of docker-compose.yml, which gives each container the secrets it
+needs; `containers.env` is the other settings as a process in any container sees them: other parts
+by the names of their services, listening on every address of its own. Both have mode 600.
 Owns: these files, the files that are mounted, the project's name. Must not know: what is started.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import certificate_files, cpus, hosts, monitoring, postgres, redis_server
+from runtime import certificate_files, cpus, credentials, hosts, monitoring, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, SettingsError
 from runtime.state import State
 
@@ -39,8 +39,11 @@ _REACHED = {
     "DOORBUSTER_ADS_HOST": "ads",
     "DOORBUSTER_GATEWAY_HOST": "gateway",
 }
+BROKER = "DOORBUSTER_CELERY_BROKER"
+SECRETS = frozenset({*credentials.VARIABLES, BROKER})
+"""What docker-compose.yml hands to those who need it; a broker's address may have a password."""
 # Of this machine alone.
-_NOT_INSIDE = ("DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN", PROJECT_VARIABLE)
+_NOT_INSIDE = SECRETS | {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN", PROJECT_VARIABLE}
 # Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
 _OF_NATIVE_POSTGRES = {
     "listen_addresses",
@@ -125,14 +128,7 @@ class Project:
             if not name.startswith(("DOORBUSTER_", "COMPOSE_")) and name not in images()
         }
         if not self.compose_env.exists():
-            kept |= dict.fromkeys(
-                (
-                    "DOORBUSTER_POSTGRES_PASSWORD",
-                    "DOORBUSTER_RESULTS_PASSWORD",
-                    "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
-                ),
-                "not-yet-generated",
-            )
+            kept |= dict.fromkeys(credentials.VARIABLES, "not-yet-generated")
         return kept
 
     def write(self, profiles: Iterable[str]) -> None:
@@ -147,23 +143,21 @@ class Project:
         _write_private(self.compose_env, _lines(self.outside(profiles)))
 
     def inside(self) -> dict[str, str]:
-        """The settings as a process in a container sees them."""
-        settings = self.settings
-        variables = {
-            name: text for name, text in settings.variables().items() if name not in _NOT_INSIDE
-        }
-        variables |= _REACHED | {
-            "DOORBUSTER_STATE_DIR": str(STATE_INSIDE),
-            "DOORBUSTER_HOST": "0.0.0.0",
-            "DOORBUSTER_INNER_HOST": "0.0.0.0",
-            "DOORBUSTER_GATEWAY_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
-            "DOORBUSTER_GATEWAY_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
-        }
-        here = hosts.authority(hosts.LOOPBACK, settings.redis_port)
-        if settings.celery_broker == f"redis://{here}/1":  # nobody chose another
-            broker = hosts.authority("redis", settings.redis_port)
-            variables["DOORBUSTER_CELERY_BROKER"] = f"redis://{broker}/1"
-        return variables
+        """The settings as a process in any container sees them: none of the secrets."""
+        variables = self.settings.variables()
+        for name in _NOT_INSIDE:
+            variables.pop(name, None)
+        return (
+            variables
+            | _REACHED
+            | {
+                "DOORBUSTER_STATE_DIR": str(STATE_INSIDE),
+                "DOORBUSTER_HOST": "0.0.0.0",
+                "DOORBUSTER_INNER_HOST": "0.0.0.0",
+                "DOORBUSTER_GATEWAY_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
+                "DOORBUSTER_GATEWAY_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
+            }
+        )
 
     def outside(self, profiles: Iterable[str]) -> dict[str, str]:
         """The variables of docker-compose.yml."""
@@ -174,6 +168,7 @@ class Project:
             **settings.variables(),
             PROJECT_VARIABLE: self.name,
             "COMPOSE_PROFILES": ",".join(profiles),
+            BROKER: self._broker(),
             "DOORBUSTER_IMAGE": self.image,
             "DOORBUSTER_UID": str(uid),
             "DOORBUSTER_GID": str(gid),
@@ -224,6 +219,13 @@ class Project:
                 with contextlib.suppress(FileNotFoundError):  # a draft that was there a moment ago
                     if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid != self.user[0]:
                         os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
+
+    def _broker(self) -> str:
+        """As a process in a container sees it."""
+        chosen, port = self.settings.celery_broker, self.settings.redis_port
+        if chosen != f"redis://{hosts.authority(hosts.LOOPBACK, port)}/1":
+            return chosen
+        return f"redis://{hosts.authority('redis', port)}/1"
 
     def _given(self, name: str) -> str:
         return os.environ.get(name) or dict(self.settings.extra).get(name, "")

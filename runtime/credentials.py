@@ -6,7 +6,7 @@ Owns: the file `secrets.json`. Must not know: who logs in with them.
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 FILE_NAME = "secrets.json"
@@ -21,6 +21,10 @@ class Credentials:
     gateway_cookie_key: str = ""
     results_password: str = ""
     grafana_admin_password: str = ""
+
+
+VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credentials))
+"""The variable of each secret, which the settings read in its place."""
 
 
 def read(state_dir: Path) -> Credentials:

@@ -1,13 +1,17 @@
 """What Compose and containers are handed: addresses, secrets, one source of settings."""
 
+import json
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from runtime import (
+    compose_engine,
     compose_services,
     compose_settings,
     credentials,
@@ -44,15 +48,71 @@ def test_inside_parts_are_reached_by_the_names_of_their_services(tmp_path: Path)
     }
     # A process in a container reads them as settings without a fault.
     seen = load({**inside, "DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
-    assert seen.celery_broker == f"redis://redis:{seen.redis_port}/1"
     assert seen.gateway_pages_host == seen.gateway_admin_host == "gateway"
-    assert seen.postgres_password == made.settings.postgres_password != ""
     assert seen.ports() == made.settings.ports()
 
 
-def test_another_broker_is_left_as_it_is(tmp_path: Path) -> None:
-    inside = project(tmp_path, DOORBUSTER_CELERY_BROKER="redis://elsewhere:1/1").inside()
-    assert inside["DOORBUSTER_CELERY_BROKER"] == "redis://elsewhere:1/1"
+def test_the_broker_is_the_appliances_own_or_the_one_that_is_chosen(tmp_path: Path) -> None:
+    broker = "DOORBUSTER_CELERY_BROKER"
+    made = project(tmp_path)
+    assert made.outside([])[broker] == f"redis://redis:{made.settings.redis_port}/1"
+    assert project(tmp_path, **{broker: "redis://else:1/1"}).outside([])[broker] == (
+        "redis://else:1/1"
+    )
+
+
+NEEDED = {
+    "postgres": {"POSTGRES"},
+    "shop-prepare": {"POSTGRES"},
+    "shop": {"POSTGRES", "SECRET_KEY"},
+    "ads-prepare": {"POSTGRES"},
+    "ads": {"POSTGRES", "SECRET_KEY"},
+    "gateway": {"COOKIE_KEY"},
+    "lab-prepare": {"POSTGRES", "RESULTS"},
+    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "BROKER"},
+    "lab": {"POSTGRES", "SECRET_KEY", "BROKER"},
+    "grafana": {"RESULTS", "GRAFANA"},
+    "postgres-exporter": {"POSTGRES"},
+    "celery-exporter": {"BROKER"},
+}
+"""The secrets of each container; others have none."""
+
+
+def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) -> None:
+    """As Compose renders the file, settings and all."""
+    if shutil.which("docker") is None or compose_engine.compose_version() is None:
+        pytest.skip("there is no Docker Compose")
+    secret = {
+        "POSTGRES": "DOORBUSTER_POSTGRES_PASSWORD",
+        "SECRET_KEY": "DOORBUSTER_SECRET_KEY",
+        "COOKIE_KEY": "DOORBUSTER_GATEWAY_COOKIE_KEY",
+        "RESULTS": "DOORBUSTER_RESULTS_PASSWORD",
+        "GRAFANA": "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
+        "BROKER": compose_settings.BROKER,
+    }
+    assert set(secret.values()) == compose_settings.SECRETS
+    made = project(tmp_path, DOORBUSTER_CELERY_BROKER="redis://:it-has-a-password@elsewhere:1/1")
+    made.write([])
+    rendered = subprocess.run(
+        made.command("--profile", "*", "config", "--format", "json"),
+        env=made.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    texts = made.outside([])
+    seen = {
+        service: {short for short, name in secret.items() if texts[name] in json.dumps(told)}
+        for service, told in json.loads(rendered)["services"].items()
+    }
+    assert {service: some for service, some in seen.items() if some} == NEEDED
+
+
+def test_what_every_container_is_told_holds_no_secret(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    assert not compose_settings.SECRETS & made.inside().keys()
+    texts = made.outside([])
+    assert not {texts[name] for name in compose_settings.SECRETS} & set(made.inside().values())
 
 
 def test_secrets_are_for_their_owner_alone(tmp_path: Path) -> None:
@@ -60,7 +120,7 @@ def test_secrets_are_for_their_owner_alone(tmp_path: Path) -> None:
     made.write([])
     for path in (made.compose_env, made.containers_env):
         assert path.stat().st_mode & 0o777 == 0o600
-        assert made.settings.postgres_password in path.read_text()
+    assert made.settings.postgres_password in made.compose_env.read_text()
 
 
 def test_what_cannot_be_quoted_is_refused_by_its_name(tmp_path: Path) -> None:
@@ -200,9 +260,9 @@ def test_what_other_users_read_is_readable_whatever_the_umask(tmp_path: Path) ->
 
 
 def test_the_broker_of_flower_is_in_its_environment_alone() -> None:
-    command = COMPOSE["services"]["celery-exporter"]["command"]
-    assert "--broker" not in " ".join(command)
-    assert command[2].startswith('BROKER_URL="$${DOORBUSTER_CELERY_BROKER:-')
+    flower = COMPOSE["services"]["celery-exporter"]
+    assert "broker" not in flower["command"].lower()
+    assert flower["environment"]["BROKER_URL"].startswith("${DOORBUSTER_CELERY_BROKER:-")
 
 
 def test_prometheus_answers_no_page_of_strangers() -> None:
