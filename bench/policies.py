@@ -35,6 +35,8 @@ ROOM: Final[Mapping[str, float]] = {
     "interval_s": 600.0,
     "target_s": 600.0,
     "queueing_threshold_s": 600.0,
+    "throttle_from": 1_000_000,
+    "overloaded_at": 2_000_000,
 }
 """Parameters that let a queue be as long as it has to be here."""
 

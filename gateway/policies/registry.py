@@ -18,6 +18,7 @@ from gateway.policies import (
     edragon,
     eight_queues,
     envoy,
+    prioritised_rejection,
     sbac,
     sbac_hybrid,
     sbac_predictive,
@@ -68,6 +69,10 @@ POLICIES: dict[str, tuple[Sheet, Callable[..., Policy]]] = {
         (envoy.ADMISSION_CONTROL, envoy.admission_control),
         (controlled_delay.CODEL, controlled_delay.codel),
         (dagor.DAGOR, dagor.dagor),
+        (
+            prioritised_rejection.PRIORITISED_REJECTION,
+            prioritised_rejection.prioritised_rejection,
+        ),
         (waiting_room.WAITING_ROOM, waiting_room.waiting_room),
     )
 }

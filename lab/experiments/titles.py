@@ -21,6 +21,7 @@ TITLES = {
     "envoy-admission-control": "Envoy admission control",
     "codel": "CoDel + adaptive LIFO",
     "dagor": "DAGOR",
+    "prioritised-rejection": "Prioritised rejection",
     "waiting-room": "Waiting room",
     "sbac": "SBAC",
     "sbac-responsive": "SBAC responsive",
