@@ -361,6 +361,7 @@ def _cells(cases: Sequence[Case], results: Results) -> list[Cell]:
             runs=tuple(map(values.outcomes, found)),
             summaries=(engine,) * len(found),
             quick_share=(),
+            clients=(),
             published=case.policy,
             load=f"{case.rho:g}",
         )

@@ -1,5 +1,7 @@
 """The papers' studies: what is planned, and how claims are decided."""
 
+import dataclasses
+
 import pytest
 
 from lab.experiments import comparison
@@ -7,6 +9,7 @@ from lab.experiments.reproduction import lifo_pri_study, live, sbac_cases, sbac_
 from lab.experiments.reproduction.command import PAPERS as NAMES
 from lab.experiments.reproduction.lifo_pri_cases import Cases as LifoPriCases
 from lab.experiments.reproduction.lifo_pri_cases import quick as lifo_pri_quick
+from lab.experiments.reproduction.metrics import simulate_case
 from lab.experiments.reproduction.store import Results, plan
 from lab.experiments.reproduction.studies import PAPERS
 
@@ -59,6 +62,19 @@ def test_every_case_can_be_simulated(paper):
     cases = {case.id: case for case in PAPERS[paper].study(quick=True).cases()}
     for case in cases.values():
         case.scenario(1)
+
+
+def test_tables_4_and_5_are_the_labs_own_tables():
+    exhibits = PAPERS["lifo-pri"].study(quick=True).exhibits
+    (exhibit,) = (one for one in exhibits if one.key == "tables-4-and-5")
+    metrics = {
+        case.id: [simulate_case({"case": dataclasses.replace(case, sessions=60).as_json(),
+                                 "seed": 1})]
+        for case in exhibit.cases()
+    }  # fmt: skip
+    four, five = (table.table(Results(metrics)) for table in exhibit.tables)
+    assert ("0.85", "SQ", "Generated") == four.rows[0][:3]
+    assert "ρ = 1.4 8Q-LIFO-Pri" in five.header
 
 
 @pytest.mark.parametrize("paper", PAPERS)
