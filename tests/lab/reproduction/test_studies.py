@@ -73,7 +73,7 @@ def test_tables_4_and_5_are_the_labs_own_tables():
         for case in exhibit.cases()
     }  # fmt: skip
     four, five = (table.table(Results(metrics)) for table in exhibit.tables)
-    assert ("0.85", "SQ", "Generated") == four.rows[0][:3]
+    assert four.rows[0][:3] == ("0.85", "SQ", "Generated")
     assert "ρ = 1.4 8Q-LIFO-Pri" in five.header
 
 
