@@ -6,7 +6,7 @@ Owns: RUNTIME= and what is chosen without it. Must not know: how either starts a
 import os
 import shutil
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from runtime import compose_engine
 from runtime.compose_settings import Project
@@ -17,6 +17,13 @@ from runtime.supervision import Supervisor
 VARIABLE = "RUNTIME"
 Runtime = Literal["native", "docker"]
 RUNTIMES: tuple[str, ...] = get_args(Runtime)
+
+
+class Choice(NamedTuple):
+    """A runtime, and why it is this one."""
+
+    runtime: Runtime
+    why: str
 
 
 class RuntimeChoiceError(RuntimeError):
@@ -48,6 +55,11 @@ def running(settings: Settings) -> Runtime | None:
 
 
 def to_start(settings: Settings) -> Runtime:
+    """What `make up` starts. Raises as `choose`."""
+    return choose(settings).runtime
+
+
+def choose(settings: Settings) -> Choice:
     """What `make up` starts: what is asked for, what runs, containers where they can be had.
 
     Raises RuntimeChoiceError when another runtime than the one asked for runs.
@@ -57,7 +69,13 @@ def to_start(settings: Settings) -> Runtime:
         raise RuntimeChoiceError(
             f"RUNTIME={wanted}: the appliance runs already, {_in(now)}; mend: make down first"
         )
-    return wanted or now or ("docker" if compose_engine.problem() is None else "native")
+    if wanted is not None:
+        return Choice(wanted, f"{VARIABLE}={wanted}")
+    if now is not None:
+        return Choice(now, "it runs already")
+    if compose_engine.problem() is None:
+        return Choice("docker", "a Docker engine answers")
+    return Choice("native", "no Docker engine can be used")
 
 
 def why_native() -> str | None:

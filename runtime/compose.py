@@ -117,6 +117,15 @@ def urls(project: Project, *, with_grafana: bool) -> dict[str, str]:
     return rows
 
 
+def published_ports(settings: Settings) -> dict[str, int]:
+    """The variable of each port that containers take of this machine, and the port."""
+    return {
+        name: port
+        for name, port in settings.ports().items()
+        if "EXPORTER" not in name  # they stay within the containers' network
+    }
+
+
 def stop(project: Project, *, volumes: bool = False) -> bool:
     """Remove every container and network of the project; True if there was one.
 
@@ -165,11 +174,7 @@ class _Start:
 
     def _check_ports(self) -> None:
         with self.progress.step("Ports") as step:
-            wanted = {
-                name: port
-                for name, port in self.project.settings.ports().items()
-                if "EXPORTER" not in name  # they stay within the containers' network
-            }
+            wanted = published_ports(self.project.settings)
             if taken := up.taken_ports(self.project.settings, wanted):
                 raise up.StartError("\n".join(taken))
             step.detail = ", ".join(map(str, sorted(wanted.values())))

@@ -17,6 +17,8 @@ OR_NATIVE = ", or RUNTIME=native"
 _AS_ROOT = f"mend: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
 _START_IT = f"mend: sudo systemctl start docker{OR_NATIVE}"
 _GET_COMPOSE = "mend: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
+LEAST_COMPOSE = (2, 19)
+"""The first that is told before its command how to show progress."""
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
@@ -65,8 +67,13 @@ def problem() -> str | None:
         if "permission denied" in said:
             return f"this user may not speak to the Docker engine; {_AS_ROOT}"
         return f"the Docker engine does not answer ({said.splitlines()[-1]}); {_START_IT}"
-    if compose_version() is None:
+    compose = compose_version()
+    if compose is None:
         return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
+    numbers = re.match(r"(\d+)\.(\d+)", compose)  # another is somebody's own build
+    if numbers and tuple(map(int, numbers.groups())) < LEAST_COMPOSE:
+        least = ".".join(map(str, LEAST_COMPOSE))
+        return f"Docker Compose {compose} is too old, {least} is needed; {_GET_COMPOSE}"
     return None
 
 

@@ -9,9 +9,7 @@ import resource
 import shutil
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 from rich.markup import escape
@@ -20,12 +18,14 @@ from runtime import (
     account,
     certificate_files,
     cpus,
+    docker_findings,
     monitoring,
     postgres,
     redis_server,
     services,
     up,
 )
+from runtime.findings import Finding, Verdict
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State
@@ -44,23 +44,6 @@ OPTIONAL_PROGRAMS = {
     "nginx": "make bench-gateway",
     "haproxy": "make bench-gateway",
 }
-
-
-class Verdict(StrEnum):
-    """What a check found."""
-
-    GOOD = "[green]✓[/]"
-    BEWARE = "[yellow]![/]"
-    BAD = "[red]✗[/]"
-
-
-class Finding(NamedTuple):
-    """One line: what was looked at, what was found, and the mend if there is one to make."""
-
-    verdict: Verdict
-    subject: str
-    found: str
-    mend: str = ""
 
 
 def doctor(progress: Progress) -> int:
@@ -95,11 +78,16 @@ def examine() -> Iterator[Finding]:
     yield _open_files()
     yield from _cpus(settings)
     yield _load()
-    yield _postgres(settings, state)
-    yield _redis(settings)
     yield _certificate(settings)
-    yield from _running(settings, state)
-    yield _monitoring(settings)
+    runtime, findings = docker_findings.runtime(settings)
+    yield from findings
+    if runtime == "docker":
+        yield from docker_findings.containers(settings)
+    elif runtime == "native":
+        yield _postgres(settings, state)
+        yield _redis(settings)
+        yield from _running(settings, state)
+        yield _monitoring(settings)
     yield from _optional()
 
 
@@ -190,8 +178,7 @@ def _postgres(settings: Settings, state: State) -> Finding:
         needed = postgres.cluster_major(state.postgres) if _readable(state.postgres) else None
         installation = postgres.find(settings.postgres_bin, state.postgres, run_as)
     except (LookupError, postgres.PostgresError) as error:
-        found, _, mend = str(error).partition("; mend: ")
-        return Finding(Verdict.BAD, "PostgreSQL", found, mend)
+        return Finding.of(Verdict.BAD, "PostgreSQL", error)
     runs_as = f", runs as {run_as.name}" if run_as else ""
     made = f", database made by {needed}" if needed else ""
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
@@ -202,8 +189,7 @@ def _redis(settings: Settings) -> Finding:
     try:
         installation = redis_server.find(settings.redis_bin)
     except redis_server.RedisError as error:
-        found, _, mend = str(error).partition("; mend: ")
-        return Finding(Verdict.BAD, "Redis", found, mend)
+        return Finding.of(Verdict.BAD, "Redis", error)
     found = f"{installation.version}, {installation.origin}, {installation.program}"
     return Finding(Verdict.GOOD, "Redis", found)
 
@@ -240,16 +226,9 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
         else:
             yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
             for line in up.unknown_hosts(settings):
-                found, _, mend = line.partition("; mend: ")
-                yield Finding(Verdict.BAD, "Hosts", found, mend)
+                yield Finding.of(Verdict.BAD, "Hosts", line)
             wanted = up.ports_of(settings, _table(settings, state))
-            taken = up.taken_ports(settings, wanted)
-            for line in taken:
-                found, _, mend = line.partition("; mend: ")
-                yield Finding(Verdict.BAD, "Ports", found, mend)
-            if not taken:
-                numbers = ", ".join(map(str, sorted(wanted.values())))
-                yield Finding(Verdict.GOOD, "Ports", f"{numbers} are free")
+            yield from docker_findings.ports(settings, wanted)
         return
     try:
         states = supervisor.states()

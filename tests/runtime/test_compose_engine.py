@@ -25,6 +25,10 @@ from tests.runtime import docker_program
             '[ "$1" = version ] && echo 28.0.0 || { echo "not a docker command" >&2; exit 1; }',
             "Docker Compose v2 is missing; mend: install docker-compose-plugin",
         ),
+        (
+            '[ "$1" = version ] && echo 28.0.0 || echo v2.18.1',
+            "Docker Compose 2.18.1 is too old, 2.19 is needed; mend: install docker-compose-plu",
+        ),
     ],
 )
 def test_why_there_are_no_containers_is_one_line_with_the_mend(

@@ -12,7 +12,8 @@ def test_a_machine_that_can_run_it(appliance: Appliance) -> None:
     code, printed = appliance.run("doctor")
     assert code == 0, printed
     subjects = ["Python", "Environment", "Settings", "State folder", "Disk", "Memory", "Open files"]
-    for subject in [*subjects, "CPUs", "PostgreSQL", "Redis", "Running", "Ports", "httperf"]:
+    subjects += ["CPUs", "Docker", "Runtime", "PostgreSQL", "Redis", "Running", "Ports", "httperf"]
+    for subject in subjects:
         assert f" {subject} " in printed
     assert "✗" not in printed
 
