@@ -40,7 +40,8 @@ _REACHED = {
     "DOORBUSTER_GATEWAY_HOST": "gateway",
 }
 BROKER = "DOORBUSTER_CELERY_BROKER"
-SECRETS = frozenset({*credentials.VARIABLES, BROKER})
+GRID_BROKER = "DOORBUSTER_GRID_BROKER"
+SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
 """What docker-compose.yml hands to those who need it; a broker's address may have a password."""
 # Of this machine alone.
 _NOT_INSIDE = SECRETS | {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN", PROJECT_VARIABLE}
@@ -169,6 +170,7 @@ class Project:
             PROJECT_VARIABLE: self.name,
             "COMPOSE_PROFILES": ",".join(profiles),
             BROKER: self._broker(),
+            GRID_BROKER: settings.grid_broker or self._broker(),
             "DOORBUSTER_IMAGE": self.image,
             "DOORBUSTER_UID": str(uid),
             "DOORBUSTER_GID": str(gid),

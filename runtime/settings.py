@@ -73,6 +73,7 @@ class Settings:
     loadgen_workers: int
     catalogue_books: int
     celery_broker: str
+    grid_broker: str | None
     # Variables of `.env` that belong to one part alone; handed on untouched.
     extra: tuple[tuple[str, str], ...] = ()
 
@@ -102,6 +103,11 @@ class Settings:
     def gateway_admin_host(self) -> str:
         """Where the lab reaches the gateway's admin API."""
         return self.gateway_host or hosts.from_here(self.inner_host)
+
+    @property
+    def simulations_broker(self) -> str:
+        """Where `doorbuster simulate --celery` and its workers meet."""
+        return self.grid_broker or self.celery_broker
 
     def reached_hosts(self) -> dict[str, str]:
         """The variable of each host where a part is reached and the host, those that are set."""
@@ -237,6 +243,7 @@ def load_leniently(
             _broker,
             f"redis://{hosts.authority(redis_host, redis_port)}/1",
         ),
+        grid_broker=read("DOORBUSTER_GRID_BROKER", _broker, None),
         extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
     )
     required = {name: port for name, port in settings.ports().items() if name not in OPTIONAL_PORTS}
@@ -306,6 +313,7 @@ _FIELDS = {
         "LOADGEN_WORKERS",
         "CATALOGUE_BOOKS",
         "CELERY_BROKER",
+        "GRID_BROKER",
     )
 }
 

@@ -123,13 +123,13 @@ def simulate(
 
 
 @main.command()
-@click.option("--broker", help="redis://…; by default DOORBUSTER_CELERY_BROKER.")
+@click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
 @click.option("--processes", type=click.IntRange(1), help="Tasks at a time; as many as CPUs.")
 def worker(broker: str | None, processes: int | None) -> None:
     """Make simulated runs for others: for `--celery`, on this machine or another."""
     from lab.experiments.farm import serve
 
-    serve(checked(broker or settings.load().celery_broker, "--broker"), processes)
+    serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)
 
 
 @main.command()

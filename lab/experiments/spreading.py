@@ -25,7 +25,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
             is_flag=False,
             flag_value="",
             help="On the workers that `doorbuster worker` started, here or elsewhere; BROKER: "
-            "redis://…, by default DOORBUSTER_CELERY_BROKER.",
+            "redis://…, by default DOORBUSTER_GRID_BROKER or DOORBUSTER_CELERY_BROKER.",
         ),
         click.option(
             "--processes", type=click.IntRange(1), help="On so many cores; all by default."
@@ -39,4 +39,4 @@ def broker_of(celery: str | None) -> str | None:
     """The broker that `--celery` names, the settings' where it names none; None without it."""
     if celery is None:
         return None
-    return broker.checked(celery or settings.load().celery_broker, "--celery")
+    return broker.checked(celery or settings.load().simulations_broker, "--celery")

@@ -69,8 +69,8 @@ NEEDED = {
     "ads": {"POSTGRES", "SECRET_KEY"},
     "gateway": {"COOKIE_KEY"},
     "lab-prepare": {"POSTGRES", "RESULTS"},
-    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "BROKER"},
-    "lab": {"POSTGRES", "SECRET_KEY", "BROKER"},
+    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "BROKER", "GRIDS"},
+    "lab": {"POSTGRES", "SECRET_KEY", "BROKER", "GRIDS"},
     "grafana": {"RESULTS", "GRAFANA"},
     "postgres-exporter": {"POSTGRES"},
     "celery-exporter": {"BROKER"},
@@ -89,9 +89,14 @@ def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) ->
         "RESULTS": "DOORBUSTER_RESULTS_PASSWORD",
         "GRAFANA": "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
         "BROKER": compose_settings.BROKER,
+        "GRIDS": compose_settings.GRID_BROKER,
     }
     assert set(secret.values()) == compose_settings.SECRETS
-    made = project(tmp_path, DOORBUSTER_CELERY_BROKER="redis://:it-has-a-password@elsewhere:1/1")
+    made = project(
+        tmp_path,
+        DOORBUSTER_CELERY_BROKER="redis://:it-has-a-password@elsewhere:1/1",
+        DOORBUSTER_GRID_BROKER="redis://:has-one-too@elsewhere:1/2",
+    )
     made.write([])
     rendered = subprocess.run(
         made.command("--profile", "*", "config", "--format", "json"),
