@@ -14,6 +14,7 @@ import pyarrow as pa
 from lab.experiments.client_sets import Got, Part, by_class
 from lab.experiments.errors import ExperimentError
 from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.leaderboard.bound import reachable_ratio
 from lab.experiments.outcomes import (
     Outcomes,
     after_warm_up,
@@ -97,7 +98,9 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
     for planned, run in folder.whole_runs():
         attempts = counted_attempts(spec, run)
         clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
-        outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
+        outcomes = outcomes_of(
+            attempts, spec.load.offered(planned.rho), reachable_ratio(spec, planned.rho)
+        )
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
         row = (outcomes, run.summary(), quick, clients)

@@ -80,6 +80,9 @@ class Outcomes:
     lost_worth_ratio: float | None = None
     """Σ V(page at which a session failed) / Σ V(first page), V(page) = probability that a request
     of this page leads to a confirm if all goes well; None when no session plans to buy."""
+    reachable_ratio: float | None = None
+    """The share of planned confirms that can be reached, by the linear program of the chain; None:
+    1 / max(1, ρ), which it is for LIFO-Pri's."""
 
     @property
     def sessions(self) -> int:
@@ -130,10 +133,10 @@ class Outcomes:
     def confirm_bound(self) -> float:
         """The most confirms a policy can reach that cannot know who will buy.
 
-        Above capacity whole sessions are turned away at Br-1 and the rest is finished:
-        planned confirms / ρ (design: the capacity bound).
+        Of LIFO-Pri's chain whole sessions are turned away at Br-1 above capacity and the rest is
+        finished: planned confirms / ρ (design: the capacity bound).
         """
-        return self.planned[CONFIRM_PAGE] / max(1.0, self.rho or 0.0)
+        return self.planned[CONFIRM_PAGE] * self._reachable_ratio
 
     @property
     def revenue_efficiency_ratio(self) -> float | None:
@@ -150,7 +153,11 @@ class Outcomes:
         """
         if self.lost_worth_ratio is None:
             return None
-        return (1.0 - self.lost_worth_ratio) * max(1.0, self.rho or 0.0)
+        return (1.0 - self.lost_worth_ratio) / self._reachable_ratio
+
+    @property
+    def _reachable_ratio(self) -> float:
+        return self.reachable_ratio or 1.0 / max(1.0, self.rho or 0.0)
 
     def table4(self) -> dict[str, dict[str, int]]:
         """Row → column → attempts, in the form of Table 4; `other` is what the paper has not."""
@@ -213,7 +220,9 @@ def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
     return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
 
 
-def outcomes_of(attempts: pa.Table, rho: float | None) -> Outcomes:
+def outcomes_of(
+    attempts: pa.Table, rho: float | None, reachable_ratio: float | None = None
+) -> Outcomes:
     """Count a run's attempts."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
@@ -229,6 +238,7 @@ def outcomes_of(attempts: pa.Table, rho: float | None) -> Outcomes:
         confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
         duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,
         lost_worth_ratio=None if rho is None else _lost_worth_ratio(attempts),
+        reachable_ratio=reachable_ratio,
     )
 
 

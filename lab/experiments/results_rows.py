@@ -14,6 +14,7 @@ import numpy as np
 
 from lab.experiments.cells import counted_attempts
 from lab.experiments.errors import ExperimentError
+from lab.experiments.leaderboard.bound import reachable_ratio
 from lab.experiments.outcomes import Outcomes, outcomes_of, response_times_s
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
 from lab.experiments.spec import Spec
@@ -105,7 +106,9 @@ def read_events(run: RunFolder) -> list[Mapping[str, Any]]:
 
 def _figures(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
     attempts = counted_attempts(spec, run)
-    found = outcomes_of(attempts, spec.load.offered(planned.rho))
+    found = outcomes_of(
+        attempts, spec.load.offered(planned.rho), reachable_ratio(spec, planned.rho)
+    )
     summary = run.summary()
     waste = summary.get("waste") or {}
     schedule = summary.get("load_generator", {}).get("schedule") or {}

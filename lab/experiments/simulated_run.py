@@ -6,6 +6,7 @@ Must not know: which other runs there are, where they are made.
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def scenario_of(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> 
     return Scenario(
         customers=_customers(spec, planned, capacity_rps),
         policy=choice.create(),
-        server=server_of(spec),
+        server=_at_work(spec),
         seed=planned.seed,
         sessions=spec.load.sessions,
         arrivals_until_s=spec.load.duration_s,
@@ -127,8 +128,19 @@ def _who_came(customers: Customers | Clients) -> dict[str, Any]:
     return {"session_rate": customers.session_rate, "model": model.parameters()}
 
 
+def _at_work(spec: Spec) -> SharedCpus | FifoServer:
+    """The server as it turns out to be: so much slower than everybody believes."""
+    believed, section = server_of(spec), server_section(spec)
+    if isinstance(believed, FifoServer) or isinstance(section, FifoServerSection):
+        return believed
+    times_s = believed.mean_execution_s
+    slower = {page: time_s * section.execution_factor for page, time_s in times_s.items()}
+    return replace(believed, mean_execution_s=slower)
+
+
 def server_of(spec: Spec) -> SharedCpus | FifoServer:
-    """The simulated server; without a `[server]` LIFO-Pri's."""
+    """The simulated server as it is believed to be, which its capacity rests on; without a
+    `[server]` LIFO-Pri's."""
     section = server_section(spec)
     if isinstance(section, FifoServerSection):
         return FifoServer(

@@ -19,6 +19,7 @@ from lab.experiments import spec_sections
 from lab.experiments.errors import SpecError
 from lab.experiments.lane_cpus import FEWEST, MOST, AtOnce
 from lab.experiments.spec_sections import (
+    BUY_PROBABILITY,
     EXTENTS,
     Clients,
     Customers,
@@ -119,6 +120,11 @@ class Spec(Section):
             if self.server is not None:
                 raise ValueError(
                     "server: describes a simulated server; allowed: with engine = 'simulated'"
+                )
+            if self.customers.buy_probability != BUY_PROBABILITY:
+                raise ValueError(
+                    "customers.buy_probability: the load generator walks LIFO-Pri's chain; "
+                    f"allowed: {BUY_PROBABILITY:g} with engine = 'live'"
                 )
         else:
             self._refuse_what_only_the_shop_has()

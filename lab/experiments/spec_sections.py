@@ -21,7 +21,15 @@ from pydantic import (
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
 from loadgen.clients import ClientModel
-from loadgen.sessions import LengthClass, Schedule, Segment, SessionLengths, SessionModel
+from loadgen.sessions import (
+    LIFO_PRI_TRANSITIONS,
+    Chain,
+    LengthClass,
+    Schedule,
+    Segment,
+    SessionLengths,
+    SessionModel,
+)
 from simulator.scenario import FifoServer, SharedCpus
 
 Positive = Annotated[float, Field(gt=0)]
@@ -32,6 +40,9 @@ _MODEL = SessionModel()
 _CLIENTS = ClientModel()
 _SHARED_CPUS = SharedCpus()
 _FIFO = FifoServer()
+
+BUY_PROBABILITY = LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
+"""LIFO-Pri's, Fig. 1."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
 """How long sessions arrive is said in one of these ways."""
@@ -222,12 +233,28 @@ class Customers(Section):
     retry_probability: float = Field(_MODEL.retry_probability, ge=0, le=1)
     max_retries: int = Field(_MODEL.max_retries, ge=0, le=100)
     think_time_mean_s: NotNegative = _MODEL.think_time_mean_s
+    buy_probability: float = Field(BUY_PROBABILITY, ge=0, le=1)
+    """Br-4 → Tr-1."""
     lengths: Lengths | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Customers":
+        if self.lengths and self.buy_probability != BUY_PROBABILITY:
+            raise ValueError(
+                "buy_probability: sessions of given lengths walk no chain and buy nothing; "
+                "allowed: leave it out"
+            )
+        return self
 
     def as_model(self) -> SessionModel:
         """In the session model's form."""
-        given = {name: getattr(self, name) for name in Customers.model_fields if name != "lengths"}
-        return SessionModel(**given, lengths=self.lengths.as_model() if self.lengths else None)
+        others = ("lengths", "buy_probability")
+        given = {name: getattr(self, name) for name in Customers.model_fields if name not in others}
+        return SessionModel(
+            chain=Chain({**LIFO_PRI_TRANSITIONS, "Br-4": {"Tr-1": self.buy_probability}}),
+            **given,
+            lengths=self.lengths.as_model() if self.lengths else None,
+        )
 
 
 class Clients(Section):
@@ -257,6 +284,9 @@ class SharedCpusServer(Section):
     kind: Literal["shared-cpus"] = "shared-cpus"
     workers: int = Field(_SHARED_CPUS.workers, ge=1, le=10_000)
     cpus: int = Field(_SHARED_CPUS.cpus, ge=1, le=1000)
+    execution_factor: float = Field(1.0, ge=0.1, le=10)
+    """How many times as long pages take as everybody believes: ρ and capacity know nothing of
+    it."""
     session_known_from: Literal["answer", "admission"] = "answer"
 
 

@@ -1,0 +1,5 @@
+"""The leaderboard: every policy on the same customers, against the best that can be reached.
+
+Owns: the bound, the scenarios, ranks, what of DOOR carries the gain, hysteresis, fairness.
+Must not know: how a run is made.
+"""
