@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from django.http import HttpRequest
 
+from lab.console import navigation
 from lab.console.models import Launch, State
 from lab.console.people import is_teacher, name_of
 from lab.console.settings import LAB
@@ -15,25 +16,16 @@ from runtime import hosts
 
 _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
-PAGES = (
-    ("/", "Gallery"),
-    ("/watch/", "Watch"),
-    ("/launches/", "Queue"),
-    ("/results/", "Results"),
-    ("/race/", "Race"),
-)
-
 
 def frame(request: HttpRequest) -> dict[str, object]:
     """Navigation and the live run under way."""
-    here = next((path for path, _ in reversed(PAGES) if request.path.startswith(path)), "/")
     if LAB.lab_accounts and not request.user.is_authenticated:  # the login itself
         return {"navigation": (), "here": ""}
     return {
         "person": name_of(request),
         "is_teacher": is_teacher(request),
-        "navigation": PAGES,
-        "here": here,
+        "navigation": navigation.PAGES,
+        "here": navigation.page_of(request.path),
         "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
         "shop_port": LAB.gateway_port,

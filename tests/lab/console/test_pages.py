@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.console import navigation
 from lab.experiments.spec import SPECS
 from runtime.settings import REPOSITORY
 
@@ -18,6 +19,9 @@ def test_a_page_is_whole_and_loads_nothing_from_outside(console, path):
     answer = console.get(path)
     assert answer.status_code == 200
     assert "<h1" in answer.text
+    marked = re.findall(r'<a href="([^"]+)" aria-current="(page|true)"', answer.text)
+    page = navigation.page_of(path)
+    assert marked == [(page, "page" if path == page else "true")]
     assert 'lang="en"' in answer.text
     assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
     for address in re.findall(r'(?:src|href)="([^"]+)"', answer.text):

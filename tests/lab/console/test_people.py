@@ -61,6 +61,12 @@ def launched_by(one: Console, title: str, sessions: int = 50) -> str:
     return one.launch(title, sessions=sessions)
 
 
+def test_the_password_page_is_none_of_the_navigation(people):
+    text = people[1].get("/people/password").text
+    assert 'href="/results/"' in text
+    assert "aria-current" not in text
+
+
 def test_students_launch_simulations_and_cancel_their_own(people):
     teacher, bert, carla = people
     launch = launched_by(bert, "Of Bert", sessions=20_000)
