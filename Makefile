@@ -108,7 +108,7 @@ test-ansible: lab-tools ## the roles on Debian 12 system containers, on this mac
 
 ##@ Development
 
-.PHONY: test test-browser test-long test-docker test-chaos check dashboards format environment help
+.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check dashboards format environment help
 test: environment ## all tests but the browser's, the long ones and those of containers, on services of their own
 	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
@@ -119,6 +119,10 @@ test-docker: environment ## the whole appliance in containers, on this machine's
 	@DOORBUSTER_TEST_DOCKER=1 $(bin)/python -m pytest tests/docker --durations=10 $(ARGS)
 test-chaos: environment ## one part killed at a time under load: of an appliance of its own, or RUNTIME=docker of the containers that run
 	@$(bin)/python -m pytest tests/chaos $(ARGS)
+test-labs: environment ## every command of the lab sheets, held to the bands they tell (half an hour)
+	@DOORBUSTER_TEST_LABS=1 $(bin)/python -m pytest tests/labs --durations=10 $(ARGS)
+lab-pictures: environment ## the lab sheets' pictures, of the running appliance in headless Chromium (ARGS=watch for some)
+	@$(run) run python -m tests.labs.pictures $(ARGS)
 check: environment ## format, lint, types, templates, YAML
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)

@@ -1,0 +1,103 @@
+"""Commands of a sheet held against the real command line, without running them.
+
+Owns: how a line becomes arguments, which programs a sheet may use. Must not know: bands, results.
+"""
+
+import importlib.util
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from lab.experiments import commands
+from lab.experiments.experiment_options import with_options
+from lab.experiments.spec import Spec, load_spec, read_spec
+from runtime.settings import REPOSITORY
+
+DOORBUSTER = (".venv/bin/doorbuster",)
+SIMPLE = ("cat", "cd", "cp", "curl", "git", "grep", "head", "ls", "mkdir", "rm", "sed", "sleep")
+"""Programs that are taken as they are."""
+_PYTHON = (".venv/bin/python", "-m")
+_RUNTIME = ("up", "down", "status", "logs", "compose", "doctor", "certs", "reset")
+_EXPERIMENTS = ("compare", "simulate", "run")
+
+
+def lines(text: str) -> list[list[str]]:
+    """Each command of a block as its arguments; what comes after |, ||, && or ; is one more."""
+    lexer = shlex.shlex(text.replace("\\\n", " "), posix=True, punctuation_chars="|&;\n")
+    lexer.whitespace = " \t"
+    lexer.whitespace_split = True
+    lexer.commenters = "#"
+    found: list[list[str]] = [[]]
+    for token in lexer:
+        if set(token) <= set("|&;\n"):
+            found.append([])
+        else:
+            found[-1].append(token)
+    return [argv for argv in found if argv]
+
+
+def check(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
+    """Raises whatever the command line would refuse; the specs that the command would run.
+
+    `files` are those that the sheet has the student write.
+    """
+    argv = list(argv)
+    if argv[:1] == ["["]:  # the test of an exit status
+        return []
+    if argv[0] == "timeout":
+        while not argv[0][0].isdigit():
+            argv = argv[2:] if argv[0] == "-s" else argv[1:]
+        argv = argv[1:]
+    if argv[0] == "make":
+        return [spec for line in _made(argv) for spec in check(line, files)]
+    if tuple(argv[:1]) == DOORBUSTER:
+        return _doorbuster(argv[1:], files)
+    if tuple(argv[:2]) == _PYTHON:
+        return _module(argv[2:], files)
+    if argv[0] not in SIMPLE:
+        raise ValueError(f"{argv[0]}: no program that a sheet may use")
+    return []
+
+
+def _made(argv: Sequence[str]) -> list[list[str]]:
+    """What make would run, but the bootstrap; raises CalledProcessError for an unknown target."""
+    done = subprocess.run(
+        [argv[0], "--dry-run", *argv[1:]],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return [line for line in lines(done.stdout) if line != ["runtime/bootstrap.sh"]]
+
+
+def _module(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
+    name, *rest = argv
+    if name == "runtime" and rest[0] == "doorbuster":
+        return _doorbuster(rest[1:], files)
+    if name == "runtime" and rest[0] == "run":
+        rest = rest[1:]
+        return _module(rest[2:], files) if rest[0].endswith("python") else check(rest, files)
+    if name == "runtime" and rest[0] not in _RUNTIME:
+        raise ValueError(f"runtime {rest[0]}: no such command")
+    if importlib.util.find_spec(name) is None:
+        raise ValueError(f"{name}: no such module")
+    return []
+
+
+def _doorbuster(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
+    name, *rest = argv
+    if name not in commands.main.commands:
+        raise ValueError(f"doorbuster {name}: no such command")
+    context = commands.main.commands[name].make_context(name, list(rest))
+    if name not in _EXPERIMENTS:
+        return []
+    given = dict(context.params)
+    named = given.get("spec_name") or given.get("spec_option")
+    named = named or ("lifo-pri-full" if given.get("full") else "lifo-pri")
+    written = files.get(named)
+    spec = read_spec(written, named) if written is not None else load_spec(named)
+    if name == "simulate":
+        given["engine"] = "simulated"
+    return [with_options(spec, given)]

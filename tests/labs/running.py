@@ -1,0 +1,114 @@
+"""A sheet's steps on a running appliance, as a student would do them.
+
+Owns: where commands run, files that are written and taken away again, which result is a step's.
+Must not know: bands.
+"""
+
+import subprocess
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime.settings import REPOSITORY, load
+from tests.labs.addresses import usual_ports
+from tests.labs.sheets import Sheet, Step, addresses
+
+PATIENCE_S = 1800.0
+OWN = REPOSITORY / "own"
+"""Where students' files go; what a test adds there goes with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a step left."""
+
+    folder: Path | None
+    """The result folder of its last command that made one."""
+    printed: str
+
+
+class Class:
+    """Does steps on the appliance of `environment`."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = dict(environment) | {"COLUMNS": "200", "NO_COLOR": "1"}
+        self._results = load(environment, REPOSITORY).results_dir
+        theirs = load(environment, REPOSITORY).ports()
+        self._ports = {port: theirs[name] for port, name in usual_ports().items()}
+
+    def does(self, step: Step) -> Done:
+        """Types its commands in their quick form; fails with what they printed."""
+        folder, printed = None, ""
+        for command in step.commands:
+            if command.file:
+                _write(REPOSITORY / command.file, command.text)
+                continue
+            before = self._folders()
+            printed += self._types(self._here(command.quick))
+            new = sorted(self._folders() - before, key=lambda path: path.stat().st_mtime_ns)
+            folder = new[-1] if new else folder
+        return Done(folder, printed)
+
+    def opens(self, step: Step) -> None:
+        """Every address that the step names."""
+        for address in addresses("\n".join(_outside_blocks(step.text))):
+            with urllib.request.urlopen(self._here(address), timeout=120) as answer:
+                assert answer.status == 200, address
+
+    def _here(self, text: str) -> str:
+        for port, own in self._ports.items():
+            text = text.replace(f"127.0.0.1:{port}", f"127.0.0.1:{own}")
+        return text
+
+    def _types(self, text: str) -> str:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=REPOSITORY,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+        assert done.returncode == 0, f"{text}\nended with {done.returncode}:\n{done.stdout}"
+        return done.stdout
+
+    def _folders(self) -> set[Path]:
+        """Results of comparisons and reproductions."""
+        names = ("plan.json", "reproduction.json")
+        return {path.parent for name in names for path in self._results.glob(f"*/{name}")}
+
+
+@contextmanager
+def students_files(sheet: Sheet) -> Iterator[None]:
+    """Files that a sheet has its students write or make are gone afterwards."""
+    before = set(OWN.rglob("*")) if OWN.exists() else None
+    for step in sheet.steps:
+        for command in step.commands:
+            if command.file:
+                assert not (REPOSITORY / command.file).exists(), f"{command.file} is there already"
+    try:
+        yield
+    finally:
+        for path in sorted(OWN.rglob("*") if OWN.exists() else (), reverse=True):
+            if path not in (before or ()):
+                path.rmdir() if path.is_dir() else path.unlink()
+        if before is None and OWN.exists():
+            OWN.rmdir()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _outside_blocks(text: str) -> Iterator[str]:
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("```"):
+            inside = not inside
+        elif not inside:
+            yield line
