@@ -12,6 +12,7 @@ from typing import Any
 
 from gateway.policies.interface import FATES, PAGES
 from gateway.policies.registry import NO_ADMISSION, NO_CONNECTION_ADMISSION
+from lab.experiments.event_words import leaving_words
 from lab.experiments.titles import title_of
 
 Frame = dict[str, Any]
@@ -100,7 +101,7 @@ def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Ma
             words += f" {_changed(before, now)}"
         found.append({"kind": "policy", "text": words})
     if before["abandonment"] != now["abandonment"]:
-        found.append({"kind": "abandonment", "text": f"who leaves: {title_of(now['abandonment'])}"})
+        found.append({"kind": "abandonment", "text": leaving_words(now["abandonment"])})
     if before["time_scale"] != now["time_scale"]:
         found.append({"kind": "time scale", "text": f"time scale {now['time_scale']:g}"})
     return found

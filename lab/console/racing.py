@@ -16,6 +16,7 @@ from lab.console.settings import LAB
 from lab.console.shelf import Shelved
 from lab.experiments import lane_cpus
 from lab.experiments.errors import ExperimentError, SpecError
+from lab.experiments.event_words import event_words, load_words
 from lab.experiments.experiment_options import with_options
 from lab.experiments.results import PlannedRun, RunFolder
 from lab.experiments.spec import Spec, changed, load_spec
@@ -41,7 +42,7 @@ def fields_of(result: Shelved) -> dict[str, list[Run]]:
     found: dict[str, list[Run]] = {}
     for planned, run in sorted(result.runs(), key=lambda one: _place(order, one[0].policy)):
         if run.is_whole and run.samples_file.is_file():
-            load = "closed loop" if planned.rho is None else f"ρ = {planned.rho:g}"
+            load = load_words(planned.rho)
             found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
     return {
         name: lanes
@@ -77,12 +78,10 @@ def lane(result: Shelved, run: RunFolder) -> dict[str, Any]:
     marks = []
     for event in events:
         if event["event"] == "switched":
-            told = event["policy"]
-            text = title_of(told["name"]) + f", who leaves: {title_of(event['abandonment'])}"
-            marks.append({"x": event["time_s"] - began_s, "text": text, "kind": "policy"})
+            at_s = event["time_s"] - began_s
+            marks.append({"x": at_s, "text": event_words(event), "kind": "policy"})
         elif event["event"] == "load changed":
-            text = f"load × {event['factor']:g}"
-            marks.append({"x": event["time_s"], "text": text, "kind": "load"})
+            marks.append({"x": event["time_s"], "text": event_words(event), "kind": "load"})
     return {
         "time_s": [time_s - began_s for time_s in columns["time_s"]],
         **{name: columns[name] for name in _COLUMNS},

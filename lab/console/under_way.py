@@ -14,6 +14,7 @@ from lab.console.models import Launch, State
 from lab.console.settings import LAB
 from lab.experiments import lane
 from lab.experiments.errors import ExperimentError
+from lab.experiments.event_words import load_words
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
 from lab.experiments.spec import Spec
 from lab.experiments.titles import title_of
@@ -44,11 +45,10 @@ class UnderWay:
             "words": self.launch.words or "measuring the capacity",
         }
         if self.planned is not None and self.run is not None:
-            load = "closed loop" if self.planned.rho is None else f"ρ = {self.planned.rho:g}"
             found |= {
                 "run": self.planned.number,
                 "of": self.of,
-                "words": f"{self._which()}, {load}",
+                "words": f"{self._which()}, {load_words(self.planned.rho)}",
                 "load_factor": self.run.load_factor(),
             }
         return found

@@ -21,6 +21,7 @@ from lab.console.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.lanes import LaneLooks, LanesNow
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
+from lab.experiments.event_words import factor_words
 from runtime.settings import Settings
 
 EVERY_S = 0.5
@@ -183,7 +184,7 @@ class Watch:
                 base = {name: frame[name] for name in ("counts", "confirms", "work")}
                 found.append({"kind": "start", "text": self._run["words"], "base": base})
         elif _run_number(before) and before["load_factor"] != self._run["load_factor"]:
-            found.append({"kind": "load", "text": f"load × {self._run['load_factor']:g}"})
+            found.append({"kind": "load", "text": factor_words(self._run["load_factor"])})
         return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
 
     def _event(self, name: str, frame: Frame) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lab.experiments import outages
 from lab.experiments.cells import Cell
+from lab.experiments.event_words import factor_words
 from lab.experiments.published import table5
 from runtime import cpus
 
@@ -136,6 +137,6 @@ def _changes(summary: Mapping[str, Any]) -> list[str]:
         for change in summary.get("switched", ())
     ]
     return switched + [
-        f"load × {change['factor']:g} from {change['at_s']:.0f} s"
+        f"{factor_words(change['factor'])} from {change['at_s']:.0f} s"
         for change in summary["load_generator"].get("load_changes", ())
     ]

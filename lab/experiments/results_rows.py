@@ -14,6 +14,7 @@ import numpy as np
 
 from lab.experiments.cells import counted_attempts
 from lab.experiments.errors import ExperimentError
+from lab.experiments.event_words import event_words, load_words
 from lab.experiments.leaderboard.bound import reachable_ratio
 from lab.experiments.outcomes import Outcomes, outcomes_of, response_times_s
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
@@ -193,11 +194,5 @@ def _happened_at(
 def _words(event: Mapping[str, Any], planned: PlannedRun) -> str:
     """For a mark in a diagram."""
     if event["event"] == "run started":
-        load = "a closed loop" if planned.rho is None else f"ρ = {planned.rho:g}"
-        return f"{title_of(planned.policy)} at {load}, seed {planned.seed}"
-    if event["event"] == "switched":
-        told = event["policy"]
-        return f"{title_of(told['name'])}, who leaves: {title_of(event['abandonment'])}"
-    if event["event"] == "load changed":
-        return f"load × {event['factor']:g}"
-    return str(event["event"])
+        return f"{title_of(planned.policy)}, {load_words(planned.rho)}, seed {planned.seed}"
+    return event_words(event)
