@@ -24,7 +24,7 @@ UNITS: Final = {
             "sessions", "processors", "samples", "slots", "impressions", "clicks", "banners",
             "reports", "orders", "books", "queries", "launches", "runs", "attempts", "confirms",
             "viewers", "turns", "arrivals", "dispatches", "withdrawals", "refusals", "disconnects",
-            "cancels", "switches", "failures", "fds",
+            "cancels", "switches", "failures", "fallbacks", "fds",
         )
     },
     "served": "pages",

@@ -5,7 +5,7 @@ Must not know: sockets; how the gateway does what it is asked.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, get_args
 from urllib.parse import parse_qsl
@@ -15,6 +15,7 @@ from gateway.policies.interface import Abandonment
 from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
+from gateway.students import files
 
 TIME_SCALE = (0.001, 1000.0)
 UTILISATION_INTERVAL_S = (0.01, 3600.0)
@@ -48,6 +49,9 @@ class Controlled(Protocol):
 
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Raises PolicyError and changes nothing."""
+
+    async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
+        """The same for a student's file, which takes a while to read and to start."""
 
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
@@ -85,7 +89,7 @@ class AdminApi:
         self._gateway = gateway
         self._hosts = hosts
         # A PUT is given its body, a GET its query.
-        self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer]]] = {
+        self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer | Awaitable[Answer]]]] = {
             b"/health": {b"GET": self._health},
             b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
             b"/waiting": {b"GET": self._get_waiting},
@@ -100,8 +104,8 @@ class AdminApi:
             b"/metrics": {b"GET": self._metrics},
         }
 
-    def answer(self, head: RequestHead, body: bytes) -> Answer:
-        """The answer to a call; never raises on anything a caller can send."""
+    def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
+        """The answer to a call, or what will be it; never raises on anything a caller can send."""
         try:
             self._check_caller(head)
             path, _, query = head.target.partition(b"?")
@@ -163,21 +167,31 @@ class AdminApi:
             200, self._gateway.metrics_text(), b"text/plain; version=0.0.4; charset=utf-8"
         )
 
-    def _put_policy(self, body: bytes) -> Answer:
-        call = _object(_read(body), "", ("name", "parameters", "admission"))
+    def _put_policy(self, body: bytes) -> Answer | Awaitable[Answer]:
+        call = _object(_read(body), "", ("name", "parameters", "admission", "source"))
+        source = call.get("source")
+        if source is not None and not isinstance(source, str):
+            raise CallError("source: must be text", "source", "the text of a policy's file")
         admission = {"name": registry.NO_ADMISSION}
         if "admission" in call:
             admission = _object(call["admission"], "admission", ("name", "parameters"))
-        choice = PolicyChoice(
+        chosen = (
             *_named(call, "", registry.POLICIES),
             *_named(admission, "admission.", registry.ADMISSIONS),
         )
+        if files.is_path(chosen[0]):
+            return self._own_policy(lambda: PolicyChoice.of(*chosen, source))
         try:
-            self._gateway.switch_policy(choice)
+            self._gateway.switch_policy(PolicyChoice(*chosen))
         except PolicyError as error:
-            field = _call_field(error.field)
-            text = f"{field}: {error.message}; allowed: {error.allowed}"
-            raise CallError(text, field, error.allowed) from None
+            raise _refused_policy(error) from None
+        return _json(200, self._gateway.snapshot()["policy"])
+
+    async def _own_policy(self, choose: Callable[[], PolicyChoice]) -> Answer:
+        try:
+            await self._gateway.switch_later(choose)
+        except PolicyError as error:
+            return _json(400, _refused_policy(error).answer)
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_connection_admission(self, body: bytes) -> Answer:
@@ -238,6 +252,11 @@ def _named(
         field = f"{prefix}parameters"
         raise CallError(f"{field}: must be a JSON object", field, "a JSON object")
     return name, parameters
+
+
+def _refused_policy(error: PolicyError) -> CallError:
+    field = _call_field(error.field)
+    return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
 
 
 def _call_field(field: str) -> str:

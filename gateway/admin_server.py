@@ -5,7 +5,7 @@ Must not know: what the calls mean.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -24,7 +24,9 @@ class AdminConnection(asyncio.Protocol):
     """One caller's connection."""
 
     def __init__(
-        self, deadlines: Deadlines, answer: Callable[[RequestHead, bytes], Answer]
+        self,
+        deadlines: Deadlines,
+        answer: Callable[[RequestHead, bytes], Answer | Awaitable[Answer]],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
@@ -32,6 +34,8 @@ class AdminConnection(asyncio.Protocol):
         self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=_CALL_BYTES))
         self._head: RequestHead | None = None
         self._body = b""
+        self._awaited: asyncio.Future[Answer] | None = None
+        """The answer to a call that takes a while; who called is served nothing else meanwhile."""
         self._transport = cast(asyncio.Transport, None)
         self.deadline_s = self._loop.time() + _IDLE_S
 
@@ -50,8 +54,11 @@ class AdminConnection(asyncio.Protocol):
             return
         self.deadline_s = self._loop.time() + _IDLE_S
         self._reader.receive(data)
+        self._pull()
+
+    def _pull(self) -> None:
         try:
-            while not self._transport.is_closing():
+            while not self._transport.is_closing() and self._awaited is None:
                 event = self._reader.pull()
                 if event is None:
                     break
@@ -73,7 +80,17 @@ class AdminConnection(asyncio.Protocol):
         head = self._head
         assert head is not None
         answer = self._answer(head, self._body)
-        self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
+        if isinstance(answer, Answer):
+            self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
+        else:
+            self._awaited = asyncio.ensure_future(answer)
+            self._awaited.add_done_callback(lambda done: self._answered(head, done.result()))
+
+    def _answered(self, head: RequestHead, answer: Answer) -> None:
+        self._awaited = None
+        if not self._transport.is_closing():
+            self._write(answer, keeps_alive=head.keeps_alive, is_head=False)
+            self._pull()
 
     def _write(self, answer: Answer, *, keeps_alive: bool, is_head: bool) -> None:
         lines = [

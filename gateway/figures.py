@@ -10,6 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gateway.policies.interface import PAGES
+from gateway.students.files import stem
 
 if TYPE_CHECKING:
     from gateway.service import Gateway
@@ -112,7 +113,7 @@ class GatewayFigures:
         """Which of each kind of policy decides (`gateway.metrics.CHOICES`)."""
         choice = self._gateway.choice
         return {
-            "policy": choice.name,
+            "policy": stem(choice.name),
             "admission": choice.admission,
             "abandonment": self._gateway.pages.dispatcher.abandonment,
             "connection_admission": self._gateway.gate.name,
@@ -145,6 +146,10 @@ class GatewayFigures:
                 len(self._gateway.door.customers),
             ),
             "shop_connections": ("Open connections to the shop", shop),
+            "policy_fallbacks_total": (
+                "Students' policies that were given up: FIFO decides instead",
+                self._gateway.policy_fallbacks,
+            ),
             "turned_away_connections_total": (
                 "Connections beyond the limit",
                 self._gateway.door.turned_away,

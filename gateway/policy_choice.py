@@ -3,39 +3,84 @@
 Owns: the four together, as settings and admin API name them. Must not know: what a policy does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gateway.policies import registry
 from gateway.policies.interface import Policy
+from gateway.policies.sheet import Sheet
+from gateway.students import files, naming
+from gateway.students.files import PolicyFile
+from gateway.students.limits import IN_THE_GATEWAY, Limits
+from gateway.students.stand_in import FallBack
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyChoice:
-    """A choice as it was given; parameters left out have their defaults."""
+    """A choice as it was given; parameters left out have their defaults.
+
+    `name` may be the path of a student's file; `file` is then its text.
+    """
 
     name: str
     parameters: Mapping[str, object] = field(default_factory=dict)
     admission: str = registry.NO_ADMISSION
     admission_parameters: Mapping[str, object] = field(default_factory=dict)
+    file: PolicyFile | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        parameters: Mapping[str, object],
+        admission: str,
+        admission_parameters: Mapping[str, object],
+        source: str | None = None,
+    ) -> "PolicyChoice":
+        """The same, with the student's file where `name` is a path: `source`, or read from there.
+
+        Raises PolicyError.
+        """
+        file = None
+        if files.is_path(name):
+            file = files.checked(PolicyFile(name, source)) if source else files.read(name)
+        return cls(name, parameters, admission, admission_parameters, file)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The queueing policy's; raises PolicyError."""
+        return naming.sheet_of_file(self.file) if self.file else registry.sheet(self.name)
 
     @property
     def needs_sessions(self) -> bool:
         """Whether each session must have a name that nobody else can claim, from its first request
         on; for a choice that could be made."""
-        return self.admission != registry.NO_ADMISSION or registry.sheet(self.name).needs_sessions
+        return self.admission != registry.NO_ADMISSION or self.sheet.needs_sessions
 
-    def make(self) -> Policy:
-        """A fresh policy; raises PolicyError (`registry.create`)."""
-        return registry.create(
-            self.name, self.parameters, self.admission, self.admission_parameters
-        )
+    def make(
+        self,
+        limits: Limits = IN_THE_GATEWAY,
+        on_fall_back: Callable[[FallBack], None] = lambda _: None,
+    ) -> Policy:
+        """A fresh policy; raises PolicyError (`registry.create`).
+
+        A student's takes a tenth of a second; `on_fall_back` is called should it be given up.
+        """
+        chosen = (self.parameters, self.admission, self.admission_parameters)
+        if self.file is None:
+            return registry.create(self.name, *chosen)
+        return naming.create(self.file, *chosen, limits=limits, on_fall_back=on_fall_back)
 
     def described(self) -> dict[str, object]:
-        """Names and all parameters, JSON-ready; for a choice that could be made."""
+        """Names and all parameters, JSON-ready; for a choice that could be made.
+
+        A student's policy has its file's stem for a name; `file` and `sha256` say which it is.
+        """
+        file = {"file": self.name, "sha256": self.file.sha256} if self.file else {}
         return {
-            "name": self.name,
-            "parameters": registry.sheet(self.name).read(self.parameters),
+            "name": files.stem(self.name),
+            **file,
+            "parameters": self.sheet.read(self.parameters),
             "admission": {
                 "name": self.admission,
                 "parameters": registry.admission_sheet(self.admission).read(

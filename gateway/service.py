@@ -5,6 +5,7 @@ Must not know: what any part does inside.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping
 
 from gateway import pages, parts
@@ -24,12 +25,16 @@ from gateway.lanes import OtherLane, PolicyLane
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
 from gateway.parts import authority
-from gateway.policies.interface import Abandonment
+from gateway.policies.interface import Abandonment, Policy
 from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
+from gateway.students.limits import Limits
+from gateway.students.stand_in import FallBack
 from gateway.tls_handshake import Handshake
 from gateway.upstream import Pool, ShopAddress
+
+log = logging.getLogger("gateway")
 
 
 class Gateway:
@@ -41,13 +46,15 @@ class Gateway:
     def __init__(self, settings: Settings, loop: asyncio.AbstractEventLoop) -> None:
         self.settings = settings
         self._loop = loop
-        self.choice = PolicyChoice(
+        self.policy_fallbacks = 0
+        """Students' policies that were given up, since the start."""
+        self.choice = PolicyChoice.of(
             settings.policy,
             settings.policy_parameters,
             settings.admission,
             settings.admission_parameters,
         )
-        policy = self.choice.make()
+        policy = self._make(self.choice)
         rules = pages.load(settings.pages_file)
         self.clock = PaperClock(settings.time_scale)
         self.deadlines = Deadlines(loop)
@@ -239,7 +246,27 @@ class Gateway:
 
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
-        policy = choice.make()
+        self._put_in(choice, self._make(choice))
+
+    async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
+        """The same for a student's file: customers are served while its process starts."""
+
+        def make() -> tuple[PolicyChoice, Policy]:
+            choice = choose()
+            return choice, self._make(choice)
+
+        self._put_in(*await self._loop.run_in_executor(None, make))
+
+    def _make(self, choice: PolicyChoice) -> Policy:
+        limits = Limits(decision_s=self.settings.own_policy_s)
+
+        def fell_back(why: FallBack) -> None:
+            self.policy_fallbacks += 1
+            log.warning("policy %s fell back to FIFO: %s", choice.name, why.reason)
+
+        return choice.make(limits, fell_back)
+
+    def _put_in(self, choice: PolicyChoice, policy: Policy) -> None:
         self.choice = choice
         self.sessions.guard(choice.needs_sessions)
         self.pages.switch(policy)

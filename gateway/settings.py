@@ -152,7 +152,9 @@ class Settings(BaseModel):
     workers: Annotated[int, Field(ge=1, le=1000)] = Field(
         30, description="requests for the eight pages in service at the shop at a time"
     )
-    policy: str = Field("sq", description="policy at the start, by its name in the registry")
+    policy: str = Field(
+        "sq", description="policy at the start, by its name in the registry or the path of a file"
+    )
     policy_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
@@ -161,6 +163,9 @@ class Settings(BaseModel):
     )
     admission_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
+    )
+    own_policy_s: Annotated[float, Field(gt=0, le=60)] = Field(
+        0.25, description="a student's own policy must answer within this, or FIFO decides instead"
     )
     time_scale: Annotated[float, Field(ge=0.001, le=1000)] = Field(
         10.0, description="paper seconds per real second"

@@ -42,6 +42,7 @@ __all__ = [
     "admission_sheet",
     "connection_admission_sheet",
     "create",
+    "create_admission",
     "create_connection_admission",
     "describe",
     "describe_admissions",
@@ -140,11 +141,12 @@ def create(
     """
     values: dict[str, Any] = sheet(name).read(parameters)
     queueing = POLICIES[name][1](**values)
-    door = _create_admission(admission, admission_parameters or {})
+    door = create_admission(admission, admission_parameters or {})
     return Combination(door, queueing) if door is not None else queueing
 
 
-def _create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
+def create_admission(name: str, parameters: Mapping[str, object]) -> Admission | None:
+    """A fresh admission policy, None for `none`; raises PolicyError as `create` does."""
     known, make = admission_sheet(name), ADMISSIONS[name][1]
     with _named("admission"):
         values: dict[str, Any] = known.read(parameters)

@@ -1,0 +1,144 @@
+"""The child process: a student's policy, confined, answering one event after the other.
+
+Owns: loading what a policy may import, its module, calling it, saying what went wrong in its own
+lines. Must not know: the gateway. Nothing here is a defence but `confinement`: whoever runs in this
+process may change it as they like.
+"""
+
+import importlib
+import os
+import pkgutil
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any
+
+import gateway.policies
+from gateway.policies.interface import Page, Policy
+from gateway.students import confinement, purity, wire
+
+_MOST_FAULT = 400
+
+
+class _Line:
+    """Messages on the one descriptor that is left."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._received = b""
+
+    def receive(self) -> Any:
+        """The next message; the process ends with the gateway's end of the line."""
+        (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
+        return wire.unpacked(self._bytes(length))
+
+    def send(self, message: object) -> None:
+        content = wire.packed(message)
+        while content:
+            content = content[os.write(self._descriptor, content) :]
+
+    def _bytes(self, length: int) -> bytes:
+        while len(self._received) < length:
+            found = os.read(self._descriptor, 65_536)
+            if not found:
+                os._exit(0)
+            self._received += found
+        content, self._received = self._received[:length], self._received[length:]
+        return content
+
+
+class _Own:
+    """The student's module and the policy it has made."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.module = types.ModuleType(f"own.{name.rpartition('/')[2].removesuffix('.py')}")
+        sys.modules[self.module.__name__] = self.module
+        exec(compile(text, name, "exec"), self.module.__dict__)
+
+    def sheet(self) -> dict[str, Any]:
+        if not hasattr(self.module, "SHEET"):
+            raise wire.WireError("the file has no SHEET: SHEET = Sheet(name=…, idea=…, rule=…, …)")
+        if not callable(getattr(self.module, "make", None)):
+            raise wire.WireError("the file has no make(): def make(*, capacity: int): return …")
+        return wire.sheet_said(self.module.SHEET)
+
+    def make(self, parameters: dict[str, Any]) -> Policy:
+        for name, value in parameters.items():
+            if isinstance(value, dict):
+                parameters[name] = {Page(page): number for page, number in value.items()}
+        policy = self.module.make(**parameters)
+        for method in ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snapshot"):
+            if not callable(getattr(policy, method, None)):
+                raise wire.WireError(
+                    f"what make() returns has no method {method}; build on IgnoringPolicy for the "
+                    "events you do not care about, the others are yours to write"
+                )
+        return policy  # type: ignore[no-any-return]
+
+
+def main(descriptor: int, parent: int) -> None:
+    """Serve the gateway at the other end of `descriptor` until it closes it."""
+    _import_all()
+    line = _Line(descriptor)
+    name, text, limits = line.receive()
+    holding = confinement.confine(**limits, parent=parent)
+    own: _Own | None = None
+    policy: Any = None
+    try:
+        own = _Own(name, text)
+        sheet: Any = own.sheet()
+        answer: object = {"holding": holding, "sheet": sheet}
+    except BaseException as fault:
+        answer = {"fault": _words(fault, name, text)}
+    while True:
+        line.send(answer)
+        event, *values = line.receive()
+        try:
+            if event == "make":
+                assert own is not None
+                policy = own.make(values[0])
+                answer = [[], wire.timer_of(policy.next_timer_s())]
+            elif event == "snapshot":
+                answer = dict(policy.snapshot())
+                wire.packed(answer)  # what JSON does not have is the policy's fault
+            elif event == "waiting":
+                answer = [request.id for request in policy.waiting()]
+            else:
+                answer = _told(policy, event, values)
+        except BaseException as fault:
+            answer = {"fault": _words(fault, name, text)}
+
+
+def _told(policy: Any, event: str, values: list[Any]) -> list[Any]:
+    call: Callable[..., Any] = getattr(policy, event)
+    verdicts = call(values[0], *wire.told(event, values[1:]))
+    rows = [] if event in ("withdraw", "adopt") else wire.said(event, verdicts)
+    return [rows, policy.next_timer_s()]
+
+
+def _words(fault: BaseException, name: str, text: str) -> str:
+    """One line: where in the policy's own file, and what; for its author."""
+    if isinstance(fault, wire.WireError):
+        return str(fault)[:_MOST_FAULT]
+    what = traceback.format_exception_only(fault)[-1].strip()
+    if isinstance(fault, SyntaxError):
+        return f"line {fault.lineno}: {what}"[:_MOST_FAULT]
+    if isinstance(fault, MemoryError):
+        what = "MemoryError: it may use no more memory"
+    own = [frame for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == name]
+    if not own:
+        return what[:_MOST_FAULT]
+    lines = text.splitlines()
+    number = own[-1].lineno or 0
+    code = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    return f"line {number}, in {own[-1].name}: {code}: {what}"[:_MOST_FAULT]
+
+
+def _import_all() -> None:
+    """All that a policy may import, while files can still be read."""
+    for name in purity.MODULES:
+        importlib.import_module(name)
+    for found in pkgutil.iter_modules(gateway.policies.__path__, "gateway.policies."):
+        importlib.import_module(found.name)
+    traceback.format_exception_only(SyntaxError(""))  # what it imports by and by

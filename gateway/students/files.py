@@ -1,0 +1,127 @@
+"""The files of students' policies: named by path, known by content.
+
+Owns: what such a file is called, reading it, finding the same text again by its digest.
+Must not know: what is in it, but that it is pure.
+"""
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import purity
+
+SUFFIX: Final = ".py"
+FOLDER: Final = "own"
+"""Where `make new-policy` writes them, in the working folder."""
+MOST_BYTES: Final = 128 * 1024
+_REMEMBERED: Final = 256
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """The text of a policy under the name by which it was asked for."""
+
+    name: str
+    text: str
+
+    @property
+    def stem(self) -> str:
+        """What tables, pages and metrics call the policy."""
+        return stem(self.name)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the text, in hexadecimal."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def is_path(name: object) -> bool:
+    """Whether a policy of this name is somebody's own file, not one of the registry."""
+    return isinstance(name, str) and name.endswith(SUFFIX)
+
+
+def stem(name: str) -> str:
+    """`own/quiet_door.py` → `quiet_door`; a registered name as it is."""
+    return Path(name).stem if is_path(name) else name
+
+
+def listed(folder: Path = Path(FOLDER)) -> list[str]:
+    """The policies in the folder of own ones, as they are named; their tests are none."""
+    return sorted(
+        str(path)
+        for path in folder.glob(f"[!._]*{SUFFIX}")
+        if not path.name.startswith("test_") and path.stem.isidentifier()
+    )
+
+
+def read(name: str) -> PolicyFile:
+    """The file at this path, pure; raises PolicyError that says which line is not."""
+    path = Path(name)
+    if not path.stem.isidentifier():
+        raise PolicyError(
+            "policy",
+            f"{name}: its name cannot be a module's",
+            "letters, digits and _, e.g. own/x.py",
+        )
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+    except OSError as fault:
+        allowed = ", ".join(listed()) or "make new-policy NAME=… writes one"
+        raise PolicyError("policy", f"{name}: {fault.strerror}", allowed) from None
+    try:
+        return checked(PolicyFile(name, content.decode()))
+    except UnicodeDecodeError:
+        raise PolicyError("policy", f"{name}: is no text", "Python source, UTF-8") from None
+
+
+def checked(file: PolicyFile) -> PolicyFile:
+    """The same file, remembered; raises PolicyError when it is too large or not pure."""
+    if len(file.text.encode()) > MOST_BYTES:
+        allowed = f"at most {MOST_BYTES:,} bytes"
+        raise PolicyError("policy", f"{file.name}: is too large", allowed)
+    try:
+        found = purity.impurities(file.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        line = getattr(fault, "lineno", None)
+        where = f"line {line}: " if line else ""
+        what = getattr(fault, "msg", None) or str(fault)
+        raise PolicyError("policy", f"{file.name}: {where}{what}", "Python source") from None
+    if found:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        raise PolicyError(
+            "policy",
+            f"{file.name}: {found[0]}{more}",
+            "a pure policy; `doorbuster check-policy` says all of it",
+        )
+    remember(file)
+    return file
+
+
+_known: OrderedDict[str, PolicyFile] = OrderedDict()
+
+
+def remember(file: PolicyFile) -> None:
+    """Let `known` find this text, in this process."""
+    _known[file.sha256] = file
+    if len(_known) > _REMEMBERED:
+        _known.popitem(last=False)
+
+
+def known(name: str, sha256: str) -> PolicyFile:
+    """The text with this digest, remembered or still at its path; raises PolicyError."""
+    found = _known.get(sha256)
+    if found is not None:
+        return PolicyFile(name, found.text)
+    file = read(name)
+    if file.sha256 != sha256:
+        raise PolicyError(
+            "policy",
+            f"{name} is not what it was when this was written down (sha256 {sha256[:12]}…)",
+            "the same text (results keep a copy in policies/), or no sha256",
+        )
+    return file

@@ -1,0 +1,32 @@
+"""What a student's policy may use, and how long it may take.
+
+Owns: the limits and their values. Must not know: how they are enforced.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one child process; `_s` are real seconds unless the meaning says paper."""
+
+    start_s: float = 10.0
+    """From starting the interpreter until the policy is made."""
+    decision_s: float = 0.25
+    """One answer. A gateway's event loop stands still meanwhile, at most once so long."""
+    cpu_s: int = 3600
+    """CPU of the whole process: an hour of a run uses some seconds; this ends what is forgotten."""
+    memory_bytes: int = 256 * 1024 * 1024
+    """Address space, the interpreter included."""
+    silence_s: float = 10.0
+    """Paper seconds that nobody may be served while workers are offered and somebody waits."""
+    waiting: int = 20_000
+    """Requests that may wait at a time."""
+    timers: int = 200
+    """`timer_due` calls within one paper second."""
+
+
+IN_THE_GATEWAY = Limits()
+
+WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0)
+"""Where nobody waits in real time: simulations, checks. A busy machine must not change a result."""

@@ -1,0 +1,82 @@
+"""What a queueing policy may be called: a name of the registry, or the path of a student's file.
+
+Owns: finding the data sheet and making the policy for either. Must not know: what any policy does.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gateway.policies import registry
+from gateway.policies.combination import Combination
+from gateway.policies.interface import Policy
+from gateway.policies.registry import NO_ADMISSION
+from gateway.policies.sheet import PolicyError, Sheet
+from gateway.students.files import PolicyFile
+from gateway.students.limits import WITHOUT_CUSTOMERS, Limits
+from gateway.students.process import Child, MisbehavedError
+from gateway.students.stand_in import FallBack, StandIn
+
+_sheets: dict[str, Sheet] = {}
+"""By the digest of the text: to read one takes a process."""
+
+
+def sheet_of_file(file: PolicyFile) -> Sheet:
+    """The sheet in a student's file; raises PolicyError."""
+    found = _sheets.get(file.sha256)
+    if found is None:
+        child = _started(file, WITHOUT_CUSTOMERS)
+        child.end()
+        found = child.sheet
+    return found
+
+
+def check(file: PolicyFile, parameters: Mapping[str, object]) -> None:
+    """Raises PolicyError unless the file makes a policy with these parameters."""
+    _made(file, parameters, WITHOUT_CUSTOMERS)[0].end()
+
+
+def create(
+    file: PolicyFile,
+    parameters: Mapping[str, object],
+    admission: str = NO_ADMISSION,
+    admission_parameters: Mapping[str, object] | None = None,
+    *,
+    limits: Limits = WITHOUT_CUSTOMERS,
+    on_fall_back: Callable[[FallBack], None] = lambda _: None,
+) -> Policy:
+    """As `registry.create`, of a student's file: a stand-in behind a fresh admission policy.
+
+    Takes a tenth of a second, `limits.start_s` at most; raises PolicyError.
+    """
+    door = registry.create_admission(admission, admission_parameters or {})
+    child, timer_s = _made(file, parameters, limits)
+    own = StandIn(file.stem, child, limits, timer_s=timer_s, on_fall_back=on_fall_back)
+    return Combination(door, own) if door is not None else own
+
+
+def _made(
+    file: PolicyFile, parameters: Mapping[str, object], limits: Limits
+) -> tuple[Child, float | None]:
+    child = _started(file, limits)
+    values: dict[str, Any] = child.sheet.read(parameters)
+    try:
+        return child, child.make(values)
+    except MisbehavedError as fault:
+        raise _refused(file, fault) from None
+
+
+def _started(file: PolicyFile, limits: Limits) -> Child:
+    try:
+        child = Child(file, limits)
+    except MisbehavedError as fault:
+        raise _refused(file, fault) from None
+    if len(_sheets) > 1000:
+        _sheets.clear()
+    _sheets[file.sha256] = child.sheet
+    return child
+
+
+def _refused(file: PolicyFile, fault: MisbehavedError) -> PolicyError:
+    return PolicyError(
+        "policy", f"{file.name}: {fault}", "a policy as docs/own-policy.md describes it"
+    )

@@ -1,0 +1,180 @@
+"""The child process as its parent has it: started, asked, ended.
+
+Owns: the process, its end of the line, deadlines. Must not know: what a policy decides, what
+follows when it misbehaves.
+
+The child gets an interpreter without site-packages, an environment of one variable, no file but the
+line, and no terminal. `-I` would do the same but for the hash seed: with a fixed one a policy that
+goes through a set of texts decides alike in every process, so that a run can be repeated.
+"""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.policies.interface import Verdicts
+from gateway.policies.sheet import Sheet
+from gateway.students import wire
+from gateway.students.files import PolicyFile
+from gateway.students.limits import Limits
+
+_ROOT: Final = Path(__file__).resolve().parents[2]
+_PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from gateway.students.child import main; main(int(sys.argv[2]), int(sys.argv[3]))"
+)
+_KILLED_WITHIN_S: Final = 5.0
+_RECEIVED_BYTES: Final = 65_536
+
+
+class MisbehavedError(Exception):
+    """The policy raised, was late, is gone or said what it must not; one line for its author."""
+
+
+class Child:
+    """One confined process with one policy in it.
+
+    The process ends with this object at the latest: with `end`, when nobody refers to it any more,
+    or when the interpreter ends. Every method but `end` raises MisbehavedError; afterwards the
+    child is of no use.
+    """
+
+    def __init__(self, file: PolicyFile, limits: Limits) -> None:
+        """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
+        self._limits = limits
+        ours, theirs = socket.socketpair()
+        with theirs:
+            command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
+            self._process = subprocess.Popen(
+                [*command, str(_ROOT), str(theirs.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PYTHONHASHSEED": "0"},
+                cwd="/",
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        self._socket = ours
+        self.end = weakref.finalize(self, _end, self._process, ours)
+        """Ends the process, whatever it does; harmless the second time."""
+        confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
+        answer = self._ask([file.name, file.text, confined], limits.start_s, "to start")
+        if not isinstance(answer, dict) or set(answer) != {"holding", "sheet"}:
+            raise MisbehavedError("its process did not start as it should")
+        self.holding = _texts(answer["holding"])
+        """Layers of confinement that hold here (`confinement.LAYERS`)."""
+        self.sheet: Sheet = _read(wire.sheet_of, answer["sheet"])
+
+    def make(self, parameters: Mapping[str, Any]) -> float | None:
+        """A fresh policy with these parameters, checked before; gives when its timer is due."""
+        return self._decided(self._ask(["make", parameters], self._limits.start_s, "make()"))[1]
+
+    def tell(
+        self, event: str, time_s: float, told: tuple[Any, ...]
+    ) -> tuple[Verdicts, float | None]:
+        """The policy's verdicts on an event, and when its timer is due from then on."""
+        message = [event, time_s, *wire.plain(told)]
+        return self._decided(self._ask(message, self._limits.decision_s, event))
+
+    def snapshot(self) -> dict[str, object]:
+        """What the policy says of itself."""
+        return _read(
+            wire.snapshot_of, self._ask(["snapshot"], self._limits.decision_s, "snapshot()")
+        )
+
+    def waiting(self) -> Sequence[int]:
+        """The ids of those who wait, as the policy has it."""
+        found = self._ask(["waiting"], self._limits.decision_s, "waiting()")
+        if not isinstance(found, list) or any(type(id) is not int for id in found):
+            raise MisbehavedError("waiting() must return the requests that wait, oldest first")
+        return found
+
+    def _decided(self, answer: Any) -> tuple[Verdicts, float | None]:
+        if not isinstance(answer, list) or len(answer) != 2:
+            raise MisbehavedError("its answer is not in the form of answers")
+        return _read(wire.verdicts_of, answer[0]), _read(wire.timer_of, answer[1])
+
+    def _ask(self, message: object, limit_s: float, what: str) -> Any:
+        """The child's answer; with `fault` in it MisbehavedError."""
+        line = self._socket
+        line.settimeout(limit_s)
+        try:
+            line.sendall(wire.packed(message))
+            received = line.recv(_RECEIVED_BYTES)
+            if len(received) < 4 or len(received) < 4 + wire.HEAD.unpack_from(received)[0]:
+                received = self._rest(received, time.monotonic() + limit_s)
+            answer = wire.unpacked(received[4:])
+        except TimeoutError:
+            raise MisbehavedError(
+                f"{what} did not return within {limit_s:g} s; is there a loop that does not end?"
+            ) from None
+        except OSError:
+            raise MisbehavedError(self._how_it_ended(what)) from None
+        except wire.WireError as fault:
+            raise MisbehavedError(str(fault)) from None
+        if type(answer) is dict and "fault" in answer:
+            raise MisbehavedError(_printable(answer["fault"]))
+        return answer
+
+    def _rest(self, received: bytes, deadline_s: float) -> bytes:
+        """A whole message of which `received` is the beginning; however slowly it comes, the
+        deadline stays."""
+        content = bytearray(received)
+        while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
+            if len(content) >= 4 and wire.HEAD.unpack_from(content)[0] > wire.MOST_ANSWER_BYTES:
+                raise wire.WireError(f"its answer has over {wire.MOST_ANSWER_BYTES:,} bytes")
+            left_s = deadline_s - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError
+            self._socket.settimeout(left_s)
+            found = self._socket.recv(_RECEIVED_BYTES)
+            if not found:
+                raise ConnectionError
+            content += found
+        return bytes(content)
+
+    def _how_it_ended(self, what: str) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(_KILLED_WITHIN_S)
+            how = f"signal {-status}" if status < 0 else f"status {status}"
+            return (
+                f"its process ended in {what} ({how}); "
+                "it may have used more memory or CPU than it has"
+            )
+        return f"its process closed the line in {what}"
+
+
+def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
+    line.close()
+    with contextlib.suppress(OSError):  # another account's, where only root may change accounts
+        process.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_KILLED_WITHIN_S)
+
+
+def _read(reader: Any, value: Any) -> Any:
+    try:
+        return reader(value)
+    except wire.WireError as fault:
+        raise MisbehavedError(_printable(str(fault))) from None
+    except (OverflowError, TypeError, ValueError):
+        raise MisbehavedError("its answer is not in the form of answers") from None
+
+
+def _texts(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise MisbehavedError("its process did not start as it should")
+    return {_printable(name): _printable(text) for name, text in value.items()}
+
+
+def _printable(text: Any) -> str:
+    """One line of at most 500 characters, whatever it was."""
+    return "".join(c if c.isprintable() else " " for c in str(text)[:500])

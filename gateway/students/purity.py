@@ -1,0 +1,131 @@
+"""A policy is pure: it decides from what it is told, and does nothing else. Read from the source.
+
+Owns: what a policy's file may import and name, and why not. Must not know: running it. This
+teaches; what protects is the child's confinement.
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+MODULES: Final = (
+    "__future__",
+    "abc",
+    "bisect",
+    "collections",
+    "collections.abc",
+    "copy",
+    "dataclasses",
+    "enum",
+    "fractions",
+    "functools",
+    "heapq",
+    "itertools",
+    "math",
+    "numbers",
+    "operator",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "types",
+    "typing",
+)
+"""Of the standard library; besides them everything of `gateway.policies` but the trace's files."""
+
+_INSTEAD: Final = {
+    "time": "an event brings its time: use time_s",
+    "datetime": "an event brings its time: use time_s",
+    "random": "draw from random.Random(seed), so that a run can be repeated",
+    "threading": "a policy answers at once; next_timer_s asks to be called later",
+    "asyncio": "a policy answers at once; next_timer_s asks to be called later",
+    "logging": "return what you want to show from snapshot()",
+    "os": "a policy touches no files and no processes",
+    "sys": "a policy does not look at the interpreter",
+    "numpy": "only the standard library is there",
+}
+_NAMES: Final = {
+    "open": "a policy touches no files",
+    "print": "nobody sees it; return what you want to show from snapshot()",
+    "input": "a policy asks nobody",
+    "eval": "write the code itself",
+    "exec": "write the code itself",
+    "compile": "write the code itself",
+    "__import__": "import at the top of the file",
+    "__builtins__": "a policy does not look behind the interpreter",
+    "breakpoint": "test it in its test file instead",
+    "globals": "keep what the policy remembers in attributes of its object",
+}
+_ATTRIBUTES: Final = ("__subclasses__", "__globals__", "__builtins__", "__code__")
+
+
+class Impurity(NamedTuple):
+    """What is not allowed, where."""
+
+    line: int
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}: {self.why}"
+
+
+def impurities(text: str) -> list[Impurity]:
+    """All of them in a policy's source, in order; raises SyntaxError."""
+    return sorted(_found(ast.parse(text)))
+
+
+def _found(tree: ast.Module) -> Iterator[Impurity]:
+    for node in ast.walk(tree):
+        line = getattr(node, "lineno", 0)
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _imported(line, alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            yield from _imported_from(line, node)
+        elif isinstance(node, ast.Name) and node.id in _NAMES:
+            if isinstance(node.ctx, ast.Load):
+                yield Impurity(line, node.id, _NAMES[node.id])
+        elif isinstance(node, ast.Attribute):
+            if node.attr in _ATTRIBUTES:
+                why = "a policy does not look behind the interpreter"
+                yield Impurity(line, node.attr, why)
+            elif _is_name(node.value, "random") and node.attr != "Random":
+                yield Impurity(line, f"random.{node.attr}", _INSTEAD["random"])
+        elif isinstance(node, ast.Call) and not node.args and not node.keywords:
+            if ast.unparse(node.func) in ("Random", "random.Random"):
+                yield Impurity(line, "Random()", "give it a seed: Random(seed)")
+        elif isinstance(node, ast.AsyncFunctionDef | ast.Await):
+            yield Impurity(line, "async", _INSTEAD["asyncio"])
+
+
+def _imported(line: int, name: str) -> Iterator[Impurity]:
+    if name in MODULES:
+        return
+    if (name == "gateway" or name.startswith("gateway.policies")) and "trace" not in name:
+        return
+    top = name.split(".")[0]
+    why = _INSTEAD.get(top, f"allowed: gateway.policies and {', '.join(MODULES[1:])}")
+    yield Impurity(line, f"import {name}", why)
+
+
+def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
+    module = node.module or ""
+    if node.level:
+        yield Impurity(line, "from .", "a policy is one file; it has no neighbours")
+    elif module == "gateway":
+        for alias in node.names:
+            yield from _imported(line, f"gateway.{alias.name}")
+    elif module == "gateway.policies":
+        for alias in node.names:
+            yield from _imported(line, f"gateway.policies.{alias.name}")
+    else:
+        yield from _imported(line, module)
+        if module == "random":
+            for alias in node.names:
+                if alias.name != "Random":
+                    yield Impurity(line, f"random.{alias.name}", _INSTEAD["random"])
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,184 @@
+"""A policy that decides as a student's does in its own process, and as FIFO once that fails.
+
+Owns: what counts as misbehaviour, the fall back. Must not know: who drives it, how a child is
+confined.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gateway.policies import registry
+from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdicts
+from gateway.students.ledger import BrokenRuleError, Ledger
+from gateway.students.limits import Limits
+from gateway.students.process import Child, MisbehavedError
+
+
+@dataclass(frozen=True, slots=True)
+class FallBack:
+    """When (paper seconds) and why the student's policy was given up."""
+
+    at_s: float
+    reason: str
+
+
+class StandIn:
+    """A student's policy as drivers have it. A driver notices nothing when it falls back.
+
+    Every event is told to the child; its verdicts are held against the rules before anybody obeys
+    them. Who raises, is late, breaks a rule, lets everybody wait or dies is ended for good: SQ
+    takes over all who wait and the event at hand.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        child: Child,
+        limits: Limits,
+        *,
+        timer_s: float | None = None,
+        on_fall_back: Callable[[FallBack], None] = lambda _: None,
+    ) -> None:
+        """`child` has made its policy, whose first timer is `timer_s`."""
+        self.name = name
+        self.fallen_back: FallBack | None = None
+        self._child = child
+        self._limits = limits
+        self._on_fall_back = on_fall_back
+        self._ledger = Ledger()
+        self._fifo: Policy | None = None
+        self._timer_s = timer_s
+        self._unanswered_s: float | None = None
+        """Since when workers were offered, somebody waited and nobody was in service."""
+        self._timers_from_s = 0.0
+        self._timers = 0
+
+    # ---- as a policy ---------------------------------------------------------------------------
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        if self._fifo is not None:
+            return self._fifo.arrival(time_s, request)
+        self._ledger.arrived(request)
+        if len(self._ledger.waiting) > self._limits.waiting:
+            self._fall_back(
+                time_s,
+                f"more than {self._limits.waiting:,} requests wait; Drop or Reject some of them",
+            )
+            return ()
+        return self._ask(time_s, "arrival", (request,)) or ()
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        verdicts = self._ask(time_s, "workers_free", (free,), offered=free)
+        if verdicts is None:
+            assert self._fifo is not None
+            return self._fifo.workers_free(time_s, free)
+        if self._ledger.in_service or not self._ledger.waiting:
+            self._unanswered_s = None
+        elif self._unanswered_s is None:
+            self._unanswered_s = time_s
+        return verdicts
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
+        self._ledger.completed(time_s, id)
+        return self._ask(time_s, "completion", (id, outcome)) or ()
+
+    def abandonment(self, time_s: float, id: int) -> Verdicts:
+        self._ledger.customer_left(id)
+        return self._ask(time_s, "abandonment", (id,)) or ()
+
+    def withdraw(self, time_s: float, id: int) -> None:
+        if self._fifo is not None:
+            self._fifo.withdraw(time_s, id)
+            return
+        self._ledger.withdrawn(time_s, id)
+        self._ask(time_s, "withdraw", (id,))
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
+        return self._ask(time_s, "load_sample", (sample,)) or ()
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        if self._fifo is not None or self._is_silent(time_s):
+            return ()
+        if self._timer_s is None or self._timer_s > time_s:
+            return ()  # it was the silence that was due, and it is over
+        if time_s >= self._timers_from_s + 1.0:
+            self._timers_from_s, self._timers = time_s, 0
+        self._timers += 1
+        if self._timers > self._limits.timers:
+            self._fall_back(
+                time_s,
+                f"timer_due was wanted more than {self._limits.timers} times within a second; "
+                "after timer_due, next_timer_s must give a later time or None",
+            )
+            return ()
+        return self._ask(time_s, "timer_due", ()) or ()
+
+    def next_timer_s(self) -> float | None:
+        if self._unanswered_s is None:
+            return self._timer_s
+        silent_s = self._unanswered_s + self._limits.silence_s
+        return silent_s if self._timer_s is None else min(self._timer_s, silent_s)
+
+    def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
+        if self._fifo is not None:
+            self._fifo.adopt(time_s, requests)
+            return
+        self._ledger.adopted(requests)
+        self._ask(time_s, "adopt", (list(requests),))
+
+    def waiting(self) -> Sequence[Request]:
+        if self._fifo is not None:
+            return self._fifo.waiting()
+        return list(self._ledger.waiting.values())
+
+    def snapshot(self) -> Mapping[str, object]:
+        if self._fifo is None:
+            try:
+                return self._child.snapshot()
+            except MisbehavedError as fault:
+                self._fall_back(self._last_s, str(fault))
+        assert self._fifo is not None
+        assert self.fallen_back is not None
+        return {**self._fifo.snapshot(), "fallen_back": asdict(self.fallen_back)}
+
+    # ---- the child -----------------------------------------------------------------------------
+
+    _last_s = 0.0
+    """The time of the newest event."""
+
+    def _ask(
+        self, time_s: float, event: str, told: tuple[Any, ...], *, offered: int = 0
+    ) -> Verdicts | None:
+        """The child's verdicts, put down; None where FIFO decides."""
+        if self._fifo is not None or self._is_silent(time_s):
+            return None
+        self._last_s = time_s
+        try:
+            verdicts, self._timer_s = self._child.tell(event, time_s, told)
+            self._ledger.obey(time_s, event, verdicts, offered)
+        except (MisbehavedError, BrokenRuleError) as fault:
+            self._fall_back(time_s, str(fault))
+            return None
+        return verdicts
+
+    def _is_silent(self, time_s: float) -> bool:
+        since_s = self._unanswered_s
+        if since_s is None or time_s < since_s + self._limits.silence_s:
+            return False
+        waiting = len(self._ledger.waiting)
+        self._fall_back(
+            time_s,
+            f"nobody was served for {time_s - since_s:g} s, though workers were free and {waiting} "
+            "waited; answer workers_free with Dispatch",
+        )
+        return True
+
+    def _fall_back(self, time_s: float, reason: str) -> None:
+        self._child.end()
+        self._fifo = registry.create("sq", {})
+        self._fifo.adopt(time_s, list(self._ledger.waiting.values()))
+        self._ledger = Ledger()
+        self._timer_s = self._unanswered_s = None
+        self.fallen_back = FallBack(time_s, reason)
+        self._on_fall_back(self.fallen_back)

@@ -1,0 +1,289 @@
+"""What gateway and child process say to each other, and nothing else gets through.
+
+Owns: the form of a message (4 bytes of length, then JSON), events and verdicts as plain values, and
+the strict reading of what a child sends. Must not know: sockets' deadlines, processes.
+
+The child is not trusted: its messages have a highest length, are read as plain JSON without NaN and
+Infinity, and every value is checked for its type and size. Nothing is unpickled.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from gateway.policies.interface import (
+    Cancel,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Page,
+    Reject,
+    Request,
+    Verdict,
+    Verdicts,
+)
+from gateway.policies.sheet import Parameter, Sheet
+
+HEAD: Final = struct.Struct(">I")
+MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""Of a message of the child: verdicts on all who may wait come to 2 MB."""
+MOST_REASON: Final = 200
+"""Characters of a verdict's reason, and of each text of a sheet five times as many."""
+_MOST_TEXT: Final = 5 * MOST_REASON
+_MOST_PARAMETERS: Final = 50
+_MOST_FIGURES: Final = 100
+MOST_RETRY_AFTER_S: Final = 86_400.0
+
+
+class WireError(ValueError):
+    """A message that has not the form it must have; the text is for the policy's author."""
+
+
+def _no_number(name: str) -> NoReturn:
+    raise WireError(f"{name} is no number that can be used")
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_decode = json.JSONDecoder(parse_constant=_no_number).decode
+
+
+def packed(message: object) -> bytes:
+    """A message as it is sent; raises ValueError or TypeError for what JSON does not have."""
+    content = _encode(message).encode()
+    return HEAD.pack(len(content)) + content
+
+
+def unpacked(content: bytes) -> Any:
+    """The message in `content`, without its head; raises WireError."""
+    try:
+        return _decode(content.decode())
+    except WireError:
+        raise
+    except (ValueError, RecursionError):
+        raise WireError("its answer is not in the form of answers") from None
+
+
+# ---- events: from the gateway to the child -------------------------------------------------------
+
+
+def plain(told: tuple[Any, ...]) -> list[Any]:
+    """The arguments of an event as JSON has them."""
+    return [_plain(value) for value in told]
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is LoadSample:
+        return [value.cpu_utilisation_ratio, value.busy_workers, value.interval_s]
+    if type(value) is Request:
+        return value
+    return list(value) if isinstance(value, list | tuple) else value
+
+
+def told(event: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments as the policy gets them; the gateway's word is trusted."""
+    match event:
+        case "arrival":
+            return (_request(values[0]),)
+        case "completion":
+            return values[0], Outcome(values[1])
+        case "load_sample":
+            return (LoadSample(*values[0]),)
+        case "adopt":
+            return ([_request(one) for one in values[0]],)
+    return tuple(values)
+
+
+_PAGES: Final = {page.value: page for page in Page}
+
+
+def _request(row: Sequence[Any]) -> Request:
+    return Request(row[0], _PAGES[row[1]], row[2], row[3], row[4], row[5])
+
+
+# ---- verdicts: from the child to the gateway -----------------------------------------------------
+
+_KINDS: Final = {Dispatch: "dispatch", Drop: "drop", Reject: "reject", Cancel: "cancel"}
+
+
+def said(event: str, verdicts: object) -> list[Any]:
+    """What a policy has returned, as plain values; raises WireError that says how it is done."""
+    if verdicts is None:
+        raise WireError(
+            f"{event} returned None; return NOTHING, or a tuple of verdicts: (Dispatch(7),)"
+        )
+    if type(verdicts) in _KINDS:
+        raise WireError(f"{event} returned {verdicts!r:.80} alone; return a tuple: (verdict,)")
+    if not isinstance(verdicts, Sequence) or isinstance(verdicts, str | bytes):
+        raise WireError(
+            f"{event} returned {type(verdicts).__name__}; return a tuple or a list of verdicts"
+        )
+    rows = []
+    for verdict in verdicts:
+        kind = _KINDS.get(type(verdict))
+        if kind is None:
+            raise WireError(
+                f"{event} returned {verdict!r:.80} among its verdicts; "
+                "there are Dispatch, Drop, Reject and Cancel"
+            )
+        rows.append([kind, *verdict])
+    return rows
+
+
+def verdicts_of(rows: object) -> Verdicts:
+    """The verdicts of an answer; raises WireError."""
+    if not isinstance(rows, list):
+        raise WireError("its answer is no list of verdicts")
+    return [_verdict(row) for row in rows]
+
+
+def _verdict(row: object) -> Verdict:
+    match row:
+        case ["dispatch", int(id)] if type(id) is int:
+            return Dispatch(id)
+        case ["drop", int(id), str(reason)] if type(id) is int:
+            return Drop(id, _reason("Drop", id, reason))
+        case ["reject", int(id), str(reason), int() | float() as after_s] if type(id) is int:
+            return Reject(id, _reason("Reject", id, reason), _retry_after_s(id, after_s))
+        case ["cancel", int(id)] if type(id) is int:
+            return Cancel(id)
+    raise WireError(
+        f"{row!r:.80} is no verdict; there are Dispatch(id), Drop(id, reason), "
+        "Reject(id, reason, retry_after_s) and Cancel(id)"
+    )
+
+
+def _reason(kind: str, id: int, reason: str) -> str:
+    if not reason or len(reason) > MOST_REASON or not reason.isprintable():
+        raise WireError(
+            f"the reason of {kind}({id}, …) must have 1 to {MOST_REASON} printable characters: "
+            "the customer reads it"
+        )
+    return reason
+
+
+def _retry_after_s(id: int, after_s: float) -> float:
+    if isinstance(after_s, bool) or not 0 <= after_s <= MOST_RETRY_AFTER_S:
+        raise WireError(
+            f"retry_after_s of Reject({id}, …) must be from 0 to {MOST_RETRY_AFTER_S:,.0f} s"
+        )
+    return float(after_s)
+
+
+def timer_of(value: object) -> float | None:
+    """When `timer_due` should be called; raises WireError."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise WireError(f"next_timer_s returned {value!r:.80}; return a time in seconds, or None")
+    return float(value)
+
+
+# ---- a snapshot ----------------------------------------------------------------------------------
+
+_BY_QUEUE: Final = ("queues", "capacities", "dynamic_priority")
+
+
+def snapshot_of(found: object) -> dict[str, object]:
+    """What a policy says of itself: `discipline`, figures by queue, and other single figures.
+
+    Others, under `figures`, so that no name of the gateway's can be taken. Raises WireError.
+    """
+    if not isinstance(found, dict) or len(found) > _MOST_FIGURES:
+        raise WireError(f"snapshot() must return a dictionary of at most {_MOST_FIGURES} figures")
+    known: dict[str, object] = {}
+    figures: dict[str, object] = {}
+    for name, value in found.items():
+        if name in _BY_QUEUE:
+            known[name] = _by_queue(name, value)
+        elif name == "discipline":
+            known[name] = _text("snapshot()['discipline']", value)
+        elif name == "discipline_switches":
+            known[name] = _number("snapshot()['discipline_switches']", value)
+        elif value is None or isinstance(value, bool | int | float):
+            figures[_text("a name in snapshot()", name)] = value
+        else:
+            figures[_text("a name in snapshot()", name)] = _text(f"snapshot()[{name!r}]", value)
+    return {**known, "figures": figures}
+
+
+def _by_queue(name: str, value: object) -> dict[str, float]:
+    where = f"snapshot()[{name!r}]"
+    if not isinstance(value, dict) or len(value) > _MOST_FIGURES:
+        raise WireError(f"{where} must be a dictionary: name of a queue → number")
+    return {_text(where, queue): _number(where, number) for queue, number in value.items()}
+
+
+def _number(where: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WireError(f"{where} must be a number")
+    return value
+
+
+def _text(where: str, value: object, most: int = MOST_REASON) -> str:
+    if not isinstance(value, str) or len(value) > most or not value.isprintable():
+        raise WireError(f"{where} must be a text of at most {most} printable characters")
+    return value
+
+
+# ---- a sheet -------------------------------------------------------------------------------------
+
+
+def sheet_said(sheet: Sheet) -> dict[str, Any]:
+    """A sheet as the child sends it; raises WireError."""
+    if not isinstance(sheet, Sheet):
+        raise WireError("SHEET must be a Sheet: SHEET = Sheet(name=…, idea=…, rule=…, …)")
+    rows = []
+    for parameter in sheet.parameters:
+        if not isinstance(parameter, Parameter):
+            raise WireError("SHEET: parameters must be a tuple of Parameter(…)")
+        row = {field: getattr(parameter, field) for field in _PARAMETER}
+        if isinstance(row["default"], Mapping):
+            row["default"] = {str(page): value for page, value in row["default"].items()}
+        rows.append(row)
+    texts = {field: getattr(sheet, field) for field in _SHEET}
+    return {**texts, "needs_sessions": sheet.needs_sessions, "parameters": rows}
+
+
+_SHEET: Final = ("name", "idea", "rule", "source", "deviations")
+_PARAMETER: Final = ("name", "default", "unit", "meaning", "source", "low", "high")
+
+
+def sheet_of(row: object) -> Sheet:
+    """The sheet in a message; raises WireError."""
+    if not isinstance(row, dict) or set(row) != {*_SHEET, "needs_sessions", "parameters"}:
+        raise WireError("SHEET is not complete")
+    for field in _SHEET:
+        if not _text(f"SHEET: {field}", row[field], _MOST_TEXT).strip():
+            raise WireError(f"SHEET: {field} is empty; say in a sentence what it is")
+    if not isinstance(row["needs_sessions"], bool):
+        raise WireError("SHEET: needs_sessions must be True or False")
+    if not isinstance(row["parameters"], list) or len(row["parameters"]) > _MOST_PARAMETERS:
+        raise WireError(f"SHEET: parameters: at most {_MOST_PARAMETERS} of them")
+    parameters = tuple(_parameter(one) for one in row["parameters"])
+    if len({one.name for one in parameters}) < len(parameters):
+        raise WireError("SHEET: parameters: two have the same name")
+    return Sheet(**{**row, "parameters": parameters})
+
+
+def _parameter(row: object) -> Parameter:
+    if not isinstance(row, dict) or set(row) != set(_PARAMETER):
+        raise WireError("SHEET: a parameter is not complete")
+    name = _text("SHEET: a parameter's name", row["name"])
+    if not name.isidentifier():
+        raise WireError(f"SHEET: {name!r} cannot be the name of an argument of make()")
+    where = f"SHEET: parameter {name}"
+    for field in ("unit", "meaning", "source"):
+        _text(f"{where}: {field}", row[field], _MOST_TEXT)
+    low, high = (_number(f"{where}: {field}", row[field]) for field in ("low", "high"))
+    default = row["default"]
+    if isinstance(default, dict):
+        if set(default) != set(_PAGES):
+            raise WireError(f"{where}: a default by page type needs all of {', '.join(_PAGES)}")
+        default = {_PAGES[page]: _number(where, value) for page, value in default.items()}
+    numbers = default.values() if isinstance(default, dict) else (_number(where, default),)
+    if not all(low <= number <= high for number in numbers):
+        raise WireError(f"{where}: its default is not from {low:g} to {high:g}")
+    return Parameter(**{**row, "default": default})
