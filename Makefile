@@ -65,8 +65,8 @@ reproduce-ad-server: environment ## the ad server's figures and tables, on an ad
 	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
 	@$(doorbuster) reproduce edragon $(ARGS)
-leaderboard: environment ## the papers' policies, today's and DOOR on the same customers, simulated (10 minutes)
-	@$(doorbuster) simulate leaderboard $(ARGS)
+leaderboard: environment ## the papers' policies, today's and DOOR on the same customers (ENGINE=live; ARGS=robustness, hysteresis, fairness, all)
+	@$(doorbuster) leaderboard $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2

@@ -21,6 +21,7 @@ from lab.experiments.experiment_options import (
     overridable,
     with_options,
 )
+from lab.experiments.leaderboard.command import leaderboard_command
 from lab.experiments.platform_command import platform
 from lab.experiments.profile_command import profile_connections
 from lab.experiments.reproduction.command import reproduce
@@ -217,6 +218,11 @@ def _report(folder: ResultFolder) -> None:
     cells = read_cells(folder)
     if not cells:
         raise ExperimentError(f"{folder.path} has no complete run yet.")
+    if folder.spec().leaderboard:
+        from lab.experiments.leaderboard.saying import say_board
+
+        say_board(folder, cells)
+        return
     for table in reversed(write_tables(folder, cells)):
         show(table)
     for line in honesty(cells):
@@ -224,3 +230,6 @@ def _report(folder: ResultFolder) -> None:
     for path in draw_figures(folder, cells):
         console.print(f"Figure: {path} (and .svg)")
     console.print(f"Tables: {folder.path / 'tables.md'}")
+
+
+main.add_command(leaderboard_command(_experiment))

@@ -245,7 +245,7 @@ def outcomes_of(
 def _lost_worth_ratio(attempts: pa.Table) -> float | None:
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
-    completed = np.bincount(of_session[_is(attempts, AttemptOutcome.COMPLETED)],
+    completed = np.bincount(of_session[is_outcome(attempts, AttemptOutcome.COMPLETED)],
                             minlength=len(sessions))  # fmt: skip
     session, step = of_session[is_planned], attempts.column("step").to_numpy()[is_planned]
     page = attempts.column("page").to_numpy(zero_copy_only=False)[is_planned]
@@ -265,13 +265,13 @@ def session_fates(attempts: pa.Table) -> SessionFates:
     """What became of the sessions."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
-    is_completed = _is(attempts, AttemptOutcome.COMPLETED)
+    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
     is_first = (attempts.column("step").to_numpy() == 0) & is_planned
     length = np.bincount(of_session[is_planned], minlength=len(sessions))
     whole = length == np.bincount(of_session[is_completed], minlength=len(sessions))
     return SessionFates(
         arrived=len(sessions),
-        rejected=int(np.count_nonzero(is_first & _is(attempts, AttemptOutcome.REJECTED))),
+        rejected=int(np.count_nonzero(is_first & is_outcome(attempts, AttemptOutcome.REJECTED))),
         completed=int(np.count_nonzero(whole)),
         completed_requests=int(length[whole].sum()),
     )
@@ -282,7 +282,7 @@ def completed_by(attempts: pa.Table, time_s: float) -> int:
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
-    is_completed = _is(attempts, AttemptOutcome.COMPLETED) & is_over
+    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
     length = np.bincount(of_session[is_planned], minlength=len(sessions))
     completed = np.bincount(of_session[is_completed], minlength=len(sessions))
     return int(np.count_nonzero(length == completed))
@@ -299,7 +299,8 @@ def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
     return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
 
 
-def _is(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
+def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
+    """A value per row: whether the attempt ended so."""
     found = pc.equal(attempts.column("outcome"), outcome.value)
     return found.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
@@ -313,4 +314,4 @@ def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray
     if page is not None:
         table = table.filter(pc.equal(table.column("page"), page))
     times = table.column("finished_s").to_numpy() - table.column("started_s").to_numpy()
-    return np.where(_is(table, AttemptOutcome.COMPLETED), times, np.inf)
+    return np.where(is_outcome(table, AttemptOutcome.COMPLETED), times, np.inf)

@@ -18,6 +18,7 @@ from gateway.policies.interface import Abandonment
 from lab.experiments import spec_sections
 from lab.experiments.errors import SpecError
 from lab.experiments.lane_cpus import FEWEST, MOST, AtOnce
+from lab.experiments.peers import sheets as peers
 from lab.experiments.spec_sections import (
     BUY_PROBABILITY,
     EXTENTS,
@@ -56,6 +57,8 @@ class Spec(Section):
     catalogue_books: int | None = Field(None, ge=1_000, le=500_000)  # as the shop has it
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
+    leaderboard: bool = False
+    """Also written: ranks, what of DOOR carries the gain, fairness."""
     server: Server | None = None
     seed: int = Field(1, ge=0)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -80,7 +83,12 @@ class Spec(Section):
         admission = {"admission": plain["admission"]}
         return {
             **plain,
-            "policy": [{**admission, **one} if isinstance(one, dict) else one for one in policies],
+            "policy": [
+                {**admission, **one}
+                if isinstance(one, dict) and one.get("gateway", "doorbuster") == "doorbuster"
+                else one
+                for one in policies
+            ],
         }
 
     @model_validator(mode="before")
@@ -130,6 +138,11 @@ class Spec(Section):
             self._refuse_what_only_the_shop_has()
         if self.at_once:
             self._refuse_what_one_shop_has()
+        if self.leaderboard:
+            self._refuse_what_nobody_is_ranked_by()
+        for policy in self.policy:
+            if policy.gateway is not None:
+                self._refuse_what_no_peer_has(policy, policy.gateway)
         if self.clients:
             self._refuse_what_no_closed_loop_has(self.clients)
         elif self.load.rho is None:
@@ -176,6 +189,33 @@ class Spec(Section):
             raise ValueError(
                 "database_cpus: several shops have one database; allowed: 'other' with at_once"
             )
+
+    def _refuse_what_nobody_is_ranked_by(self) -> None:
+        if self.clients or self.customers.lengths:
+            raise ValueError(
+                "leaderboard: policies are ranked by who buys, and here nobody does; "
+                "allowed: with the walks of LIFO-Pri's chain"
+            )
+        if self.load.schedule:
+            raise ValueError("leaderboard: has a column per rho; allowed: without load.schedule")
+
+    def _refuse_what_no_peer_has(self, policy: PolicyChoice, peer: str) -> None:
+        if self.engine != "live":
+            raise ValueError(
+                f"policy: {peer} is a real program, which nothing simulates; "
+                "allowed: with engine = 'live'"
+            )
+        if self.at_once:
+            raise ValueError(
+                f"at_once: {peer} is run in front of the appliance's own shop; "
+                "allowed: without peers"
+            )
+        if self.clients and not peers.knows_its_rate(peer, policy.parameters):
+            raise ValueError(
+                f"policy: a closed loop measures no capacity, of which {peer}'s rate is a share; "
+                "allowed: with parameters.rate_rps"
+            )
+        peers.check_leaving(peer, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
         if "customers" in self.model_fields_set:

@@ -32,11 +32,12 @@ def headline(cells: Sequence[Cell]) -> Table:
         ("ρ", "Policy", "Completed %", "Confirms", "Bound", "Efficiency",
          "Estimated", "Requests/s", "Br-1 < 5 s"),
         note="Mean of the repetitions ± half-width of the 95 % interval. Confirms and bound are "
-        "sums over all repetitions; bound = planned confirms / max(1, ρ), the best a policy can do "
-        "that cannot know who will buy; revenue efficiency = confirms / bound. Few sessions buy, "
-        "so that confirms scatter; estimated is the same from the worth of the pages at which "
-        "sessions failed: (1 − Σ V(that page) / Σ V(Br-1)) × max(1, ρ), V = probability of a "
-        "confirm to come. Requests/s are completed requests per paper second.",
+        "sums over all repetitions; bound: the best a policy can do that cannot know who will buy, "
+        "for LIFO-Pri's chain planned confirms / max(1, ρ); revenue efficiency = confirms / bound. "
+        "Few sessions buy, so that confirms scatter; estimated is the same from the worth of the "
+        "pages at which sessions failed: (1 − Σ V(that page) / Σ V(Br-1)) × planned confirms / "
+        "bound, V = probability of a confirm to come. Requests/s are completed requests per paper "
+        "second.",
     )  # fmt: skip
     for cell in cells:
         efficiency = cell.over_known(lambda run: run.revenue_efficiency_ratio)

@@ -3,3 +3,7 @@
 Owns: the bound, the scenarios, ranks, what of DOOR carries the gain, hysteresis, fairness.
 Must not know: how a run is made.
 """
+
+SIMULATED_PARTS = ("robustness", "hysteresis")
+PARTS = ("board", *SIMULATED_PARTS, "fairness", "all")
+"""What `doorbuster leaderboard` makes."""

@@ -61,6 +61,14 @@ def draw(exhibit: Exhibit, results: Results, folder: Path) -> Path:
     return png.with_name(f"{exhibit.key}.svg")
 
 
+def draw_freely(exhibit: Exhibit, results: Results, folder: Path) -> Path:
+    """The figure of an exhibit that draws it itself; returns the SVG, its PNG is beside it."""
+    assert exhibit.drawing is not None
+    with rc_context({"svg.hashsalt": exhibit.key}):
+        png = save(exhibit.drawing.draw(results), folder / exhibit.key)
+    return png.with_name(f"{exhibit.key}.svg")
+
+
 def as_csv(exhibit: Exhibit, results: Results) -> str:
     """The numbers behind a figure, a line per point; empty where there is none."""
     text = io.StringIO()

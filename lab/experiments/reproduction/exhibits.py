@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, Protocol
 
+from matplotlib.figure import Figure
+
 from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.claims import Claim
 from lab.experiments.reproduction.store import Results, Value
@@ -255,6 +257,17 @@ class BuiltTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure that is no set of panels; `alternative` is for those who do not see it."""
+
+    draw: Callable[[Results], Figure]
+    alternative: str
+    caption: str
+    is_wide: bool = False
+    """As wide as the page; otherwise it is kept small enough to read."""
+
+
+@dataclass(frozen=True, slots=True)
 class Exhibit:
     """A figure or a table of the paper: what it is, its panels and tables, where it differs."""
 
@@ -266,6 +279,8 @@ class Exhibit:
     tables: Sequence[EntryTable | BuiltTable] = ()
     stacked: bool = False
     """Panels one above the other over the same x axis, instead of side by side."""
+    drawing: Drawing | None = None
+    """Instead of panels."""
 
     def cases(self) -> Iterable[AnyCase]:
         return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))

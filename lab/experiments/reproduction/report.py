@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lab.experiments import broker
-from lab.experiments.reproduction.charts import draw
+from lab.experiments.reproduction.charts import draw, draw_freely
 from lab.experiments.reproduction.exhibits import Exhibit, Study
 from lab.experiments.reproduction.store import Results, Store
 from lab.experiments.results import write_json, write_text
@@ -94,7 +94,7 @@ def claims_summary(claims: Table) -> str:
         text += f", {failed} do{'es' if failed == 1 else ''} not"
     if open_ := len(claims.rows) - held - failed:
         text += f", {open_} could not be decided"
-    return f"{text}. Each is decided by the numbers of this reproduction."
+    return f"{text}. Each is decided by the numbers of this report."
 
 
 def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, Any]:
@@ -111,12 +111,15 @@ def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, A
         "tables": tables,
         "numbers": [panel.table(results) for panel in exhibit.panels],
         "picture": None,
-        "narrow": len(exhibit.panels) == 1,
+        "has_data": bool(exhibit.panels),
+        "narrow": not exhibit.drawing.is_wide if exhibit.drawing else len(exhibit.panels) == 1,
     }
+    if exhibit.drawing:
+        shown["picture"] = _embedded(draw_freely(exhibit, results, store.figures))
+        shown["alt"] = exhibit.drawing.alternative
+        shown["caption"] = exhibit.drawing.caption
     if exhibit.panels:
-        svg = draw(exhibit, results, store.figures)
-        encoded = base64.b64encode(svg.read_bytes()).decode()
-        shown["picture"] = f"data:image/svg+xml;base64,{encoded}"
+        shown["picture"] = _embedded(draw(exhibit, results, store.figures))
         shown["alt"] = alternative_text(exhibit)
         published = any(panel.published for panel in exhibit.panels)
         levels = any(panel.levels for panel in exhibit.panels)
@@ -135,6 +138,10 @@ def _exhibit(exhibit: Exhibit, results: Results, store: Store) -> Mapping[str, A
             if wanted
         )
     return shown
+
+
+def _embedded(svg: Path) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.read_bytes()).decode()}"
 
 
 def alternative_text(exhibit: Exhibit) -> str:

@@ -1,0 +1,136 @@
+"""The ablation of DOOR: from 8Q-LIFO-Pri one rule at a time, and which rules carry the gain.
+
+Owns: the order of the steps, the gain of each with its interval, when a step falls.
+Must not know: how runs are made, how a page looks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lab.experiments.cells import Cell
+from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.table import Table
+
+STEPS: tuple[tuple[str, str], ...] = (
+    ("8q-lifo-pri", "8Q-LIFO-Pri"),
+    ("static-stages", "later page first"),
+    ("Few hands", "few hands"),
+    ("Fresh door", "fresh door"),
+    ("door-lifo", "hang-ups removed"),
+)
+"""Key of the policy in the spec, what its step adds; the first adds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one rule brings: estimated efficiency with it less the same without it."""
+
+    words: str
+    policy: str
+    gain: Estimate
+    """Over all loads, pairs of the same seed."""
+    by_rho: Mapping[float, Estimate]
+    """ρ → the same at that load."""
+    falls_at: tuple[float, ...]
+    """Loads at which it is worse by more than both intervals together."""
+
+    @property
+    def carries(self) -> bool:
+        """Whether its interval over all loads lies above nothing gained."""
+        return self.gain.half_width is not None and self.gain.mean > self.gain.half_width
+
+    @property
+    def falls(self) -> bool:
+        """Whether it lies below, or the step falls at any load."""
+        below = self.gain.half_width is not None and self.gain.mean < -self.gain.half_width
+        return below or bool(self.falls_at)
+
+
+def is_step(policy: str) -> bool:
+    """Whether a key is a step between 8Q-LIFO-Pri and DOOR, for the ablation alone."""
+    return policy in {key for key, _ in STEPS[1:-1]}
+
+
+def steps_of(cells: Sequence[Cell]) -> list[Step]:
+    """The steps of which both sides were run, in their order; empty where there are none."""
+    by_policy: dict[str, dict[float, Cell]] = {}
+    for cell in cells:
+        if cell.rho is not None:
+            by_policy.setdefault(cell.policy, {})[cell.rho] = cell
+    there = [(key, words) for key, words in STEPS if key in by_policy]
+    if len(there) < len(STEPS):
+        return []
+    return [
+        _step(words, by_policy[before], by_policy[key], key)
+        for (before, _), (key, words) in pairwise(there)
+    ]
+
+
+def table(steps: Sequence[Step]) -> Table:
+    """Gains by load, and what is to be thought of each step."""
+    loads = sorted({rho for step in steps for rho in step.by_rho})
+    made = Table(
+        "What each rule of DOOR brings",
+        ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
+        note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
+        "mean ± half-width of the 95 % interval. A step carries the gain when its interval over "
+        "all loads lies above 0. It falls when that lies below 0, or when at a load its efficiency "
+        "is lower by more than both intervals together.",
+    )
+    for step in steps:
+        made.rows.append(
+            (
+                f"+ {step.words}",
+                *(step.by_rho[rho].text(3) if rho in step.by_rho else "–" for rho in loads),
+                step.gain.text(3),
+                _verdict(step),
+            )
+        )
+    return made
+
+
+def words(steps: Sequence[Step]) -> str:
+    """Which steps carry the gain, in a sentence or two."""
+    whole = sum(step.gain.mean for step in steps)
+    carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
+    if carrying and whole > 0:
+        told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
+        said = f"Of the gain of {whole:.2f} over 8Q-LIFO-Pri these carry it: {told}."
+    else:
+        said = f"No step's interval lies above 0; together they gain {whole:.2f} over 8Q-LIFO-Pri."
+    within = [step.words for step in steps if not step.carries and not step.falls]
+    if within:
+        said += f" Within their intervals: {', '.join(within)}."
+    if fallen := [step.words for step in steps if step.falls]:
+        said += f" Beyond its interval falls: {', '.join(fallen)}."
+    else:
+        said += " No step falls beyond its interval."
+    return said
+
+
+def _verdict(step: Step) -> str:
+    if step.falls:
+        at = ", ".join(f"{rho:g}" for rho in step.falls_at)
+        return f"falls at ρ = {at}" if at else "falls"
+    return "carries" if step.carries else "within its interval"
+
+
+def _step(words: str, before: Mapping[float, Cell], after: Mapping[float, Cell], key: str) -> Step:
+    gains: dict[float, list[float]] = {}
+    falls_at = []
+    for rho in sorted(before.keys() & after.keys()):
+        old, new = _values(before[rho]), _values(after[rho])
+        gains[rho] = [b - a for a, b in zip(old, new, strict=False)]
+        was, now = estimate(old), estimate(new)
+        if None in (was.half_width, now.half_width):
+            continue
+        if now.mean + (now.half_width or 0.0) < was.mean - (was.half_width or 0.0):
+            falls_at.append(rho)
+    pairs = [sum(values) / len(values) for values in zip(*gains.values(), strict=False)]
+    by_rho = {rho: estimate(values) for rho, values in gains.items()}
+    return Step(words, key, estimate(pairs), by_rho, tuple(falls_at))
+
+
+def _values(cell: Cell) -> list[float]:
+    return [run.estimated_efficiency_ratio or 0.0 for run in cell.runs]
