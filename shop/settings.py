@@ -132,12 +132,16 @@ DATABASES = {
         },
     }
 }
+_REDIS_PASSWORD = _text("REDIS_PASSWORD", "")
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": f"redis://{authority(_host('REDIS_HOST'), _number('REDIS_PORT', 8085))}/0",
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
-        "OPTIONS": {"pool_class": "shop.back_end.RedisPool"},
+        "OPTIONS": {
+            "pool_class": "shop.back_end.RedisPool",
+            **({"password": _REDIS_PASSWORD} if _REDIS_PASSWORD else {}),
+        },
     }
 }
 SESSION_ENGINE = "django.contrib.sessions.backends.cache"
