@@ -1,8 +1,11 @@
-"""Debian 12 system containers as hosts of a lab, and Ansible on them."""
+"""Debian system containers as hosts of a lab, and Ansible on them."""
 
+import hashlib
 import json
 import os
+import secrets
 import shutil
+import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -11,10 +14,27 @@ from typing import Any
 
 from runtime.settings import REPOSITORY
 
-IMAGE = "doorbuster-lab-host:bookworm"
+IMAGE = "doorbuster-lab-host"
 ANSIBLE = REPOSITORY / "ansible"
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_NICE", "SYS_PTRACE", "SYSLOG", "AUDIT_CONTROL")
 """What systemd and nftables need besides Docker's own; not the clock, which is the machine's."""
+PACKAGES = (
+    *("ca-certificates", "chrony", "nftables", "python3-venv", "tar", "postgresql", "redis-server"),
+    *("prometheus", "prometheus-node-exporter", "prometheus-postgres-exporter"),
+    "prometheus-redis-exporter",
+)
+"""What the roles install: in the cache of the image, so that nobody waits for the mirror twice."""
+PREPARED_BY = ("uv.lock", "pyproject.toml", "runtime/bootstrap.sh", "ansible/roles/host")
+LIMITS = ANSIBLE / "roles/common/files/limits.py"
+CLOCK_WITHOUT_RIGHTS = """
+apt-get install --quiet=2 --yes --no-install-recommends chrony >/dev/null 2>&1
+echo 'local stratum 8' >/etc/chrony/conf.d/here.conf
+echo 'DAEMON_OPTS="-x -F 0"' >/etc/default/chrony
+mkdir -p /etc/systemd/system/chrony.service.d
+printf '[Unit]\\nConditionCapability=\\n' >/etc/systemd/system/chrony.service.d/rights.conf
+systemctl daemon-reload && systemctl restart chrony
+"""
+"""Chrony that keeps no clock: a container may not set its machine's. It is its own time server."""
 UP_WITHIN_S = 300.0
 CONVERGED_WITHIN_S = 3600.0
 
@@ -27,9 +47,44 @@ def docker(*arguments: str, check: bool = True, timeout_s: float = 1800.0) -> st
     return done.stdout.strip()
 
 
-def make_image() -> None:
-    if not docker("image", "ls", "--quiet", IMAGE):
-        subprocess.run([Path(__file__).with_name("image.sh"), IMAGE], check=True, timeout=1800)
+def fresh_image(suite: str) -> str:
+    """Debian as it is installed, and nothing of the lab; made where it is not there yet."""
+    name = f"{IMAGE}:{suite}"
+    script = Path(__file__).with_name("image.sh")
+    recipe = hashlib.sha256(script.read_bytes() + repr(PACKAGES).encode()).hexdigest()[:12]
+    labelled = ("image", "ls", "--quiet", "--filter", f"label=recipe={recipe}", name)
+    if not docker(*labelled):
+        command = [str(script), name, suite, *PACKAGES]
+        subprocess.run(command, check=True, timeout=1800, env={**os.environ, "RECIPE": recipe})
+    return name
+
+
+def prepared_image(suite: str, folder: Path) -> str:
+    """As the role `host` leaves it, without settings: the virtual environment is made once."""
+    base = fresh_image(suite)
+    digest = hashlib.sha256(docker("image", "inspect", "--format", "{{.Id}}", base).encode())
+    for part in PREPARED_BY:
+        path = REPOSITORY / part
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(file.read_bytes())
+    name = f"{IMAGE}:{suite}-{digest.hexdigest()[:12]}"
+    if docker("image", "ls", "--quiet", name):
+        return name
+    seed = Machines(folder, "single-host", ["here"], f"doorbuster-seed-{secrets.token_hex(3)}")
+    try:
+        seed.start(base)
+        played = seed.play("site.yml", "--tags", "host")
+        assert played.status == 0, played.output[-5000:]
+        seed.ssh(
+            "here",
+            "systemctl disable --now doorbuster-firewall; truncate --size=0 /etc/machine-id; "
+            "rm -rf /etc/doorbuster /etc/ssh/ssh_host_* /root/.ssh/authorized_keys; sync",
+        )
+        docker("commit", f"{seed.prefix}-here", name)
+    finally:
+        seed.stop()
+    return name
 
 
 @dataclass
@@ -54,12 +109,13 @@ class Machines:
     names: list[str]
     prefix: str
     variables: dict[str, Any] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    """More hosts of groups than the inventory has."""
     addresses: dict[str, str] = field(default_factory=dict)
     version: str = ""
     """The commit that is installed: the same in every run, whatever is committed meanwhile."""
 
-    def start(self) -> None:
-        make_image()
+    def start(self, image: str) -> None:
         self.version = subprocess.run(
             ["git", "rev-parse", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=True
         ).stdout.strip()
@@ -77,7 +133,7 @@ class Machines:
                 *("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw"),
                 *("--volume", f"{cache}:/var/cache/uv"),
                 *("--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp:exec,mode=1777"),
-                IMAGE,
+                image,
             )
             docker("cp", f"{key}.pub", f"{self.prefix}-{name}:/root/.ssh/authorized_keys")
             docker(
@@ -104,25 +160,51 @@ class Machines:
             docker("rm", "--force", "--volumes", f"{self.prefix}-{name}", check=False)
         docker("network", "rm", self.prefix, check=False)
 
+    def ssh_command(self, name: str, command: str) -> list[str]:
+        options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR"]
+        given = [word for option in (*options, "ConnectTimeout=5") for word in ("-o", option)]
+        key = str(self.folder / "key")
+        return ["ssh", *given, "-i", key, f"root@{self.addresses[name]}", command]
+
     def ssh(self, name: str, command: str) -> str:
-        options = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
-        options += [
-            "-o",
-            "LogLevel=ERROR",
-            "-o",
-            "ConnectTimeout=5",
-            "-i",
-            str(self.folder / "key"),
-        ]
         done = subprocess.run(
-            ["ssh", *options, f"root@{self.addresses[name]}", command],
+            self.ssh_command(name, command),
             capture_output=True,
             text=True,
             check=False,
-            timeout=600,
+            timeout=900,
         )
         assert done.returncode == 0, f"{name}: {command}: {done.stdout}{done.stderr}"
         return done.stdout.strip()
+
+    def limits(self, name: str, *parts: str) -> dict[str, Any]:
+        """What is in force of the slices of these parts: ansible/roles/common/files/limits.py."""
+        docker("cp", str(LIMITS), f"{self.prefix}-{name}:/root/limits.py")
+        return dict(json.loads(self.ssh(name, f"python3 /root/limits.py {' '.join(parts)}")))
+
+    def cpu_samples(
+        self, name: str, part: str, for_s: float, every_s: float
+    ) -> list[tuple[float, float]]:
+        """Time and CPU seconds that a part's slice has used, both from the host's own clocks."""
+        code = (
+            "import subprocess, time, json\n"
+            f"end = time.monotonic() + {for_s}; seen = []\n"
+            f"show = 'systemctl show -P CPUUsageNSec doorbuster-{part}.slice'.split()\n"
+            "while not seen or seen[-1][0] < end:\n"
+            f"    if seen: time.sleep({every_s})\n"
+            "    used = int(subprocess.run(show, capture_output=True).stdout) / 1e9\n"
+            "    seen.append((time.monotonic(), used))\n"
+            "print(json.dumps(seen))"
+        )
+        return [(at, used) for at, used in json.loads(self.ssh(name, f'python3 -c "{code}"'))]
+
+    def reaches(self, name: str, port: int) -> bool:
+        """Whether a connection comes about from outside the lab."""
+        try:
+            with socket.create_connection((self.addresses[name], port), timeout=3):
+                return True
+        except OSError:
+            return False
 
     def play(self, playbook: str, *arguments: str, **variables: Any) -> Recap:
         """Run a playbook on them; variables win over the inventory's."""
@@ -139,7 +221,10 @@ class Machines:
             for name, address in self.addresses.items()
         }
         here = self.folder / "hosts.json"
-        here.write_text(json.dumps({"host": {"hosts": hosts}}))
+        more = {
+            part: {"hosts": {name: {} for name in names}} for part, names in self.groups.items()
+        }
+        here.write_text(json.dumps({"host": {"hosts": hosts}, **more}))
         given = {
             "doorbuster_version": self.version,
             "doorbuster_secrets": str(self.folder / "secrets"),
@@ -154,7 +239,8 @@ class Machines:
         }
         program = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
         command: list[str] = [str(program), playbook, "--extra-vars", json.dumps(given)]
-        command += ["-i", f"inventories/{self.inventory}/hosts.yml", "-i", str(here), *arguments]
+        command += ["-i", f"inventories/{self.inventory}/hosts.yml", "-i", str(here)]
+        command += ["--limit", ":".join(["localhost", *self.names]), *arguments]
         environment = {
             **os.environ,
             "PATH": f"{program.parent}:{os.environ['PATH']}",

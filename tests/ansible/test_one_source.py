@@ -24,13 +24,19 @@ OF_NATIVE_POSTGRES = {
 # Of one machine alone: which programs it runs.
 OF_ONE_MACHINE = {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN"}
 
+# Of lab hosts alone: what Redis asks of the shop.
+OF_LAB_HOSTS = {"DOORBUSTER_REDIS_PASSWORD"}
+
 
 def read(path: Path) -> dict[str, Any]:
     return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 def test_every_setting_is_written(tmp_path: Path) -> None:
-    given = {"DOORBUSTER_GATEWAY_HOST": "127.0.0.1"}
+    given = {
+        "DOORBUSTER_GATEWAY_HOST": "127.0.0.1",
+        "DOORBUSTER_GRID_BROKER": "redis://127.0.0.1:6379/2",
+    }
     secrets = {
         f"DOORBUSTER_{name}": "x"
         for name in (
@@ -43,7 +49,23 @@ def test_every_setting_is_written(tmp_path: Path) -> None:
     }
     known = load({**given, **secrets}, tmp_path).variables().keys() - OF_ONE_MACHINE
     written = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_environment"]
-    assert written.keys() == known
+    assert written.keys() == known | OF_LAB_HOSTS
+
+
+def test_secrets_go_where_containers_get_them() -> None:
+    groups = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_secrets_of_groups"]
+    services = read(REPOSITORY / "docker-compose.yml")["services"]
+    secret = {name for names in groups.values() for name in names}
+    for part, containers in {
+        "shop": ["shop"],
+        "ads": ["ads"],
+        "gateway": ["gateway"],
+        "lab": ["lab", "lab-worker", "lab-prepare"],
+    }.items():
+        given = {
+            name for each in containers for name in services[each]["environment"] if name in secret
+        }
+        assert set(groups[part]) - OF_LAB_HOSTS == given, part
 
 
 def test_postgres_is_configured_as_on_one_machine() -> None:
@@ -64,6 +86,9 @@ def test_an_inventory_places_every_part(inventory: Path) -> None:
     assert all("doorbuster_address" in variables for variables in hosts.values())
     for part in ("postgres", "redis", "shop", "ads", "gateway", "lab"):
         assert len(groups[part]["hosts"]) == 1, part
+    assert groups.keys() - {"host"} <= set(
+        read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_parts"]
+    )
     for part in groups:
         assert groups[part]["hosts"].keys() <= hosts.keys(), part
     addresses = [variables["doorbuster_address"] for variables in hosts.values()]
@@ -76,6 +101,33 @@ def test_an_inventory_sets_what_there_is(inventory: Path) -> None:
     for role in ANSIBLE.glob("roles/*/defaults/main.yml"):
         known |= read(role).keys()
     assert read(inventory / "group_vars/all.yml").keys() <= known
+
+
+def test_settable_variables_have_a_type() -> None:
+    """The preflight checks them; paths, versions and secrets are text of any kind."""
+    specs = read(ANSIBLE / "roles/common/meta/argument_specs.yml")["argument_specs"]["preflight"]
+    table = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
+    assert specs["options"].keys() - {"doorbuster_address"} <= table
+    untyped = table - specs["options"].keys()
+    kept = (
+        "version",
+        "code",
+        "state",
+        "results",
+        "user",
+        "secret",
+        "secrets",
+        "password",
+        "key",
+        "collected",
+    )
+    assert not [n for n in untyped if not n.endswith(kept) and "verify" not in n]
+
+
+def test_every_port_is_a_port() -> None:
+    table = read(ANSIBLE / "roles/common/defaults/main.yml").keys()
+    named = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_port_names"]
+    assert set(named) == {name for name in table if name.endswith("_port")}
 
 
 def test_roles_have_one_shape() -> None:

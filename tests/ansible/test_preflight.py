@@ -85,3 +85,80 @@ def test_a_host_that_does_not_answer(tmp_path: Path) -> None:
     assert status != 0
     assert "host two: cannot be reached at ansible_host=192.0.2.1" in said
     assert "changed=1" not in said
+
+
+def refused(folder: Path, wrong: dict[str, dict[str, Any]]) -> str:
+    """What is said of hosts that each have something wrong, all found in the same task."""
+    groups = inventory()
+    hosts = groups["host"]["hosts"] = {
+        name: {"doorbuster_address": f"10.0.0.{number}", "ansible_connection": "local", **variables}
+        for number, (name, variables) in enumerate(wrong.items(), 1)
+    }
+    for part in PARTS:
+        groups[part] = {"hosts": {next(iter(hosts)): {}}}
+    status, said = preflight(folder, groups)
+    assert status != 0
+    assert "changed=1" not in said
+    return said
+
+
+@pytest.mark.long
+def test_values_of_another_kind(tmp_path: Path) -> None:
+    wrong = {
+        "a": {"doorbuster_shop_workers": "many"},
+        "b": {"doorbuster_redis_port": "redis"},
+        "c": {"doorbuster_lab_accounts": "perhaps"},
+        "d": {"doorbuster_shop_cpus": ["first"]},
+        "e": {"doorbuster_needs_cpus": "two"},
+    }
+    said = refused(tmp_path, wrong)
+    for host, variables in wrong.items():
+        (variable,) = variables
+        assert f"fatal: [{host}]" in said
+        assert f"'{variable}'" in said or f"elements of {variable}" in said.replace("'", "")
+
+
+@pytest.mark.long
+def test_limits_that_are_none(tmp_path: Path) -> None:
+    wrong = {
+        "a": {"doorbuster_limits": {"shop": {"quota": "half"}}},
+        "b": {"doorbuster_limits": {"redis": {"memory": "much"}}},
+        "c": {"doorbuster_limits": {"ads": {"cores": 4}}},
+    }
+    said = refused(tmp_path, wrong)
+    assert "host a: doorbuster_limits.shop is {'quota': 'half'}; allowed are" in said
+    assert "host b: doorbuster_limits.redis is {'memory': 'much'}; allowed are" in said
+    assert "host c: doorbuster_limits.ads is {'cores': 4}; allowed are" in said
+    said = refused(tmp_path, {"a": {"doorbuster_limits": {"shopp": {"quota": 100}}}})
+    assert "host a: doorbuster_limits names shopp; allowed are postgres, redis, shop" in said
+
+
+@pytest.mark.long
+def test_numbers_out_of_their_range(tmp_path: Path) -> None:
+    wrong = {
+        "a": {"doorbuster_shop_workers": 0},
+        "b": {"doorbuster_catalogue_books": 10},
+        "c": {"doorbuster_clock_ratio": 0},
+    }
+    said = refused(tmp_path, wrong)
+    assert "host a: doorbuster_shop_workers is 0; allowed is 1 to 100" in said
+    assert "host b: doorbuster_catalogue_books is 10; allowed is 1000 to 500000" in said
+    assert "host c: doorbuster_clock_ratio is 0; allowed is 0.001 to 1000" in said
+
+
+@pytest.mark.long
+def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
+    wrong = {"a": {"doorbuster_lab_port": 8080}, "b": {"doorbuster_lab_port": 70000}}
+    said = refused(tmp_path, wrong)
+    assert "host a: doorbuster_…_port are" in said
+    assert "host b: doorbuster_…_port are" in said
+    assert "allowed is 1 to 65535, each for itself" in said
+
+
+@pytest.mark.long
+def test_a_commit_that_there_is_not(tmp_path: Path) -> None:
+    groups = inventory()
+    groups["all"] = {"vars": {"doorbuster_version": "no-such-tag"}}
+    status, said = preflight(tmp_path, groups)
+    assert status != 0
+    assert "doorbuster_version is no-such-tag; allowed is a commit of this repository" in said

@@ -1,0 +1,91 @@
+"""What is in force of the slices of the parts: limits.py PART …  As JSON, by part.
+
+`quota` is percent of one CPU and `memory` bytes, both null where there is no limit, as systemd says (`told`) and as
+the kernel does (`kept`); `cpus` are those that the part's processes may use, `used_s` CPU seconds since the slice began.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path("/sys/fs/cgroup")
+UNIFIED = (ROOT / "cgroup.controllers").exists()
+NO_LIMIT = 1 << 60
+
+
+def shown(unit):
+    told = subprocess.run(["systemctl", "show", unit], check=True, capture_output=True, text=True)
+    return dict(line.split("=", 1) for line in told.stdout.splitlines() if "=" in line)
+
+
+def seconds(text):
+    """systemd writes 1s, 500ms or infinity."""
+    for unit, length in (("ms", 1e-3), ("us", 1e-6), ("s", 1.0)):
+        if text.endswith(unit) and text != "infinity":
+            return float(text.removesuffix(unit)) * length
+    return None
+
+
+def told(properties):
+    quota = seconds(properties["CPUQuotaPerSecUSec"])
+    memory = properties["MemoryMax"]
+    return {
+        "quota": None if quota is None else round(100 * quota, 3),
+        "memory": int(memory) if memory.isdigit() else None,
+    }
+
+
+def folder(controller, group):
+    return ROOT / ("" if UNIFIED else controller) / group.lstrip("/")
+
+
+def kept(group):
+    if UNIFIED:
+        quota, period = (folder("cpu", group) / "cpu.max").read_text().split()
+        memory = (folder("memory", group) / "memory.max").read_text().strip()
+    else:
+        quota, period = (
+            (folder("cpu", group) / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period")
+        )
+        memory = (folder("memory", group) / "memory.limit_in_bytes").read_text().strip()
+    limited = memory.isdigit() and int(memory) < NO_LIMIT
+    return {
+        "quota": 100 * int(quota) / int(period) if quota.isdigit() else None,
+        "memory": int(memory) if limited else None,
+    }
+
+
+def processes(group):
+    for path in sorted(folder("systemd", group).rglob("cgroup.procs")):
+        yield from (int(line) for line in path.read_text().split() if line != "0")
+
+
+def cpus(group):
+    """Those of each process, without the threads that it has bound by itself."""
+    found = set()
+    for process in processes(group):
+        try:
+            found |= os.sched_getaffinity(process)
+        except ProcessLookupError:
+            continue
+    return sorted(found)
+
+
+def read(part):
+    properties = shown(f"doorbuster-{part}.slice")
+    group = properties.get("ControlGroup", "")
+    if not group:
+        return {"told": told(properties), "kept": None, "cpus": [], "used_s": None}
+    used = properties["CPUUsageNSec"]
+    return {
+        "told": told(properties),
+        "kept": kept(group),
+        "cpus": cpus(group),
+        "used_s": int(used) / 1e9 if used.isdigit() else None,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({part: read(part) for part in sys.argv[1:]}))
