@@ -39,6 +39,11 @@ class PageRules:
         self._rules = rules
         self._known: dict[tuple[bytes, bytes], Page | None] = {}
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """In the order in which they are tried."""
+        return tuple(self._rules)
+
     def page(self, method: bytes, target: bytes) -> Page | None:
         """The page type of a request for `target` (origin form), None for any other request."""
         raw = target.partition(b"?")[0]

@@ -49,6 +49,7 @@ ARROWS: dict[str, set[str]] = {
         "runtime.postgres_cpus",
         "runtime.state",
         "gateway.policies",
+        "gateway.pages",
     },
     "runtime": set(),
 }

@@ -124,6 +124,13 @@ class Appliance:
         self.gateway.close()
         self.shop.close()
 
+    tells_who_left = True
+    """Whether the shop hears of customers who leave, and so of work that is wasted."""
+
+    def again(self) -> "Appliance":
+        """The same with connections of its own."""
+        return Appliance(self.lab)
+
     @property
     def url(self) -> str:
         """Where customers find the shop."""
@@ -143,12 +150,21 @@ class Appliance:
         self.gateway.call("GET", "/health")
         self.shop.call("GET", "/status")
 
+    def check_lives(self) -> None:
+        """Raise ExperimentError when what was started for a run alone has died."""
+
+    def snapshot(self) -> Json:
+        """Everything at once, as the gateway's `GET /snapshot`; raises ExperimentError."""
+        return self.gateway.call("GET", "/snapshot")
+
     def check_knows(self, policies: Iterable[PolicyChoice]) -> None:
         """Raise ExperimentError unless the running gateway has all these policies.
 
         It has those of when it was started: one that was written since is known here only.
         """
         for choice in policies:
+            if choice.gateway is not None or choice.sha256 is not None:
+                continue  # the gateway need not know a peer; a student's file comes with each run
             for path, name, given in (
                 ("/policies", choice.name, choice.parameters),
                 ("/admissions", choice.admission, choice.admission_parameters),
@@ -174,7 +190,7 @@ class Appliance:
     def prepare(
         self,
         *,
-        policy: Mapping[str, object],
+        policy: Mapping[str, object] | None,
         profile: str,
         time_scale: float,
         utilisation_interval_s: float,
@@ -183,8 +199,9 @@ class Appliance:
     ) -> None:
         """The same shop for every run: seeded stock, no queue, the policy fresh.
 
-        `policy` is the body of `PUT /policy`. The shop's sentry stops work only with `abandonment`
-        cancel; otherwise it watches, so that the waste is known. Pages have no banners.
+        `policy` is the body of `PUT /policy`; None leaves the gateway's as it is. The shop's sentry
+        stops work only with `abandonment` cancel; otherwise it watches, so that the waste is known.
+        Pages have no banners.
         """
         self.wait_idle()
         self.shop.call("POST", "/reset")
@@ -208,7 +225,8 @@ class Appliance:
                 "abandonment": abandonment,
             },
         )
-        self.gateway.call("PUT", "/policy", policy)
+        if policy is not None:
+            self.gateway.call("PUT", "/policy", policy)
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
         """What leaving does from now on, in gateway and shop. Raises ExperimentError."""
@@ -225,7 +243,7 @@ class Appliance:
         """Wait until nobody waits or is served (orphans of the last run end first)."""
         deadline_s = time.monotonic() + limit_s
         while time.monotonic() < deadline_s:
-            now = self.gateway.call("GET", "/snapshot")
+            now = self.snapshot()
             if now["waiting"] == 0 and now["in_service"] == 0:
                 return
             time.sleep(0.05)
@@ -236,7 +254,7 @@ class Appliance:
 
     def counts(self) -> Json:
         """Cumulative counts of gateway and shop, to be subtracted from later ones."""
-        snapshot = self.gateway.call("GET", "/snapshot")
+        snapshot = self.snapshot()
         status = self.shop.call("GET", "/status")
         return {
             "gateway": snapshot["counts"],

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import click
+from pydantic import ValidationError
 
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.students.files import is_path
 from lab.experiments.errors import SpecError
-from lab.experiments.spec import Spec, changed
+from lab.experiments.peers.sheets import PEERS
+from lab.experiments.spec import Spec, changed, explain
 from lab.experiments.spec_sections import PolicyChoice
 
 
@@ -38,6 +41,11 @@ TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per re
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--policies", callback=_names, help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec."
+    ),
+    click.option(
+        "--gateway",
+        callback=_names,
+        help="Live: haproxy, nginx in the gateway's place; doorbuster: the spec's own policies.",
     ),
     click.option(
         "--admission", callback=_names, help="Before each of them, e.g. none,sbac-responsive."
@@ -77,8 +85,8 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     if given.get("crowded") and given.get("at_once") is False:
         raise SpecError("--crowded: given together with --in-turn; allowed: one of them")
     policies = None
-    if given.get("policies") or given.get("admission") or given.get("abandonment"):
-        choices = _chosen(spec, given.get("policies"))
+    if any(given.get(option) for option in ("policies", "gateway", "admission", "abandonment")):
+        choices = _standing(spec, given.get("policies"), given.get("gateway"))
         if given.get("admission"):
             choices = list(_behind(spec, choices, given["admission"]))
         if given.get("abandonment"):
@@ -99,6 +107,29 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
     )
 
 
+def _standing(
+    spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
+) -> list[PolicyChoice]:
+    """Policies behind the gateway and peers in its place; a peer alone unless policies are named.
+
+    A peer is as the spec has it, where it has it.
+    """
+    if gateways is None:
+        return _chosen(spec, names)
+    known = ["doorbuster", *PEERS]
+    if unknown := [name for name in gateways if name not in known]:
+        raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(known)}")
+    chosen = [] if names is None else _chosen(spec, names)
+    if names is None and "doorbuster" in gateways:
+        chosen = [choice for choice in spec.policy if choice.gateway is None]
+    for name in dict.fromkeys(gateways):
+        if name in PEERS:
+            own = [choice for choice in spec.policy if choice.gateway == name]
+            wanted = own or [PolicyChoice.model_validate({"gateway": name})]
+            chosen += [choice for choice in wanted if choice not in chosen]
+    return chosen
+
+
 def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
     """The spec's own choices of these names, with their parameters; others with their defaults."""
     if names is None:
@@ -107,11 +138,23 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
     for name in names:
         known = [choice for choice in spec.policy if choice.key == name]
         known = known or [choice for choice in spec.policy if choice.name == name]
-        if not known and name not in POLICIES:
+        if not known and name in PEERS:
+            raise SpecError(f"--policies: {name!r} is no policy; allowed: --gateway {name}")
+        if not known and name not in POLICIES and not is_path(name):
             allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
-            raise SpecError(f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}")
-        chosen += known or [PolicyChoice(name=name, admission=spec.admission)]
+            raise SpecError(
+                f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}, "
+                "or the path of your own, own/….py"
+            )
+        chosen += known or [_choice(name=name, admission=spec.admission)]
     return chosen
+
+
+def _choice(**fields: Any) -> PolicyChoice:
+    try:
+        return PolicyChoice(**fields)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, "--policies")) from None
 
 
 def _behind(
@@ -120,9 +163,14 @@ def _behind(
     """Each queueing policy behind each of these; as the spec has it, where it has both."""
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
+    if peers := [choice.key for choice in choices if choice.gateway is not None]:
+        raise SpecError(
+            f"--admission: needs sessions of the gateway's own, and {peers[0]} stands in its "
+            "place; allowed: without peers"
+        )
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in choices):
         for admission in admissions:
-            wanted = PolicyChoice(name=name, parameters=parameters, admission=admission)
+            wanted = _choice(name=name, parameters=parameters, admission=admission)
             alike = ("name", "parameters", "admission")
             own = (
                 c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)

@@ -15,8 +15,9 @@ from lab.experiments.errors import ExperimentError
 from lab.experiments.lane_cpus import LaneCpus
 from lab.experiments.live_run import make_run
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
+from lab.experiments.peers import process as peers
 from lab.experiments.results import ResultFolder
-from lab.experiments.results_database import publishing
+from lab.experiments.results_publishing import publishing
 from lab.experiments.spec import Spec
 from lab.experiments.surroundings import surroundings
 from lab.experiments.terminal import RunProgress, announce, console, verdict
@@ -34,6 +35,7 @@ def running_appliance(lab: settings.Settings) -> Appliance:
 def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
     """Make what is missing of the comparison; raises ExperimentError."""
     lab = settings.load()
+    peers.check(lab, (policy.gateway for policy in spec.policy))
     lanes = lane_cpus.plan(lab, len(spec.policy), spec.at_once) if spec.at_once else None
     appliance = running_appliance(lab)
     with live_run_lock():

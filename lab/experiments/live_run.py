@@ -6,6 +6,7 @@ Must not know: which other runs there are.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Self
 
 from lab.experiments import live_runs, waste
@@ -20,6 +21,8 @@ from lab.experiments.customers import (
     run_loads,
 )
 from lab.experiments.errors import ExperimentError
+from lab.experiments.peers.behind import BehindPeer, peer_in_front
+from lab.experiments.peers.samples import completed
 from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
 from lab.experiments.sampling import Sampler
@@ -73,13 +76,31 @@ class LiveRun:
         self._switched = self._loaded = self._away = 0  # changes that are logged
         self._after: Mapping[str, Any] = {}
         self._told: live_runs.ToldRun | None = None
-        self._sampler = Sampler(
-            appliance, time_scale=spec.time_scale, interval_s=spec.utilisation_interval_s
-        )
+        self._peer = ExitStack()  # that stands in the gateway's place, while the run goes on
+        self._sampler: Sampler
 
     def __enter__(self) -> Self:
         policy = self.spec.choice(self.planned.policy)
         self.folder.clear()
+        with ExitStack() as stack:
+            if policy.gateway is not None:
+                self.appliance = stack.enter_context(self._in_front(policy.gateway, policy))
+            self._begin(policy)
+            self._peer = stack.pop_all()
+        return self
+
+    def _in_front(self, peer: str, policy: PolicyChoice) -> AbstractContextManager[BehindPeer]:
+        return peer_in_front(
+            self.appliance,
+            peer,
+            policy.parameters,
+            abandonment=self.spec.abandonment_of(policy),
+            time_scale=self.spec.time_scale,
+            capacity_rps=self._capacity_rps,
+            files=self.folder.path,
+        )
+
+    def _begin(self, policy: PolicyChoice) -> None:
         prepare(self.appliance, self.spec, policy, self.planned.seed)
         self.before = self.appliance.counts()
         self.folder.log(
@@ -94,22 +115,34 @@ class LiveRun:
             {
                 "experiment": self.folder.path.parents[1].name,
                 "run": self.folder.path.name,
-                "policy": policy.name,
+                "policy": policy.policy_name,
                 "admission": policy.admission,
                 "abandonment": self.spec.abandonment_of(policy),
                 "rho": "" if self.planned.rho is None else f"{self.planned.rho:g}",
                 "started_at": time.time(),
             },
         )
+        self._sampler = Sampler(
+            self.appliance,
+            time_scale=self.spec.time_scale,
+            interval_s=self.spec.utilisation_interval_s,
+        )
         self._sampler.start()
-        return self
 
     def __exit__(self, *_: object) -> None:
-        if self._told is not None:
-            self._told.close()
-        self._sampler.stop()
-        self._sampler.write(self.folder.samples_file)
+        with self._peer:
+            if self._told is not None:
+                self._told.close()
+            self._sampler.stop()
+            self._complete_samples()
+            self._sampler.write(self.folder.samples_file)
         self.folder.load_factor_file.unlink(missing_ok=True)
+
+    def _complete_samples(self) -> None:
+        """What a peer does not tell at once its log tells afterwards."""
+        if isinstance(self.appliance, BehindPeer):
+            ended = self.appliance.read_log()
+            completed(self._sampler.rows, ended, self._sampler.began_at, self.spec.time_scale)
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:
         """Who comes; `on_progress` gets its progress lines, too."""
@@ -165,6 +198,7 @@ class LiveRun:
 
     def _check_lived(self) -> None:
         """What was started anew in mid-run is another shop: nothing holds across it."""
+        self.appliance.check_lives()
         part = self._sampler.started_anew
         if part:
             self.folder.log(f"{part} started anew")
@@ -186,12 +220,15 @@ class LiveRun:
                 "the same command makes this run again."
             )
         summary = summarise(self.spec, self.planned, folder, self.before, self._after)
+        if self.appliance.tells_who_left:
+            metered = waste.of_appliance(self.before, self._after, self.spec.time_scale)
+            summary |= {"waste": metered}
         summary |= {
-            "waste": waste.of_appliance(self.before, self._after, self.spec.time_scale),
             "load_generator": load_generator,
             "samples_missed": sampler.missed,
             "switched": sampler.changes,
             "outages": sampler.outages.as_dicts(),
+            "fallen_back": sampler.fallen_back,
             **more,
         }
         write_json(folder.summary_file, summary)
@@ -201,7 +238,7 @@ class LiveRun:
 def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -> None:
     """Set gateway and shop to what the spec says."""
     appliance.prepare(
-        policy=policy_call(policy),
+        policy=None if policy.gateway is not None else policy_call(policy),
         profile=spec.page_profile,
         time_scale=spec.time_scale,
         utilisation_interval_s=spec.utilisation_interval_s,
@@ -220,8 +257,10 @@ def _who_comes(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> d
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:
     """A choice as the gateway's `PUT /policy` takes it."""
+    file = policy.file
     return {
         "name": policy.name,
+        **({"source": file.text} if file is not None else {}),
         "parameters": policy.parameters,
         "admission": {"name": policy.admission, "parameters": policy.admission_parameters},
     }

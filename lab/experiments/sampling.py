@@ -69,7 +69,7 @@ class Sampler:
     """Polls the gateway's snapshot in a thread of its own between `start` and `stop`."""
 
     def __init__(self, appliance: Appliance, *, time_scale: float, interval_s: float) -> None:
-        self._gateway = Appliance(appliance.lab).gateway  # a connection of its own
+        self._appliance = appliance.again()
         self._time_scale = time_scale
         self._interval_real_s = interval_s / time_scale
         self._rows: list[dict[str, Any]] = []
@@ -81,7 +81,11 @@ class Sampler:
         """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
         self.started_anew = ""
         """The part that died meanwhile and was started again: `gateway`, `shop`; else empty."""
+        self.fallen_back: dict[str, Any] | None = None
+        """When (`at_s` of the run, paper seconds) and why a student's policy was given up."""
         self.outages = Outages()
+        self.began_at = 0.0
+        """Unix time of time 0."""
 
     def start(self) -> None:
         """Begin; the first row is time 0."""
@@ -91,7 +95,7 @@ class Sampler:
         """End and wait for the last row."""
         self._stop.set()
         self._thread.join()
-        self._gateway.close()
+        self._appliance.close()
 
     def write(self, path: Path) -> None:
         """samples.parquet, whole or not at all."""
@@ -103,19 +107,22 @@ class Sampler:
         return self._rows
 
     def _poll(self) -> None:
-        began_s = time.monotonic()
+        began_s, self.began_at = time.monotonic(), time.time()
         due_s = began_s
         before: dict[str, Any] | None = None
         age = Age()
         while not self._stop.is_set():
             try:
-                snapshot = self._gateway.call("GET", "/snapshot")
+                snapshot = self._appliance.snapshot()
                 elapsed_s = (time.monotonic() - began_s) * self._time_scale
                 self._rows.append(row(elapsed_s, snapshot))
                 chosen = choice_of(snapshot)
                 if before is not None and chosen != before:
                     self.changes.append({"time_s": elapsed_s, **chosen})
                 before = chosen
+                if why := snapshot["policy"]["snapshot"].get("fallen_back"):
+                    at_s = elapsed_s - (snapshot["time_s"] - why["at_s"])
+                    self.fallen_back = {"at_s": at_s, "reason": why["reason"]}
                 self.started_anew = self.started_anew or age.younger(snapshot)
                 self.outages.looked(elapsed_s, snapshot)
             except ExperimentError:

@@ -20,6 +20,7 @@ from pydantic import (
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
+from lab.experiments.peers import sheets as peers
 from loadgen.clients import ClientModel
 from loadgen.sessions import (
     LIFO_PRI_TRANSITIONS,
@@ -55,15 +56,38 @@ class Section(BaseModel):
 
 
 class PolicyChoice(Section):
-    """A queueing policy, the admission policy before it, and what differs from their defaults."""
+    """A queueing policy, the admission policy before it, and what differs from their defaults.
+
+    Or, with `gateway`, a peer in the gateway's place; `name` is then the peer's, too.
+    """
 
     name: str
+    gateway: Literal["haproxy", "nginx"] | None = None
+    """Who stands before the shop; None (or `doorbuster`): the gateway, with the policy."""
     parameters: Parameters = {}
     admission: str = registry.NO_ADMISSION
     admission_parameters: Parameters = {}
     abandonment: Abandonment | None = None
     """What a customer's leaving does; None: what the spec says."""
     label: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _peers_have_one_name(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or "gateway" not in plain:
+            return plain
+        gateway = plain["gateway"]
+        rest = {key: value for key, value in plain.items() if key != "gateway"}
+        if gateway in ("doorbuster", None):
+            return rest
+        if gateway not in peers.PEERS:
+            known = ["doorbuster", *peers.PEERS]
+            raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
+        if plain.get("name", gateway) != gateway:
+            raise ValueError(
+                f"name: {gateway} in place of the gateway decides by itself; allowed: leave it out"
+            )
+        return {**plain, "name": gateway}
 
     @field_validator("label")
     @classmethod
@@ -74,6 +98,14 @@ class PolicyChoice(Section):
 
     @model_validator(mode="after")
     def _known(self) -> "PolicyChoice":
+        if self.gateway is not None:
+            if not self.is_pure_queueing or self.admission_parameters:
+                raise ValueError(
+                    f"admission: needs sessions of the gateway's own, and {self.gateway} stands in "
+                    f"its place; allowed: {registry.NO_ADMISSION!r}"
+                )
+            peers.read(self.gateway, self.parameters)
+            return self
         if self.admission == registry.NO_ADMISSION and self.admission_parameters:
             known = [name for name in registry.ADMISSIONS if name != registry.NO_ADMISSION]
             raise ValueError(

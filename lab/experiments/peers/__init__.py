@@ -1,0 +1,1 @@
+"""Real proxies in place of the gateway: HAProxy and nginx, as the distribution has them."""

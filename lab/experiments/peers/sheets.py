@@ -1,0 +1,218 @@
+"""The data sheets of the peers: the proxies that can stand in the gateway's place.
+
+Owns: which there are, what can be set, where their defaults come from, what each can do about
+customers who leave. Must not know: their configuration files, processes, specs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.policies.interface import Abandonment, Page
+from gateway.policies.sheet import Parameter, PolicyError, Sheet
+
+WORKERS: Final = 30
+"""Threads of the shop, unless DOORBUSTER_SHOP_WORKERS says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A proxy that can stand in the gateway's place."""
+
+    sheet: Sheet
+    title: str
+    program: str
+    package: str
+    """Debian's, and its relatives'."""
+    leaving: Mapping[Abandonment, str]
+    """What it can do when a customer leaves, and how."""
+
+
+HAPROXY: Final = Peer(
+    sheet=Sheet(
+        name="haproxy",
+        idea="HAProxy, as a competent operator of this shop would set it up: so many requests at "
+        "the shop as it has workers, the others in one queue, later pages first, and whoever has "
+        "waited too long is turned away.",
+        rule="At most maxconn requests are at the shop. A freed place goes to the request with the "
+        "lowest priorities[page], among equals to the oldest. 503 after queue_s in the queue, and "
+        "at once where maxqueue (if not 0) wait already.",
+        source="HAProxy 2.6 Configuration Manual: server `maxconn`, `timeout queue`, "
+        "`http-request set-priority-class`, `queue()`, `option abortonclose`; HAProxy's tutorial "
+        "*Queue connections to servers* has maxconn 30 and a timeout queue.",
+        deviations="HAProxy's own `maxqueue` of a server does not bound the queue of a backend "
+        "with one server, so that maxqueue is an `http-request return` on `queue()`. What is none "
+        "of the eight pages has a backend of its own with 4 places, as in the gateway. A shop that "
+        "cannot be reached is answered as a full queue is: 503. Who leaves without a reset while "
+        "abandonment is `ignore` is logged as answered.",
+        parameters=(
+            Parameter(
+                "maxconn",
+                WORKERS,
+                "requests",
+                "at the shop at a time",
+                "the shop's workers: the manual has it protect a server from more than it can "
+                "process at once, and more would wait in the shop, where no priority holds",
+                1,
+                10_000,
+            ),
+            Parameter(
+                "queue_s",
+                5.0,
+                "s",
+                "a request may wait so long",
+                "5 s is what the manual makes of it where only Debian's `timeout connect 5000` is "
+                "given; customers leave from 8 s on, and the page itself takes some of it",
+                0.1,
+                3600,
+            ),
+            Parameter(
+                "maxqueue",
+                0,
+                "requests",
+                "may wait; 0: as many as come",
+                "the manual's default of `maxqueue`; queue_s bounds it",
+                0,
+                100_000,
+            ),
+            Parameter(
+                "priorities",
+                {page: float(-place) for place, page in enumerate(Page)},
+                "class",
+                "lower ones are served first; whole numbers",
+                "who is further on is nearer to an order; the classes are the manual's, "
+                "-2047 to 2047",
+                -2047,
+                2047,
+            ),
+        ),
+    ),
+    title="HAProxy",
+    program="haproxy",
+    package="haproxy",
+    leaving={
+        "ignore": "HAProxy's default: aborted requests are served",
+        "cancel": "`option abortonclose`: out of the queue, and the connection to the shop is cut",
+    },
+)
+
+NGINX: Final = Peer(
+    sheet=Sheet(
+        name="nginx",
+        idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
+        "version): requests beyond a rate, and beyond a number at the shop, are turned away.",
+        rule="503 for a request of a page in limited when more than burst requests beyond the rate "
+        "have come (leaky bucket: rate = rate_rps, or rate_ratio × the measured capacity), and "
+        "when as many as connections are at the shop. nodelay = 1: who is within burst goes on at "
+        "once; 0: waits until the rate lets them, in order of arrival.",
+        source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
+        "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most.",
+        deviations="Keyed by the server, not by the customer: the limits protect the shop. An "
+        "empty key leaves pages without limit, as the manual has it. One process. Nothing "
+        "limits what is none of the eight pages. With nodelay = 0 whoever leaves while being "
+        "delayed is withdrawn, so that abandonment `ignore` needs nodelay = 1.",
+        parameters=(
+            Parameter(
+                "rate_ratio",
+                0.9,
+                "of the capacity",
+                "requests of limited pages, sustained",
+                "a tenth is left for the pages without limit (5 % of all requests) and for chance; "
+                "nginx has no advice of its own",
+                0.01,
+                100,
+            ),
+            Parameter(
+                "rate_rps",
+                0.0,
+                "requests/s",
+                "the same as a number; 0: rate_ratio holds",
+                "who knows the capacity gives rate_ratio",
+                0,
+                100_000,
+            ),
+            Parameter(
+                "burst",
+                WORKERS,
+                "requests",
+                "beyond the rate",
+                "the shop's workers: a burst that they take at once",
+                0,
+                100_000,
+            ),
+            Parameter(
+                "nodelay",
+                1,
+                "0 or 1",
+                "1: a burst goes on at once; 0: it is delayed to the rate",
+                "recommended for most deployments (*Rate Limiting with NGINX*)",
+                0,
+                1,
+            ),
+            Parameter(
+                "connections",
+                WORKERS,
+                "requests",
+                "of limited pages at the shop at a time",
+                "the shop's workers: more would wait inside the shop",
+                1,
+                10_000,
+            ),
+            Parameter(
+                "limited",
+                {page: 0.0 if page.startswith("Tr") else 1.0 for page in Page},
+                "0 or 1",
+                "pages that the limits hold for",
+                "a checkout is worth more than a glance, and the map with an empty key is the "
+                "one means nginx has to say so",
+                0,
+                1,
+            ),
+        ),
+    ),
+    title="nginx",
+    program="nginx",
+    package="nginx-light",
+    leaving={
+        "ignore": "`proxy_ignore_client_abort on`, with nodelay = 1 alone",
+        "drop-queued": "the same; whoever leaves while being delayed is withdrawn",
+        "cancel": "nginx's default: the connection to the shop is cut",
+    },
+)
+
+PEERS: Final[Mapping[str, Peer]] = {peer.sheet.name: peer for peer in (HAPROXY, NGINX)}
+
+
+def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
+    """The parameters of peer `name`, `given` over defaults; raises PolicyError."""
+    values: dict[str, object] = dict(PEERS[name].sheet.read(given))
+    for parameter, value in values.items():
+        if isinstance(value, Mapping):
+            for page, number in value.items():
+                if number != int(number):
+                    raise PolicyError(
+                        f"parameters.{parameter}.{page}",
+                        f"{number!r} does not fit",
+                        "whole numbers",
+                    )
+    return values
+
+
+def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
+    """Whether it can do without a measured capacity."""
+    return bool(read(name, parameters).get("rate_rps", True))
+
+
+def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
+    """Raise PolicyError when the peer cannot do that with customers who leave."""
+    peer = PEERS[name]
+    if abandonment not in peer.leaving:
+        raise PolicyError(
+            "abandonment", f"{name} cannot do {abandonment!r}", ", ".join(peer.leaving)
+        )
+    if abandonment == "ignore" and not read(name, parameters).get("nodelay", 1):
+        raise PolicyError(
+            "abandonment",
+            "nginx withdraws whoever leaves while being delayed",
+            "drop-queued, cancel, or parameters.nodelay = 1",
+        )
