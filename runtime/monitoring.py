@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runtime import hosts
+from runtime import hosts, living
 from runtime.settings import REPOSITORY, Settings
 
 SOURCE = REPOSITORY / "dashboards" / "prometheus"
@@ -24,6 +24,7 @@ PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
 """By the job that scrapes each; Celery's is Flower, of our own libraries."""
 
+_OWNER = ".owner"
 Group = dict[str, Any]
 """As file_sd has it: `targets`, a list of host:port, and `labels`."""
 
@@ -163,17 +164,31 @@ def folder_of(state_dir: Path) -> Path:
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
     """For the block these targets on this machine's loopback are scraped, too, if anybody scrapes.
 
-    Not in containers, where loopback is a container's own. `name`: of the file.
+    Not in containers, where loopback is a container's own. `name`: of the file; another beside it
+    says whose it is, for `forget_dead`.
     """
     path = folder_of(settings.state_dir) / "targets" / f"{name}.json"
     if not path.parent.is_dir() or settings.inner_host in hosts.EVERYWHERE:
         yield
         return
+    forget_dead(settings.state_dir)
+    owner = path.with_suffix(_OWNER)
+    owner.write_text(living.note(), encoding="utf-8")
     write_targets(path, groups)
     try:
         yield
     finally:
         path.unlink(missing_ok=True)
+        owner.unlink(missing_ok=True)
+
+
+def forget_dead(state_dir: Path) -> None:
+    """Targets of those that were killed before they could remove them are scraped no longer."""
+    for owner in (folder_of(state_dir) / "targets").glob(f"*{_OWNER}"):
+        with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
+            if not living.is_alive(owner.read_text(encoding="utf-8")):
+                owner.with_suffix(".json").unlink(missing_ok=True)
+                owner.unlink(missing_ok=True)
 
 
 def application_targets(name: str, admin_port: int, controller_ports: Sequence[int]) -> list[Group]:

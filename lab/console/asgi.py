@@ -23,6 +23,7 @@ from lab.console.models import Launch, State  # noqa: E402
 from lab.console.settings import LAB  # noqa: E402
 from lab.console.under_way import lanes_now, under_way  # noqa: E402
 from lab.console.watching import Watch  # noqa: E402
+from runtime import monitoring  # noqa: E402
 
 KEEP_EVERY_S = 2.0
 logger = logging.getLogger("lab.console")
@@ -52,12 +53,13 @@ def _first_look() -> None:
 def _keep() -> None:
     queueing.reap()
     working.end_left_overs()
+    monitoring.forget_dead(LAB.state_dir)
     if Launch.objects.filter(state=State.QUEUED).exists():
         working.tell()
 
 
 async def _keeper() -> None:
-    """Marks launches that have died, and wakes the workers when something waits."""
+    """Notices what has died, and wakes the workers when something waits."""
     await _first_look()
     while True:
         try:

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from lab.console.models import Launch, State
+from runtime import living
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 MOST_QUEUED = 200
@@ -91,7 +92,7 @@ def move_first(launch: Launch) -> None:
 def reap() -> None:
     """Mark what has died in the middle: the process that carried it out is not there any more."""
     for launch in Launch.objects.filter(state=State.RUNNING):
-        if launch.process is None or not lives(launch.process, launch.process_began):
+        if launch.process is None or not living.lives(launch.process, launch.process_began):
             end(
                 launch,
                 State.INTERRUPTED,
@@ -122,14 +123,3 @@ def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str
             found[one.pk] = lanes[0]
             lanes[0] += one.expected_s
     return {pk: math.ceil(seconds) for pk, seconds in found.items()}
-
-
-def lives(process: int, began: float | None) -> bool:
-    """Whether that process, which began then (Unix time), still runs."""
-    try:
-        found = psutil.Process(process)
-        if found.status() == psutil.STATUS_ZOMBIE:  # dead, and nobody has asked how it ended
-            return False
-        return began is None or abs(found.create_time() - began) < 1.0
-    except psutil.Error:
-        return False

@@ -28,7 +28,7 @@ from lab.console.models import Launch, State
 from lab.console.settings import FOLDER, LAB
 from lab.experiments.machine import GIVES_WAY, WAITS
 from lab.experiments.progress_file import VARIABLE
-from runtime import pinned
+from runtime import living, pinned
 
 QUEUE = "doorbuster-console"
 TASK = "doorbuster.console.next"
@@ -167,7 +167,7 @@ def _run(launch: Launch, folder: Path) -> int:
             start_new_session=True,
         )
     mark = folder / _COMMAND
-    mark.write_text(f"{child.pid} {psutil.Process(child.pid).create_time()}", encoding="utf-8")
+    mark.write_text(living.note(child.pid), encoding="utf-8")
     stop_by_s: float | None = None
     try:
         while child.poll() is None:
@@ -208,11 +208,11 @@ def end_left_overs() -> None:
             continue
         over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S) if launch else timezone.now()
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
-            process, began = mark.read_text(encoding="utf-8").split()
-            if not queueing.lives(int(process), float(began)):
+            noted = mark.read_text(encoding="utf-8")
+            if not living.is_alive(noted):
                 mark.unlink(missing_ok=True)
             elif timezone.now() >= over:
-                _end_all(int(process))
+                _end_all(int(noted.split()[0]))
 
 
 def _end_all(process: int) -> None:

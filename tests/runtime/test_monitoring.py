@@ -1,7 +1,10 @@
 """What is scraped, and the programs that do it."""
 
 import json
+import signal
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 import yaml
 
 from runtime import monitoring, services
-from runtime.settings import OPTIONAL_PORTS, load
+from runtime.settings import OPTIONAL_PORTS, REPOSITORY, load
 from runtime.state import State
 
 
@@ -108,6 +111,33 @@ def test_a_platform_is_scraped_while_it_runs(settings):
     with monitoring.also_scraped(settings, "platform", groups):
         assert json.loads((targets / "platform.json").read_text()) == groups
     assert list(targets.iterdir()) == []
+
+
+def test_targets_of_a_platform_that_was_killed_are_forgotten(settings):
+    """And those of one that lives are not; the next platform of the name begins anew."""
+    targets = monitoring.folder_of(settings.state_dir) / "targets"
+    targets.mkdir(parents=True)
+    groups = monitoring.application_targets("application-1", 1, [2])
+    with monitoring.also_scraped(settings, "race", groups):
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, settings.state_dir, json.dumps(groups)],
+            cwd=REPOSITORY,
+            timeout=240,
+        )
+        assert killed.returncode == -signal.SIGKILL
+        assert json.loads((targets / "platform.json").read_text()) == groups
+        monitoring.forget_dead(settings.state_dir)
+        assert sorted(path.name for path in targets.iterdir()) == ["race.json", "race.owner"]
+    assert list(targets.iterdir()) == []
+
+
+KILLED = """
+import json, os, signal, sys
+from runtime import monitoring, settings
+lab = settings.load({"DOORBUSTER_STATE_DIR": sys.argv[1]})
+with monitoring.also_scraped(lab, "platform", json.loads(sys.argv[2])):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def test_in_containers_a_platform_is_scraped_by_nobody(tmp_path):
