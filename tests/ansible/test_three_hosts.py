@@ -1,4 +1,7 @@
-"""Client, server and database on their own addresses: converged, and a comparison end to end."""
+"""Client, server and database on their own addresses: converged, and experiments end to end.
+
+Customers come from two of them, cells of simulated grids go to all three.
+"""
 
 import pytest
 
@@ -6,9 +9,14 @@ from tests.ansible.machines import Machines
 
 INVENTORY = "three-hosts"
 NAMES = ["client", "server", "database"]
-VARIABLES: dict[str, object] = {"doorbuster_needs_memory_mb": 2000}
+GROUPS = {"loadgen": ["client", "database"], "grid": NAMES}
 
 pytestmark = pytest.mark.timeout(7200)
+
+
+def used_s(lab: Machines, part: str, names: list[str]) -> dict[str, float]:
+    """CPU seconds that a part has used on each host."""
+    return {name: lab.limits(name, part)[part]["used_s"] for name in names}
 
 
 def test_every_role_converges(lab: Machines) -> None:
@@ -22,12 +30,32 @@ def test_a_second_run_changes_nothing(lab: Machines) -> None:
     assert played.changed == 0, played.output
 
 
-def test_a_comparison_from_end_to_end(lab: Machines) -> None:
+def test_a_comparison_drives_the_customers_of_both_hosts(lab: Machines) -> None:
+    before = used_s(lab, "loadgen", GROUPS["loadgen"])
     played = lab.play("verify.yml")
     assert played.status == 0, played.output[-5000:]
+    after = used_s(lab, "loadgen", GROUPS["loadgen"])
+    for name in GROUPS["loadgen"]:
+        assert after[name] - before[name] > 2.0, (before, after)
 
 
 def test_results_are_collected(lab: Machines) -> None:
     played = lab.play("collect.yml")
     assert played.status == 0, played.output[-5000:]
     assert list((lab.folder / "collected" / "client").glob("*/plan.json"))
+
+
+def test_every_host_takes_cells_of_a_simulated_grid(lab: Machines) -> None:
+    before = used_s(lab, "grid", NAMES)
+    given = "--policies sq,8q-lifo-pri --rho 1.4 --sessions 2000 --repetitions 6 --fresh"
+    said = lab.ssh("client", f"doorbuster simulate {given} --celery")
+    after = used_s(lab, "grid", NAMES)
+    assert "8Q-LIFO-Pri" in said
+    assert all(after[name] - before[name] > 0.5 for name in NAMES), (before, after)
+
+
+def test_the_database_is_closed_to_strangers(lab: Machines) -> None:
+    assert lab.reaches("server", 8080)
+    assert not lab.reaches("database", 5432)
+    assert not lab.reaches("database", 6379)
+    assert not lab.reaches("server", 8081)

@@ -1,6 +1,7 @@
 """Definitions of virtual machines: what cloud-init and libvirt read of an inventory."""
 
 import os
+import shutil
 import subprocess
 import xml.etree.ElementTree as Tree
 from pathlib import Path
@@ -62,3 +63,32 @@ def test_one_script_makes_them_all(vms: Path) -> None:
     script = vms / "create.sh"
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
     assert "for host in server client-1 client-2; do" in script.read_text()
+
+
+def said_of(*command: str | Path) -> str:
+    """What a checker says of a file it finds good."""
+    if shutil.which(str(command[0])) is None:
+        pytest.skip(f"there is no {command[0]}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("host", ["server", "client-1"])
+def test_libvirt_takes_the_domain(vms: Path, host: str) -> None:
+    """Against the schemas of the distribution's libvirt."""
+    assert "validates" in said_of("virt-xml-validate", vms / host / "domain.xml", "domain")
+
+
+def test_cloud_init_takes_the_rest(vms: Path) -> None:
+    folder = vms / "server"
+    said = said_of("cloud-init", "schema", "--config-file", folder / "user-data")
+    assert "Valid" in said
+
+
+def test_a_seed_is_made_of_it(vms: Path, tmp_path: Path) -> None:
+    """The image with which cloud-init is told, as create.sh makes it."""
+    folder, seed = vms / "server", tmp_path / "seed.iso"
+    network = f"--network-config={folder / 'network-config'}"
+    said_of("cloud-localds", network, seed, folder / "user-data", folder / "meta-data")
+    assert seed.stat().st_size > 0

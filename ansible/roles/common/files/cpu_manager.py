@@ -1,0 +1,43 @@
+"""Whether a CPU manager really hands out processors: cpu_manager.py SOCKET
+
+Registers an application of one process, asks for one processor and looks where the kernel then lets that process run.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+WITHIN_S = 60.0
+
+
+def main(path):
+    with subprocess.Popen(["sleep", "600"]) as process, socket.socket(socket.AF_UNIX) as manager:
+        try:
+            manager.settimeout(WITHIN_S)
+            manager.connect(path)
+            lines = manager.makefile("rw", encoding="utf-8")
+
+            def say(message):
+                print(json.dumps(message), file=lines, flush=True)
+
+            application = {"application": "verify", "priority": 1, "process": process.pid, "processors": None}
+            say({"register": application})
+            say({"request": 1})
+            until_s = time.monotonic() + WITHIN_S
+            while time.monotonic() < until_s:
+                said = json.loads(lines.readline())
+                if "error" in said:
+                    sys.exit(f"the CPU manager refuses: {said}")
+                allowed = sorted(os.sched_getaffinity(process.pid))
+                if said.get("assigned") == 1 and said["processors"] == allowed:
+                    print(f"1 processor assigned, {said['processors']}, and in force")
+                    return
+            sys.exit(f"the CPU manager last said {said}; the process may use {allowed}")
+        finally:
+            process.kill()
+
+
+main(sys.argv[1])

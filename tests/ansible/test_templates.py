@@ -1,0 +1,79 @@
+"""Slices and units as they are written for hosts with unified control groups and for others."""
+
+from typing import Any
+
+import jinja2
+
+from tests.ansible.machines import ANSIBLE
+
+TEMPLATES = ANSIBLE / "roles" / "common" / "templates"
+
+
+def rendered(name: str, **variables: Any) -> dict[str, str]:
+    """The directives of a unit, with stand-ins for the filters that are Ansible's own."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["bool"] = bool
+    environment.filters["to_json"] = environment.filters["hash"] = lambda given, *_: str(given)
+    lines = environment.get_template(name).render(**variables).splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def slice_of(**variables: Any) -> dict[str, str]:
+    given = {
+        "doorbuster_part": "shop",
+        "doorbuster_part_cpus": [1],
+        "doorbuster_limits": {"shop": {"quota": 100, "memory": "256M"}},
+        "doorbuster_clock_ratio": 1.0,
+        "doorbuster_has_cpusets": True,
+    }
+    return rendered("part.slice.j2", **{**given, **variables})
+
+
+def test_unified_control_groups_bind_the_slice() -> None:
+    made = slice_of(doorbuster_part_cpus=[0, 2])
+    assert made["AllowedCPUs"] == "0 2"
+    assert (made["CPUQuota"], made["MemoryMax"]) == ("100%", "256M")
+
+
+def test_others_do_not() -> None:
+    made = slice_of(doorbuster_has_cpusets=False)
+    assert "AllowedCPUs" not in made
+    assert (made["CPUQuota"], made["MemoryMax"]) == ("100%", "256M")
+
+
+def test_the_originals_speed_scales_the_quota() -> None:
+    assert slice_of(doorbuster_clock_ratio=1600 / 3200)["CPUQuota"] == "50%"
+    assert slice_of(doorbuster_clock_ratio=200 / 3200)["CPUQuota"] == "6%"
+
+
+def test_a_part_without_limits_is_counted_only() -> None:
+    made = slice_of(doorbuster_limits={})
+    assert made["CPUAccounting"] == made["MemoryAccounting"] == "yes"
+    assert not {"CPUQuota", "MemoryMax"} & made.keys()
+
+
+def test_a_unit_is_bound_on_every_host() -> None:
+    unit = {
+        "name": "shop",
+        "title": "Shop",
+        "part": "shop",
+        "command": "serve",
+        "cpus": [0, 3],
+        "stop_wait_s": 20,
+    }
+    made = rendered(
+        "part.service.j2",
+        doorbuster_unit=unit,
+        doorbuster_code="/code",
+        doorbuster_state="/state",
+        doorbuster_user="doorbuster",
+        doorbuster_settings_here={},
+        hostvars={"localhost": {"doorbuster_commit": {"stdout": "0"}}},
+    )
+    assert made["CPUAffinity"] == "0 3"
+    assert made["Slice"] == "doorbuster-shop.slice"
+    assert (made["NoNewPrivileges"], made["ProtectSystem"]) == ("yes", "strict")
