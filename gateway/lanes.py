@@ -149,8 +149,9 @@ class PolicyLane:
             self._timer = self._loop.call_later(delay_s, self._tick)
 
     def _tick(self) -> None:
-        self._timer = self._timer_s = None
-        self.dispatcher.tick()
+        due_s, self._timer, self._timer_s = self._timer_s, None, None
+        assert due_s is not None
+        self.dispatcher.tick(due_s)
         self._set_timer()
 
 

@@ -11,6 +11,7 @@ estimate (Kaplan and Meier, *Nonparametric estimation from incomplete observatio
 at each age, how many of those who were still there left.
 """
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 STEP_S = 0.25
@@ -53,18 +54,24 @@ class PatienceEstimate:
 
         The lower end of its step, so it is never too long; LONGEST_S if fewer leave.
         """
+        ages_s = self.quantiles_s((share,))
+        return None if ages_s is None else ages_s[0]
+
+    def quantiles_s(self, shares: Sequence[float]) -> list[float] | None:
+        """The same for several shares, the least first."""
         if sum(self._left) < ENOUGH_LEFT:
             return None
         # Summed up from the longest age on: what has faded to next to nothing is not lost in the
         # sum of the others, and nobody leaves where nobody is at risk.
         at_risk = list(accumulate(reversed(self._ended)))[::-1]
         survive = 1.0
+        ages_s: list[float] = []
         for step, left in enumerate(self._left):
             if left:
                 survive *= 1.0 - left / at_risk[step]
-                if survive <= 1.0 - share:
-                    return step * STEP_S
-        return LONGEST_S
+                while len(ages_s) < len(shares) and survive <= 1.0 - shares[len(ages_s)]:
+                    ages_s.append(step * STEP_S)
+        return ages_s + [LONGEST_S] * (len(shares) - len(ages_s))
 
 
 def _step(age_s: float) -> int:
