@@ -5,5 +5,6 @@ Must not know: how a run is made.
 """
 
 SIMULATED_PARTS = ("robustness", "hysteresis")
+"""Made in the simulator alone, each a report of its own."""
 PARTS = ("board", *SIMULATED_PARTS, "fairness", "all")
 """What `doorbuster leaderboard` makes."""

@@ -297,6 +297,14 @@ class Study:
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
     """How the paper was read where it leaves room: name, explanation."""
+    readings_heading: str = "How the paper was read"
+    folder: str = ""
+    """Part of the result folder's name; empty: reproduce- and the paper."""
+
+    @property
+    def name(self) -> str:
+        """What the result folder is called after its date."""
+        return self.folder or f"reproduce-{self.paper}"
 
     def cases(self) -> Iterable[AnyCase]:
         """All cases, some of them more than once."""

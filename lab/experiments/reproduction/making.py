@@ -73,7 +73,7 @@ def prepare(study: Study, results_dir: Path, options: Options) -> Planned:
     store = None if options.fresh else Store.unfinished(results_dir, facts)
     resumed = store is not None
     if store is None:
-        store = Store.create(results_dir, f"reproduce-{study.paper}{options.suffix}", facts)
+        store = Store.create(results_dir, f"{study.name}{options.suffix}", facts)
     missing = [simulation for simulation in simulations if not store.has(simulation)]
     return Planned(study, store, simulations, missing, options, resumed)
 

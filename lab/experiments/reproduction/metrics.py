@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lab.experiments import waste
+from lab.experiments.leaderboard.scenario_case import simulate_scenario
 from lab.experiments.outcomes import after_warm_up, outcomes_of, response_times_s
 from lab.experiments.reproduction import edragon_metrics
 from lab.experiments.reproduction.cases import Case
@@ -37,6 +38,8 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     """
     if "platform" in task["case"]:
         return edragon_metrics.simulate_platform_case(task)
+    if "scenario" in task["case"]:
+        return simulate_scenario(task)
     case = Case.from_json(task["case"])
     path = task.get("attempts_file")
     log = AttemptLog() if path or case.watched != "sessions" else None
