@@ -21,7 +21,7 @@ run := $(bin)/python -m runtime
 # Where the appliance runs: here, or in the container of the console's workers.
 doorbuster := $(run) doorbuster
 bootstrap := runtime/bootstrap.sh
-python_files := gateway shop hosting loadgen simulator lab runtime dashboards bench tests
+python_files := gateway shop hosting loadgen simulator lab runtime dashboards bench ansible tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance
@@ -85,6 +85,19 @@ bench-policies: environment ## CPU per decision of every policy with 100, 10,000
 	@$(bin)/python -m bench.policies $(ARGS)
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
 	@$(bin)/python -m bench.simulator $(ARGS)
+
+##@ A policy of your own
+
+.PHONY: new-policy check-policy test-own scoreboard
+# These need no appliance: they run here, whatever runtime it has.
+new-policy: environment ## own/<name>.py and its test from a template (NAME=quiet-door)
+	@$(bin)/doorbuster new-policy $(if $(NAME),$(NAME),$(error NAME is missing, e.g. make new-policy NAME=quiet-door))
+check-policy: environment ## is it a policy? what is wrong, line by line (FILE=own/quiet_door.py)
+	@$(bin)/doorbuster check-policy $(if $(FILE),$(FILE),$(error FILE is missing, e.g. make check-policy FILE=own/quiet_door.py))
+test-own: environment ## the tests of your own policies (ARGS=own/test_quiet_door.py for one)
+	@$(bin)/python -m pytest -q $(or $(ARGS),own)
+scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated (FILE=own/quiet_door.py; all in own/)
+	@$(bin)/doorbuster scoreboard $(FILE) $(ARGS)
 
 ##@ Lab hosts
 

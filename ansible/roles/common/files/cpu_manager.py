@@ -1,6 +1,7 @@
 """Whether a CPU manager really hands out processors: cpu_manager.py SOCKET
 
-Registers an application of one process, asks for one processor and looks where the kernel then lets that process run.
+Registers an application of one process, asks for one processor and looks where the kernel then
+lets that process run.
 """
 
 import json
@@ -23,8 +24,8 @@ def main(path):
             def say(message):
                 print(json.dumps(message), file=lines, flush=True)
 
-            application = {"application": "verify", "priority": 1, "process": process.pid, "processors": None}
-            say({"register": application})
+            application = {"application": "verify", "priority": 1, "process": process.pid}
+            say({"register": {**application, "processors": None}})
             say({"request": 1})
             until_s = time.monotonic() + WITHIN_S
             while time.monotonic() < until_s:

@@ -1,7 +1,8 @@
 """What is in force of the slices of the parts: limits.py PART …  As JSON, by part.
 
-`quota` is percent of one CPU and `memory` bytes, both null where there is no limit, as systemd says (`told`) and as
-the kernel does (`kept`); `cpus` are those that the part's processes may use, `used_s` CPU seconds since the slice began.
+`quota` is percent of one CPU and `memory` bytes, both null where there is no limit, as systemd says
+(`told`) and as the kernel does (`kept`); `cpus` are those that the part's processes may use,
+`used_s` CPU seconds and `peak` the most bytes since the slice began, cached files among them.
 """
 
 import json
@@ -46,15 +47,21 @@ def kept(group):
         quota, period = (folder("cpu", group) / "cpu.max").read_text().split()
         memory = (folder("memory", group) / "memory.max").read_text().strip()
     else:
-        quota, period = (
-            (folder("cpu", group) / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period")
-        )
+        limits = folder("cpu", group)
+        quota = (limits / "cpu.cfs_quota_us").read_text().strip()
+        period = (limits / "cpu.cfs_period_us").read_text().strip()
         memory = (folder("memory", group) / "memory.limit_in_bytes").read_text().strip()
     limited = memory.isdigit() and int(memory) < NO_LIMIT
     return {
         "quota": 100 * int(quota) / int(period) if quota.isdigit() else None,
         "memory": int(memory) if limited else None,
     }
+
+
+def peak(group):
+    name = "memory.peak" if UNIFIED else "memory.max_usage_in_bytes"
+    path = folder("memory", group) / name
+    return int(path.read_text()) if path.exists() else None
 
 
 def processes(group):
@@ -77,13 +84,14 @@ def read(part):
     properties = shown(f"doorbuster-{part}.slice")
     group = properties.get("ControlGroup", "")
     if not group:
-        return {"told": told(properties), "kept": None, "cpus": [], "used_s": None}
+        return {"told": told(properties), "kept": None, "cpus": [], "used_s": None, "peak": None}
     used = properties["CPUUsageNSec"]
     return {
         "told": told(properties),
         "kept": kept(group),
         "cpus": cpus(group),
         "used_s": int(used) / 1e9 if used.isdigit() else None,
+        "peak": peak(group),
     }
 
 
