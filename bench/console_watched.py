@@ -88,7 +88,7 @@ def pairs(
     rows: dict[bool, list[Row]] = {False: [], True: []}
     with live_run_lock(), tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as folder:
         say("measuring the capacity")
-        rps = capacities.measure(appliance, spec, on_progress=lambda line: None).median_rps
+        rps = capacities.measure([appliance], spec, on_progress=lambda line: None).median_rps
         for number, seed in enumerate(seeds):
             for is_watched in (False, True) if number % 2 else (True, False):
                 say(f"seed {seed}, {viewers if is_watched else 'no'} viewers")
