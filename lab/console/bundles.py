@@ -20,7 +20,8 @@ from lab.experiments.results import ResultFolder
 MOST_FILES = 20_000
 MOST_BYTES = 4 * 2**30
 """Unpacked."""
-_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log"}
+_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log",
+             ".py"}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
 
 

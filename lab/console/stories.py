@@ -17,6 +17,7 @@ from typing import Any
 
 from gateway.policies.registry import NO_ADMISSION, admission_sheet, sheet
 from gateway.policies.sheet import Sheet
+from gateway.students.naming import sheet_of_file
 from lab.console.settings import FOLDER, LAB
 from lab.console.shelf import Shelved
 from lab.console.story_words import answer, facts, sentences
@@ -49,8 +50,8 @@ class Known:
 
 def sheets(choice: PolicyChoice) -> list[Known]:
     """Of the queueing policy and, where there is one, of the admission policy before it."""
-    queueing = sheet(choice.name)
-    found = [Known(title_of(choice.name), queueing, queueing.read(choice.parameters))]
+    queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
+    found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
     if choice.admission != NO_ADMISSION:
         door = admission_sheet(choice.admission)
         values = door.read(choice.admission_parameters)

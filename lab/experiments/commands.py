@@ -28,6 +28,7 @@ from lab.experiments.reproduction.command import reproduce
 from lab.experiments.results import ResultFolder, newest
 from lab.experiments.spec import Spec, load_spec
 from lab.experiments.spreading import FRESH, broker_of, spread
+from lab.experiments.students.command import check_policy, new_policy, scoreboard
 from runtime import settings
 
 
@@ -190,6 +191,9 @@ def policies(markdown: bool) -> None:
 main.add_command(platform)
 main.add_command(profile_connections)
 main.add_command(reproduce)
+main.add_command(new_policy)
+main.add_command(check_policy)
+main.add_command(scoreboard)
 
 
 def _experiment(

@@ -257,8 +257,10 @@ def _who_comes(spec: Spec, planned: PlannedRun, capacity_rps: float | None) -> d
 
 def policy_call(policy: PolicyChoice) -> dict[str, Any]:
     """A choice as the gateway's `PUT /policy` takes it."""
+    file = policy.file
     return {
         "name": policy.name,
+        **({"source": file.text} if file is not None else {}),
         "parameters": policy.parameters,
         "admission": {"name": policy.admission, "parameters": policy.admission_parameters},
     }

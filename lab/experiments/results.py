@@ -5,6 +5,7 @@ Must not know: how they came about or how they are drawn.
 
     results/<when>-<name>/
         spec.toml  machine.json  versions.json  capacity.json  plan.json
+        policies/*.py (copies of students' own)
         runs/<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
             attempts.parquet  samples.parquet  events.jsonl
             run.json (written last: the run is whole)
@@ -26,6 +27,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lab.experiments import own_policies
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.spec import Spec, read_spec
 from loadgen import load_factor
@@ -147,6 +149,7 @@ class ResultFolder:
         cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
     ) -> "ResultFolder":
         """A new folder with the spec, the plan and what is known before the first run."""
+        copies = own_policies.named_copies(own_policies.of_spec(spec))
         when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         words = re.sub(r"[^a-z0-9.]+", "-", spec.heading.lower()).strip("-")[:60]
         folder = cls(results_dir / f"{when}-{words}")
@@ -156,6 +159,9 @@ class ResultFolder:
             folder = cls(results_dir / f"{when}-{words}-{beside}")
         try:
             (folder.path / "runs").mkdir(parents=True)
+            for name, text in copies.items():
+                (folder.path / own_policies.COPIES).mkdir(exist_ok=True)
+                write_text(folder.path / own_policies.COPIES / name, text)
             for name, content in facts.items():
                 write_json(folder.path / f"{name}.json", content)
             write_text(folder.path / "spec.toml", spec.to_toml())
@@ -181,6 +187,7 @@ class ResultFolder:
         """The spec as it was run; raises ExperimentError when missing or damaged."""
         path = self.path / "spec.toml"
         try:
+            own_policies.remember_copies(self.path)
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as fault:
             raise ExperimentError(f"{path} cannot be read: {fault}") from None

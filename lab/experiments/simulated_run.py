@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.policies.interface import PAGES
-from lab.experiments import waste
+from lab.experiments import own_policies, waste
 from lab.experiments.errors import ExperimentError
 from lab.experiments.grid import tell
 from lab.experiments.reconciliation import summarise
@@ -74,6 +74,8 @@ def make_simulated_run(
     folder.log("run ended")
     summary = summarise(spec, planned, folder, *_counts(simulated))
     summary |= {"waste": waste.of_simulation(simulated), "load_generator": load_generator}
+    if policy.sha256 is not None:
+        summary["fallen_back"] = scenario.policy.snapshot().get("fallen_back")
     write_json(folder.summary_file, summary)
     return summary
 
@@ -81,8 +83,10 @@ def make_simulated_run(
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
     """A run as a grid's worker makes it: the spec and the plan in JSON in, its files out.
 
-    `task`: `spec` (`Spec.plain`), `run` (the fields of PlannedRun), `capacity_rps`.
+    `task`: `spec` (`Spec.plain`), `run` (the fields of PlannedRun), `capacity_rps`, `own` (the
+    texts of students' policies, which may be nowhere else on this machine).
     """
+    own_policies.remember(task["own"])
     with tempfile.TemporaryDirectory(prefix="doorbuster-run-") as place:
         folder = RunFolder(Path(place) / "run")
         planned = PlannedRun(**task["run"])

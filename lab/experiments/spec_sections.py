@@ -5,7 +5,8 @@ Must not know: the spec as a whole, files. Durations are paper seconds.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -20,6 +21,8 @@ from pydantic import (
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
+from gateway.students import files, naming
+from gateway.students.files import PolicyFile
 from lab.experiments.peers import sheets as peers
 from loadgen.clients import ClientModel
 from loadgen.sessions import (
@@ -58,10 +61,13 @@ class Section(BaseModel):
 class PolicyChoice(Section):
     """A queueing policy, the admission policy before it, and what differs from their defaults.
 
-    Or, with `gateway`, a peer in the gateway's place; `name` is then the peer's, too.
+    A `name` that ends in .py is the path of a student's own policy. With `gateway` it is a peer in
+    the gateway's place; `name` is then the peer's, too.
     """
 
     name: str
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+    """Of a student's file: which text is meant; filled in when the file is read first."""
     gateway: Literal["haproxy", "nginx"] | None = None
     """Who stands before the shop; None (or `doorbuster`): the gateway, with the policy."""
     parameters: Parameters = {}
@@ -89,6 +95,19 @@ class PolicyChoice(Section):
             )
         return {**plain, "name": gateway}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _which_text(cls, plain: Any) -> Any:
+        if not isinstance(plain, Mapping) or plain.get("sha256") is not None:
+            return plain
+        if not files.is_path(plain.get("name")):
+            return plain
+        with _as_name():
+            file = files.read(plain["name"])
+            if isinstance(given := plain.get("parameters", {}), Mapping):
+                naming.check(file, given)
+        return {**plain, "sha256": file.sha256}
+
     @field_validator("label")
     @classmethod
     def _names_a_folder(cls, label: str | None) -> str | None:
@@ -98,6 +117,8 @@ class PolicyChoice(Section):
 
     @model_validator(mode="after")
     def _known(self) -> "PolicyChoice":
+        if self.sha256 is not None and not files.is_path(self.name):
+            raise ValueError("sha256: given for a policy that is no file; allowed: with a path")
         if self.gateway is not None:
             if not self.is_pure_queueing or self.admission_parameters:
                 raise ValueError(
@@ -112,11 +133,11 @@ class PolicyChoice(Section):
                 "admission_parameters: given without an admission policy; "
                 f"allowed: admission = {_either(known)}"
             )
-        try:
-            self.create()
-        except registry.PolicyError as error:
-            field = "name" if error.field == "policy" else error.field
-            raise registry.PolicyError(field, error.message, error.allowed) from None
+        with _as_name():
+            if self.sha256 is None:
+                self.create()
+            else:  # its file was checked when the digest was taken, and may be gone by now
+                registry.create_admission(self.admission, self.admission_parameters)
         return self
 
     @property
@@ -126,18 +147,39 @@ class PolicyChoice(Section):
         `sq`, `sq+sbac-stable`, `sq+cancel`: abandonment only where it is not the spec's.
         """
         admission = None if self.is_pure_queueing else self.admission
-        return self.label or "+".join(filter(None, (self.name, admission, self.abandonment)))
+        return self.label or "+".join(filter(None, (self.policy_name, admission, self.abandonment)))
+
+    @property
+    def policy_name(self) -> str:
+        """The queueing policy's; of a file its stem."""
+        return files.stem(self.name)
 
     @property
     def is_pure_queueing(self) -> bool:
         """True where everybody may come in."""
         return self.admission == registry.NO_ADMISSION
 
+    @property
+    def file(self) -> PolicyFile | None:
+        """A student's file with the text that is meant; raises PolicyError when it is lost."""
+        return files.known(self.name, self.sha256) if self.sha256 is not None else None
+
     def create(self) -> Policy:
         """A fresh policy; raises PolicyError."""
-        return registry.create(
-            self.name, self.parameters, self.admission, self.admission_parameters
-        )
+        chosen = (self.parameters, self.admission, self.admission_parameters)
+        if (file := self.file) is not None:
+            return naming.create(file, *chosen)
+        return registry.create(self.name, *chosen)
+
+
+@contextmanager
+def _as_name() -> Iterator[None]:
+    """Faults of a policy stand at the key `name`."""
+    try:
+        yield
+    except registry.PolicyError as error:
+        field = "name" if error.field == "policy" else error.field
+        raise registry.PolicyError(field, error.message, error.allowed) from None
 
 
 class Stretch(Section):

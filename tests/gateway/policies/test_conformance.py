@@ -13,22 +13,12 @@ from hypothesis import strategies as st
 
 from gateway.dispatcher import Dispatcher
 from gateway.policies import trace
-from gateway.policies.interface import (
-    PAGES,
-    Abandonment,
-    Cancel,
-    Dispatch,
-    Drop,
-    LoadSample,
-    Outcome,
-    Reject,
-    Request,
-)
+from gateway.policies.interface import PAGES, Abandonment
+from lab.experiments.students.drive import WORKERS, Drive, rush
 from simulator.scenario import SharedCpus
 from tests.gateway.policies.combinations import COMBINATIONS, fresh
 from tests.gateway.policies.simulated_trace import recorded
 
-WORKERS = 4
 SESSIONS = 300
 """Of a simulation: enough for full queues, customers who leave, rejections and quotas."""
 
@@ -51,98 +41,23 @@ EVENTS = st.lists(
 )
 
 
-class Drive:
-    """A driver as small as can be, which checks every verdict against the rules.
-
-    Every third request would open a session; the others belong to one of seven.
-    """
-
-    def __init__(self, name):
-        self.policy = fresh(name)
-        self.time_s, self.ids = 0.0, 0
-        self.waiting, self.in_service, self.gone = {}, [], set()
-        self.verdicts = []
-
-    def obey(self, verdicts):
-        for verdict in verdicts:
-            self.verdicts.append(verdict)
-            if isinstance(verdict, Cancel):
-                assert verdict.id in self.in_service or verdict.id in self.gone
-                self.waiting.pop(verdict.id, None)
-                continue
-            assert verdict.id in self.waiting, "a verdict on a request that does not wait"
-            del self.waiting[verdict.id]
-            if isinstance(verdict, Dispatch):
-                self.in_service.append(verdict.id)
-            else:
-                assert isinstance(verdict, Drop | Reject)
-                assert verdict.reason
-        assert len(self.in_service) <= WORKERS
-
-    def event(self, kind, value):
-        self.time_s += 0.1
-        now = self.time_s
-        self.obey_timers()
-        if kind == "arrival":
-            self.ids += 1
-            opens = self.ids % 3 == 0
-            session = None if opens else f"session {self.ids % 7}"
-            request = Request(self.ids, value, now, session, opens)
-            self.waiting[self.ids] = request
-            self.obey(self.policy.arrival(now, request))
-        elif kind == "completion" and value < len(self.in_service):
-            done = self.in_service.pop(value)
-            self.obey(self.policy.completion(now, done, Outcome.ANSWERED))
-        elif kind == "abandonment" and (value in self.waiting or value in self.in_service):
-            self.gone.add(value)
-            self.obey(self.policy.abandonment(now, value))
-        elif kind == "withdraw" and value in self.waiting:
-            self.gone.add(value)
-            self.obey(self.policy.abandonment(now, value))
-            if value in self.waiting:
-                self.policy.withdraw(now, value)
-                del self.waiting[value]
-        elif kind == "load_sample":
-            self.obey(self.policy.load_sample(now, LoadSample(value, len(self.in_service), 1.0)))
-        elif kind == "switch":
-            self.policy = fresh(value)
-            self.policy.adopt(now, list(self.waiting.values()))
-            self.obey_timers()
-        if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
-            offered = self.policy.workers_free(now, free)
-            assert sum(isinstance(verdict, Dispatch) for verdict in offered) <= free
-            self.obey(offered)
-
-    def obey_timers(self):
-        while (due_s := self.policy.next_timer_s()) is not None and due_s <= self.time_s:
-            self.obey(self.policy.timer_due(self.time_s))
-
-    def check(self):
-        assert list(self.policy.waiting()) == list(self.waiting.values())
-        json.dumps(self.policy.snapshot())
-        timer_s = self.policy.next_timer_s()
-        assert timer_s is None or timer_s >= self.time_s
-
-
 @pytest.mark.parametrize("name", COMBINATIONS)
 @settings(max_examples=60, deadline=None)
 @given(events=EVENTS)
 def test_rules_hold_in_every_history(name, events):
-    drive = Drive(name)
+    drive = Drive(fresh(name))
     for kind, value in events:
-        drive.event(kind, value)
+        drive.event(kind, fresh(value) if kind == "switch" else value)
         drive.check()
+        json.dumps(drive.policy.snapshot())
 
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_everybody_gets_a_verdict_in_the_end(name):
-    drive, rng = Drive(name), random.Random(7)
-    for _ in range(2000):
-        kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
-        value = {"arrival": rng.choice(PAGES), "completion": 0, "load_sample": rng.random()}[kind]
+    drive = Drive(fresh(name))
+    for kind, value in rush():
         drive.event(kind, value)
-    while drive.in_service:
-        drive.event("completion", 0)
+    drive.finish()
     assert not drive.waiting
     assert len(drive.verdicts) == drive.ids
 
@@ -153,7 +68,7 @@ def test_the_same_events_give_the_same_verdicts(name):
     events = [("arrival", rng.choice(PAGES)) for _ in range(500)]
     events += [("completion", rng.randrange(WORKERS)) for _ in range(200)]
     rng.shuffle(events)
-    first, second = Drive(name), Drive(name)
+    first, second = Drive(fresh(name)), Drive(fresh(name))
     for drive in (first, second):
         for kind, value in events:
             drive.event(kind, value)
@@ -162,7 +77,7 @@ def test_the_same_events_give_the_same_verdicts(name):
 
 @pytest.mark.parametrize("name", COMBINATIONS)
 def test_a_snapshot_changes_nothing(name):
-    drive = Drive(name)
+    drive = Drive(fresh(name))
     for page in PAGES * 3:
         drive.event("arrival", page)
     before = copy.deepcopy(list(drive.policy.waiting()))

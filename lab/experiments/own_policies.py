@@ -1,0 +1,47 @@
+"""Students' own policies in experiments: their texts go where their runs are made, and stay there.
+
+Owns: the copies in a result's folder, the texts in a run's task. Must not know: what is in them.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import files
+from gateway.students.files import PolicyFile
+from lab.experiments.errors import SpecError
+from lab.experiments.spec import Spec
+
+COPIES = "policies"
+"""The folder of a result that has them."""
+
+
+def of_spec(spec: Spec) -> list[PolicyFile]:
+    """Every own policy of a spec; raises SpecError when a text is not there any more."""
+    try:
+        return [file for choice in spec.policy if (file := choice.file) is not None]
+    except PolicyError as fault:
+        raise SpecError(str(fault)) from None
+
+
+def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
+    """File name → text; two texts of one name keep apart."""
+    found: dict[str, str] = {}
+    for file in own:
+        name = f"{file.stem}.py"
+        if found.get(name, file.text) != file.text:
+            name = f"{file.stem}-{file.sha256[:8]}.py"
+        found[name] = file.text
+    return found
+
+
+def remember(texts: Iterable[str]) -> None:
+    """Let this process know these texts, whatever has become of their files."""
+    for text in texts:
+        files.remember(PolicyFile("", text))
+
+
+def remember_copies(folder: Path) -> None:
+    """Those of a result's folder."""
+    for path in sorted((folder / COPIES).glob("*.py")):
+        remember([path.read_text(encoding="utf-8")])

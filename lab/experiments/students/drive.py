@@ -1,0 +1,165 @@
+"""A driver as small as can be, which holds every verdict against the rules.
+
+Owns: histories of events for policies, and what a policy keeps in each. The conformance suite and
+the check of students' policies are made of it. Must not know: any policy.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gateway.policies.interface import (
+    PAGES,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Policy,
+    Reject,
+    Request,
+    Verdict,
+    Verdicts,
+)
+from gateway.students.ledger import BrokenRuleError, Ledger
+
+WORKERS = 4
+
+Step = tuple[str, Any]
+"""A kind of event and what it is about."""
+
+
+class Drive:
+    """Drives one policy, event by event, 0.1 paper seconds apart.
+
+    Every third request would open a session; the others belong to one of seven. Raises
+    BrokenRuleError for a verdict that the rules forbid.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.time_s, self.ids = 0.0, 0
+        self.ledger = Ledger()
+        self.in_service: list[int] = []
+        """In the order in which they were dispatched."""
+        self.verdicts: list[Verdict] = []
+
+    @property
+    def waiting(self) -> dict[int, Request]:
+        """Who waits, by id, in order of arrival."""
+        return self.ledger.waiting
+
+    def event(self, kind: str, value: Any) -> None:
+        """One of `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
+        (id), `load_sample` (ratio), `switch` (a fresh policy). One that cannot be is passed over.
+        """
+        self.time_s += 0.1
+        now = self.time_s
+        self._obey_timers()
+        match kind:
+            case "arrival":
+                self._arrival(now, value)
+            case "completion" if value < len(self.in_service):
+                done = self.in_service.pop(value)
+                self.ledger.completed(now, done)
+                verdicts = self.policy.completion(now, done, Outcome.ANSWERED)
+                self._obey("completion", verdicts)
+            case "abandonment" if value in self.waiting or value in self.in_service:
+                self._leave(now, value)
+            case "withdraw" if value in self.waiting:
+                self._leave(now, value)
+                if value in self.waiting:
+                    self.policy.withdraw(now, value)
+                    self.ledger.withdrawn(now, value)
+            case "load_sample":
+                sample = LoadSample(value, len(self.in_service), 1.0)
+                self._obey("load_sample", self.policy.load_sample(now, sample))
+            case "switch":
+                self.policy = value
+                self.policy.adopt(now, list(self.waiting.values()))
+                self._obey_timers()
+        if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
+            self._obey("workers_free", self.policy.workers_free(now, free), free)
+
+    def _arrival(self, now: float, page: Any) -> None:
+        self.ids += 1
+        opens = self.ids % 3 == 0
+        session = None if opens else f"session {self.ids % 7}"
+        request = Request(self.ids, page, now, session, opens)
+        self.ledger.arrived(request)
+        self._obey("arrival", self.policy.arrival(now, request))
+
+    def _leave(self, now: float, id: int) -> None:
+        self.ledger.customer_left(id)
+        self._obey("abandonment", self.policy.abandonment(now, id))
+
+    def _obey(self, event: str, verdicts: Verdicts, offered: int = 0) -> None:
+        self.ledger.obey(self.time_s, event, verdicts, offered)
+        if any(isinstance(one, Drop | Reject) and not one.reason for one in verdicts):
+            raise BrokenRuleError(f"{event} turned somebody away without a reason")
+        self.verdicts += verdicts
+        self.in_service += [one.id for one in verdicts if type(one) is Dispatch]
+
+    def _obey_timers(self) -> None:
+        while (due_s := self.policy.next_timer_s()) is not None and due_s <= self.time_s:
+            self._obey("timer_due", self.policy.timer_due(self.time_s))
+
+    def check(self, waiting: Sequence[int] | None = None) -> None:
+        """What holds between any two events; `waiting` are the ids as the policy has them."""
+        known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
+        if known != list(self.waiting):
+            raise BrokenRuleError(_difference(known, list(self.waiting), self.time_s))
+        timer_s = self.policy.next_timer_s()
+        if timer_s is not None and timer_s < self.time_s:
+            raise BrokenRuleError(
+                f"next_timer_s gives {timer_s:g} s at {self.time_s:g} s: that is over already"
+            )
+
+    def finish(self) -> None:
+        """Serve until nobody is in service; a policy that goes on has nobody waiting then."""
+        while self.in_service:
+            self.event("completion", 0)
+
+
+def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:
+    """Twice as many arrivals as anything else: queues fill and are full for most of it."""
+    rng = random.Random(seed)
+    for _ in range(steps):
+        kind = rng.choice(["arrival", "arrival", "completion", "load_sample"])
+        value = {"arrival": rng.choice(PAGES), "completion": 0, "load_sample": rng.random()}[kind]
+        yield kind, value
+
+
+def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> Iterator[Step]:
+    """All kinds of events, ids of the present and of the past; with `fresh` switches, too."""
+    rng = random.Random(seed)
+    kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
+    for place in range(steps):
+        if fresh is not None and place % 100 == 99:
+            yield "switch", fresh()
+            continue
+        kind = rng.choice(kinds)
+        yield (
+            kind,
+            {
+                "arrival": rng.choice(PAGES),
+                "completion": rng.randrange(WORKERS),
+                "abandonment": rng.randrange(1, place + 2),
+                "withdraw": rng.randrange(1, place + 2),
+                "load_sample": rng.random(),
+            }[kind],
+        )
+
+
+def _difference(known: list[int], waiting: list[int], time_s: float) -> str:
+    at = f"at {time_s:.1f} s"
+    if too_many := [id for id in known if id not in set(waiting)]:
+        return (
+            f"waiting() still has {too_many[0]} {at}, which waits no more; take a request out "
+            "of your queue when you give a verdict on it, and in withdraw"
+        )
+    if missing := [id for id in waiting if id not in set(known)]:
+        return (
+            f"waiting() lacks {missing[0]} {at}, which has had no verdict; a request without one "
+            "waits: keep it, and in adopt, too"
+        )
+    return f"waiting() is not in order of arrival {at}; oldest_first([line, …]) puts it in order"

@@ -1,0 +1,279 @@
+"""The check of a student's policy: a line per thing that must hold, with what to do where it fails.
+
+Owns: the checks, their order and their words. Must not know: the command line, how lines are shown.
+
+The policy runs in its own confined process all the while, as it will in gateway and simulator.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.policies import trace
+from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
+from gateway.policies.sheet import PolicyError, Sheet
+from gateway.students import confinement, files, purity
+from gateway.students.files import PolicyFile
+from gateway.students.ledger import BrokenRuleError
+from gateway.students.limits import WITHOUT_CUSTOMERS
+from gateway.students.process import Child, MisbehavedError
+from gateway.students.stand_in import StandIn
+from lab.experiments.students.drive import Drive, Step, mixed, rush
+from loadgen.sessions import Customers, SessionModel
+from simulator.scenario import Scenario, SharedCpus
+from simulator.simulation import BrokenPolicyError, simulate
+
+FEW, MANY = 100, 10_000
+"""Requests that wait while decisions are timed."""
+SLOW_US: Final = 5_000.0
+"""A decision that takes longer with many waiting holds up the gateway's other customers."""
+_TIMED: Final = 200
+_SESSIONS: Final = 300
+_RHO, _CAPACITY_RPS = 1.4, 5.6
+
+
+class _FailedError(Exception):
+    """A check that fails; the text teaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the check."""
+
+    check: str
+    holds: bool
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All lines; `sheet` where the file got as far as having one."""
+
+    findings: list[Finding]
+    sheet: Sheet | None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether everything holds."""
+        return all(finding.holds for finding in self.findings)
+
+
+def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
+    """Check the file; `on_finding` is told each line as it is known.
+
+    What cannot be looked into any more after a failure is left out. Raises PolicyError when there
+    is no such file.
+    """
+    findings: list[Finding] = []
+
+    def tell(finding: Finding) -> None:
+        findings.append(finding)
+        on_finding(finding)
+
+    file, impure = _read(path)
+    tell(impure)
+    if not impure.holds:
+        return Checked(findings, None)
+    under_test = _UnderTest(file)
+    for name, look in under_test.checks():
+        try:
+            tell(Finding(name, True, look()))
+        except (_FailedError, BrokenRuleError, BrokenPolicyError, MisbehavedError) as fault:
+            tell(Finding(name, False, str(fault)))
+            if name in _NEEDED:
+                break
+        except PolicyError as fault:
+            tell(Finding(name, False, fault.message.removeprefix(f"{file.name}: ")))
+            break
+        finally:
+            under_test.end()
+    return Checked(findings, under_test.sheet)
+
+
+_NEEDED: Final = ("sheet", "rules")
+"""Without these nothing else can be looked at."""
+
+
+def _read(path: Path) -> tuple[PolicyFile, Finding]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise PolicyError("policy", f"{path}: is no text", "Python source, UTF-8") from None
+    except OSError as fault:
+        allowed = ", ".join(files.listed()) or "`make new-policy NAME=…` writes one"
+        raise PolicyError("policy", f"{path}: {fault.strerror}", allowed) from None
+    file = PolicyFile(str(path), text)
+    try:
+        found = purity.impurities(text)
+    except SyntaxError as fault:
+        return file, Finding("pure", False, f"line {fault.lineno}: {fault.msg}")
+    if found:
+        return file, Finding("pure", False, "\n".join(str(one) for one in found))
+    return file, Finding("pure", True, "imports and names are those of a policy")
+
+
+class _UnderTest:
+    """A file with the checks that run it."""
+
+    def __init__(self, file: PolicyFile) -> None:
+        self.sheet: Sheet | None = None
+        self._file = file
+        self._children: list[Child] = []
+
+    def checks(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        yield "sheet", self._sheet
+        yield "confined", self._confined
+        yield "rules", self._rules
+        yield "every request", self._every_request
+        yield "switched", self._switched
+        yield "replay", self._replay
+        yield "time", self._time
+
+    def end(self) -> None:
+        """End every process of the check before."""
+        for child in self._children:
+            child.end()
+        self._children.clear()
+
+    # ---- the checks: each says what holds, or raises -------------------------------------------
+
+    def _sheet(self) -> str:
+        files.checked(self._file)
+        child = self._child()
+        self.sheet = child.sheet
+        child.make(child.sheet.read({}))
+        given = ", ".join(f"{one.name} = {one.default}" for one in child.sheet.parameters)
+        return f"{child.sheet.name}; {given or 'no parameters'}"
+
+    def _confined(self) -> str:
+        holding = self._child().holding
+        missing = [words for name, words in confinement.LAYERS.items() if name not in holding]
+        if missing:
+            return f"but for this, which the kernel refuses here: {'; '.join(missing)}"
+        return "all layers hold: " + ", ".join(holding)
+
+    def _rules(self) -> str:
+        """Every verdict allowed, `waiting` true after each event."""
+        events = 0
+        for seed in range(3):
+            events += self._driven(mixed(seed, 300), looks=True)
+        return f"{events} events, every verdict allowed, waiting() true after each"
+
+    def _every_request(self) -> str:
+        drive = Drive(self._fresh())
+        for kind, value in rush():
+            drive.event(kind, value)
+        drive.finish()
+        _watch(drive.policy)
+        if drive.waiting:
+            id = next(iter(drive.waiting))
+            raise _FailedError(
+                f"{len(drive.waiting)} of {drive.ids} requests never got a verdict, the first is "
+                f"{id} ({drive.waiting[id].page}): with workers free and nobody else there, "
+                "workers_free must dispatch who waits"
+            )
+        return f"{drive.ids} requests in a rush, a verdict for each"
+
+    def _switched(self) -> str:
+        events = self._driven(mixed(11, 400, self._fresh), looks=True)
+        return f"nobody lost when policies are switched ({events} events)"
+
+    def _replay(self) -> str:
+        told = self._simulated()
+        again = trace.replay(told, self._fresh())
+        for place, (event, verdicts) in enumerate(zip(told, again, strict=True)):
+            if event.verdicts != verdicts:
+                raise _FailedError(
+                    f"told the same a second time, event {place} ({event.name} at "
+                    f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
+                    f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
+                    "(keep nothing outside its object), and chance needs random.Random(seed)"
+                )
+        return f"{len(told)} events of a simulated rush, the same verdicts a second time"
+
+    def _time(self) -> str:
+        few_us, many_us = self._decision_us(FEW), self._decision_us(MANY)
+        if many_us > SLOW_US:
+            raise _FailedError(
+                f"{many_us:,.0f} µs a decision with {MANY:,} waiting, {few_us:,.0f} µs with {FEW}; "
+                "look for what goes through everybody each time: sorted(), min(), list.remove(), "
+                "`in` of a list; a Line, a dict or heapq do without"
+            )
+        return f"{few_us:,.0f} µs a decision with {FEW} waiting, {many_us:,.0f} µs with {MANY:,}"
+
+    # ---- how they run the policy ---------------------------------------------------------------
+
+    def _child(self) -> Child:
+        child = Child(self._file, WITHOUT_CUSTOMERS)
+        self._children.append(child)
+        return child
+
+    def _fresh(self) -> "_Watched":
+        child = self._child()
+        timer_s = child.make(child.sheet.read({}))
+        return _Watched(self._file.stem, child, timer_s)
+
+    def _driven(self, steps: Iterator[Step], *, looks: bool) -> int:
+        drive, events = Drive(self._fresh()), 0
+        for kind, value in steps:
+            drive.event(kind, value)
+            events += 1
+            policy = _watch(drive.policy)
+            drive.check(policy.own_waiting() if looks else None)
+            if events % 50 == 0:
+                policy.snapshot()
+                _watch(policy)
+        return events
+
+    def _simulated(self) -> list[trace.Event]:
+        model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
+        customers = Customers(model, 1, model.session_rate(_RHO, _CAPACITY_RPS))
+        policy = self._fresh()
+        recorder = trace.Recorded(policy)
+        simulate(Scenario(customers, recorder, SharedCpus(), 1, sessions=_SESSIONS))
+        _watch(policy)
+        return recorder.events
+
+    def _decision_us(self, waiting: int) -> float:
+        """Real µs from asking to the answer, mean of arrival, workers_free and completion, with so
+        many waiting; fewer where the policy turns the rest away."""
+        policy = self._fresh()
+        page = PAGES[0]
+        policy.adopt(
+            0.0, [Request(id, PAGES[id % 8], 0.0, f"s{id}", id % 3 == 0) for id in range(waiting)]
+        )
+        _watch(policy)
+        began_s, asked = time.perf_counter(), 0
+        for id in range(waiting, waiting + _TIMED):
+            now = float(id - waiting)
+            verdicts: list[Verdict] = list(policy.arrival(now, Request(id, page, now, None, True)))
+            verdicts += policy.workers_free(now, 1)
+            asked += 2
+            for verdict in verdicts:
+                if type(verdict) is Dispatch:
+                    policy.completion(now, verdict.id, Outcome.ANSWERED)
+                    asked += 1
+        _watch(policy)
+        return (time.perf_counter() - began_s) / asked * 1e6
+
+
+class _Watched(StandIn):
+    """A stand-in that is looked into."""
+
+    def __init__(self, name: str, child: Child, timer_s: float | None) -> None:
+        super().__init__(name, child, WITHOUT_CUSTOMERS, timer_s=timer_s)
+        self._own_child = child
+
+    def own_waiting(self) -> list[int]:
+        """The ids of those who wait as the policy itself has it."""
+        return list(self._own_child.waiting())
+
+
+def _watch(policy: object) -> "_Watched":
+    """The stand-in, if it has not fallen back."""
+    assert isinstance(policy, _Watched)
+    if policy.fallen_back is not None:
+        raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")
+    return policy
