@@ -118,8 +118,8 @@ def check_options(file: Path) -> list[str]:
 
 
 def options(file: Path) -> list[str]:
-    """Serves in the foreground, logs to standard output."""
-    return ["-db", "-q", "-f", str(file)]
+    """Serves in the foreground, logs to standard output (which `-q` would close)."""
+    return ["-db", "-f", str(file)]
 
 
 def read_line(line: str) -> Ended | None:
