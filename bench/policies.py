@@ -7,11 +7,16 @@ A round keeps a queue of a given length as it is: a request arrives, a worker be
 request in service ends. Lengths are measured side by side in each round; the ratio of the longest
 to the shortest says how a decision grows. Of a policy that turns arrivals away before so many wait
 it is the longest queue that it keeps, and the table says so.
+
+The last column is what the policy costs as a shadow: by how much longer an arrival or a completion
+takes the gateway's dispatcher with it beside SQ, at twice what the shop can do, with the shadow's
+world, its load samples and the comparison.
 Owns: the rounds and the table. Must not know: what a policy does.
 """
 
 import statistics
 import time
+from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
@@ -19,8 +24,20 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gateway.policies.interface import PAGES, Dispatch, LoadSample, Outcome, Policy, Request
+from gateway.dispatcher import Dispatcher
+from gateway.policies.interface import (
+    PAGES,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Policy,
+    Reject,
+    Request,
+)
 from gateway.policies.registry import POLICIES, PolicyError, create, sheet
+from gateway.shadows import Shadows
+from runtime.one_line import OneLineCommand
 
 LENGTHS: Final = (100, 10_000, 100_000)
 EVENTS: Final = 3_000
@@ -73,27 +90,83 @@ class Queue:
         self.policy.arrival(self._time_s, request)
 
 
+class Busy:
+    """A dispatcher with the policy as its shadow, or none, before a shop that ends in turn."""
+
+    def __init__(self, name: str | None) -> None:
+        self._time_s = 0.0
+        self._in_service: deque[int] = deque()
+        self._acting = Dispatcher(
+            create("sq", {}), workers=30, clock_s=lambda: self._time_s, host=self
+        )
+        self._shadows = Shadows(self._acting, lambda: self._time_s)
+        if name is not None:
+            self._shadows.replace([(name, {}, create(name, {}))])
+        self._ids = 0
+
+    def round_us(self) -> float:
+        """Microseconds of CPU per arrival or completion."""
+        began_s = time.process_time()
+        events = 0
+        for _ in range(EVENTS):
+            self._arrive()
+            events += 1
+            if self._ids % 2 == 0 and self._in_service:
+                self._acting.finished(self._in_service.popleft(), Outcome.ANSWERED)
+                events += 1
+            if self._ids % 11 == 0:
+                self._acting.load_sample(LoadSample(1.0, 30, 1.0))
+        taken_s = time.process_time() - began_s
+        (fault,) = [one["fault"] for one in self._shadows.figures()] or [""]
+        if fault:
+            raise click.ClickException(f"a shadow failed: {fault}")
+        return 1e6 * taken_s / events
+
+    def _arrive(self) -> None:
+        self._ids += 1
+        self._time_s += 0.09
+        id = self._acting.new_id()
+        page = PAGES[id % len(PAGES)]
+        self._acting.submit(id, page, session=f"s{id}", session_is_new=id % 2 == 0, attempt=1)
+
+    def start(self, id: int) -> None:
+        self._in_service.append(id)
+
+    def refuse(self, id: int, verdict: Drop | Reject) -> None:
+        pass
+
+    def cancel(self, id: int) -> None:
+        pass
+
+    def withdraw(self, id: int) -> None:
+        pass
+
+
 def room(name: str) -> dict[str, object]:
     """Those parameters of ROOM that the policy takes."""
     taken = {parameter.name for parameter in sheet(name).parameters}
     return {key: value for key, value in ROOM.items() if key in taken}
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--policies", default=",".join(POLICIES), help="Some of them; all by default.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=7, show_default=True)
 def main(policies: str, rounds: int) -> None:
     """Microseconds of CPU per decision of every policy, median of ROUNDS rounds."""
-    table = Table("policy", *(f"{length:,} wait" for length in LENGTHS), "longest ÷ shortest")
+    lengths = (f"{length:,} wait" for length in LENGTHS)
+    table = Table("policy", *lengths, "longest ÷ shortest", "as a shadow")
+    alone = Busy(None)
     for name in policies.split(","):
         try:
             queues = [Queue(name, length) for length in LENGTHS]
         except PolicyError as error:
             raise click.BadParameter(str(error), param_hint="--policies") from None
+        shadowed, added_us = Busy(name), []
         taken_us: list[list[float]] = [[] for _ in LENGTHS]
         for _ in range(rounds):
             for queue, times_us in zip(queues, taken_us, strict=True):
                 times_us.append(queue.round_us())
+            added_us.append(shadowed.round_us() - alone.round_us())
         medians = [statistics.median(times_us) for times_us in taken_us]
         table.add_row(
             name,
@@ -103,6 +176,7 @@ def main(policies: str, rounds: int) -> None:
                 for median_us, queue, length in zip(medians, queues, LENGTHS, strict=True)
             ),
             f"{medians[-1] / medians[0]:.2f}",
+            f"{statistics.median(added_us):.1f} µs",
         )
     Console().print(table)
 

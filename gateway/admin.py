@@ -4,24 +4,33 @@ Owns: paths, methods, JSON in and out, the check that no web page drives it thro
 Must not know: sockets; how the gateway does what it is asked.
 """
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, get_args
+from typing import Final, Protocol
 from urllib.parse import parse_qsl
 
+from gateway.admin_fields import (
+    CallError,
+    PolicyCall,
+    abandonment,
+    named,
+    number,
+    object_of,
+    read,
+)
 from gateway.policies import registry
-from gateway.policies.interface import Abandonment
+from gateway.policies.interface import Abandonment, Policy
 from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
-from gateway.students import files
+from gateway.shadows import MOST as MOST_SHADOWS
 
-TIME_SCALE = (0.001, 1000.0)
-UTILISATION_INTERVAL_S = (0.01, 3600.0)
+TIME_SCALE: Final = (0.001, 1000.0)
+UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
 LISTED = (1, 1000)
 USUALLY_LISTED = 200
-ABANDONMENTS: Final[tuple[Abandonment, ...]] = get_args(Abandonment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,15 @@ class Controlled(Protocol):
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """The same for a student's file, which takes a while to read and to start."""
 
+    def make_shadow(self, choice: PolicyChoice) -> Policy:
+        """A policy that is to be a shadow; raises PolicyError."""
+
+    def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
+        """These shadows from now on, no two of one label; those that stay go on as they are."""
+
+    def shadows(self) -> Mapping[str, object]:
+        """Figures and last disagreements of the shadows."""
+
     def switch_connection_admission(
         self, name: str, parameters: Mapping[str, object]
     ) -> Mapping[str, object]:
@@ -66,15 +84,6 @@ class Controlled(Protocol):
         abandonment: Abandonment | None,
     ) -> Mapping[str, object]:
         """Changes what is not None; gives what holds now."""
-
-
-class CallError(Exception):
-    """A call that cannot be obeyed: one line, the field it is about, what would be allowed."""
-
-    def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
-        super().__init__(message)
-        self.status = status
-        self.answer = {"error": message, "field": field, "allowed": allowed}
 
 
 def _json(status: int, value: object) -> Answer:
@@ -99,6 +108,10 @@ class AdminApi:
                 b"GET": lambda _: _json(200, registry.describe_connection_admissions())
             },
             b"/policy": {b"PUT": self._put_policy},
+            b"/shadows": {
+                b"GET": lambda _: _json(200, self._gateway.shadows()),
+                b"PUT": self._put_shadows,
+            },
             b"/connection-admission": {b"PUT": self._put_connection_admission},
             b"/settings": {b"PUT": self._put_settings},
             b"/metrics": {b"GET": self._metrics},
@@ -154,7 +167,7 @@ class AdminApi:
 
     def _get_waiting(self, query: bytes) -> Answer:
         given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-        given = _object(given, "", ("limit",))
+        given = object_of(given, "", ("limit",))
         text = given.get("limit", str(USUALLY_LISTED))
         low, high = LISTED
         if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
@@ -168,35 +181,62 @@ class AdminApi:
         )
 
     def _put_policy(self, body: bytes) -> Answer | Awaitable[Answer]:
-        call = _object(_read(body), "", ("name", "parameters", "admission", "source"))
-        source = call.get("source")
-        if source is not None and not isinstance(source, str):
-            raise CallError("source: must be text", "source", "the text of a policy's file")
-        admission = {"name": registry.NO_ADMISSION}
-        if "admission" in call:
-            admission = _object(call["admission"], "admission", ("name", "parameters"))
-        chosen = (
-            *_named(call, "", registry.POLICIES),
-            *_named(admission, "admission.", registry.ADMISSIONS),
-        )
-        if files.is_path(chosen[0]):
-            return self._own_policy(lambda: PolicyChoice.of(*chosen, source))
+        call = PolicyCall(read(body))
+        if call.is_own:
+            return self._own_policy(call)
         try:
-            self._gateway.switch_policy(PolicyChoice(*chosen))
+            self._gateway.switch_policy(call.choose())
         except PolicyError as error:
-            raise _refused_policy(error) from None
+            raise call.refused(error) from None
         return _json(200, self._gateway.snapshot()["policy"])
 
-    async def _own_policy(self, choose: Callable[[], PolicyChoice]) -> Answer:
+    async def _own_policy(self, call: PolicyCall) -> Answer:
         try:
-            await self._gateway.switch_later(choose)
+            await self._gateway.switch_later(call.choose)
         except PolicyError as error:
-            return _json(400, _refused_policy(error).answer)
+            return _json(400, call.refused(error).answer)
         return _json(200, self._gateway.snapshot()["policy"])
+
+    def _put_shadows(self, body: bytes) -> Answer | Awaitable[Answer]:
+        listed = object_of(read(body), "", ("policies",)).get("policies")
+        if not isinstance(listed, list) or len(listed) > MOST_SHADOWS:
+            allowed = f"a list of at most {MOST_SHADOWS} policies"
+            raise CallError(f"policies: must be {allowed}", "policies", allowed)
+        calls = [PolicyCall(each, f"policies.{number}") for number, each in enumerate(listed)]
+
+        def make() -> list[tuple[PolicyChoice, Policy]]:
+            return [self._shadow(call) for call in calls]
+
+        if any(call.is_own for call in calls):
+            return self._own_shadows(make)
+        return self._shadows_made(make())
+
+    async def _own_shadows(self, make: Callable[[], list[tuple[PolicyChoice, Policy]]]) -> Answer:
+        try:
+            return self._shadows_made(await asyncio.to_thread(make))
+        except CallError as error:
+            return _json(400, error.answer)
+
+    def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:
+        try:
+            choice = call.choose()
+            return choice, self._gateway.make_shadow(choice)
+        except PolicyError as error:
+            raise call.refused(error) from None
+
+    def _shadows_made(self, made: list[tuple[PolicyChoice, Policy]]) -> Answer:
+        places: dict[str, int] = {}
+        for place, (choice, _) in enumerate(made):
+            if choice.label in places:
+                field, other = f"policies.{place}", f"policies.{places[choice.label]}"
+                raise CallError(f"{field}: is {other} again", field, "another choice")
+            places[choice.label] = place
+        self._gateway.replace_shadows(made)
+        return _json(200, self._gateway.shadows())
 
     def _put_connection_admission(self, body: bytes) -> Answer:
-        call = _object(_read(body), "", ("name", "parameters"))
-        name, parameters = _named(call, "", registry.CONNECTION_ADMISSIONS)
+        call = object_of(read(body), "", ("name", "parameters"))
+        name, parameters = named(call, "", registry.CONNECTION_ADMISSIONS)
         try:
             return _json(200, self._gateway.switch_connection_admission(name, parameters))
         except PolicyError as error:
@@ -207,82 +247,14 @@ class AdminApi:
 
     def _put_settings(self, body: bytes) -> Answer:
         fields = ("time_scale", "utilisation_interval_s", "abandonment")
-        call = _object(_read(body), "", fields)
+        call = object_of(read(body), "", fields)
         return _json(
             200,
             self._gateway.change(
-                time_scale=_number(call, "time_scale", TIME_SCALE),
-                utilisation_interval_s=_number(
+                time_scale=number(call, "time_scale", TIME_SCALE),
+                utilisation_interval_s=number(
                     call, "utilisation_interval_s", UTILISATION_INTERVAL_S
                 ),
-                abandonment=_abandonment(call),
+                abandonment=abandonment(call),
             ),
         )
-
-
-def _read(body: bytes) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise CallError("the body is not JSON", "body", "a JSON object") from None
-
-
-def _object(value: object, where: str, fields: tuple[str, ...]) -> dict[str, Any]:
-    """`value` as an object with no other than these fields; `where` is its own field, if any."""
-    if not isinstance(value, dict):
-        what = where or "body"
-        raise CallError(f"{what}: must be a JSON object", what, "a JSON object")
-    for name in value:
-        if name not in fields:
-            field = f"{where}.{name}".lstrip(".")
-            raise CallError(f"{field}: no such field", field, ", ".join(fields))
-    return value
-
-
-def _named(
-    call: dict[str, Any], prefix: str, known: Mapping[str, object]
-) -> tuple[str, dict[str, Any]]:
-    """(name, parameters) of a policy of either kind."""
-    name = call.get("name")
-    if not isinstance(name, str):
-        field = f"{prefix}name"
-        raise CallError(f"{field}: a policy's name is needed", field, ", ".join(known))
-    parameters = call.get("parameters", {})
-    if not isinstance(parameters, dict):
-        field = f"{prefix}parameters"
-        raise CallError(f"{field}: must be a JSON object", field, "a JSON object")
-    return name, parameters
-
-
-def _refused_policy(error: PolicyError) -> CallError:
-    field = _call_field(error.field)
-    return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
-
-
-def _call_field(field: str) -> str:
-    """Where in a call stands what the registry calls `field`."""
-    if field.startswith("admission_"):
-        return field.replace("_", ".", 1)
-    return {"policy": "name", "admission": "admission.name"}.get(field, field)
-
-
-def _number(call: dict[str, Any], field: str, bounds: tuple[float, float]) -> float | None:
-    if field not in call:
-        return None
-    value = call[field]
-    low, high = bounds
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        allowed = f"a number from {low:g} to {high:g}"
-        raise CallError(f"{field}: {value!r} is not {allowed}", field, allowed)
-    return float(value)
-
-
-def _abandonment(call: dict[str, Any]) -> Abandonment | None:
-    value = call.get("abandonment")
-    for known in ABANDONMENTS:
-        if value == known:
-            return known
-    if "abandonment" in call:
-        allowed = ", ".join(ABANDONMENTS)
-        raise CallError(f"abandonment: {value!r} is none of {allowed}", "abandonment", allowed)
-    return None

@@ -33,6 +33,7 @@ class GatewayFigures:
                 **self._gateway.choice.described(),
                 "snapshot": dict(driver.policy.snapshot()),
             },
+            "shadows": self._gateway.watching.figures(),
             "abandonment": self.abandonment(),
             "time_scale": self._gateway.clock.scale,
             "counts": self.counts(),
@@ -51,6 +52,22 @@ class GatewayFigures:
             "refusals": {str(status): n for status, n in self._gateway.door.refusals.items()},
             "is_draining": self._gateway.is_draining,
         }
+
+    def shadows(self) -> dict[str, object]:
+        """The shadows with their last disagreements; docs/architecture.md."""
+        watching = self._gateway.watching
+        last = watching.disagreements()
+        return {
+            "time_s": self._gateway.clock(),
+            "shadows": [
+                {**one, "disagreements": last.get(str(one["name"]), [])}
+                for one in watching.figures()
+            ],
+        }
+
+    def shadow_counts(self) -> dict[str, dict[str, int]]:
+        """Shadow → verdict → requests."""
+        return self._gateway.watching.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Page type, and what goes beside, → fate → requests, cumulative."""

@@ -80,17 +80,17 @@ class PolicyLane:
             session_is_new=session.is_new,
             attempt=exchange.head.attempt,
         )
-        self._set_timer()
+        self.set_timer()
 
     def finished(self, exchange: Exchange, outcome: Outcome) -> None:
         del self._exchanges[exchange.id]
         self._observe(exchange, outcome.value)
         self.dispatcher.finished(exchange.id, outcome)
-        self._set_timer()
+        self.set_timer()
 
     def left(self, exchange: Exchange) -> None:
         self.dispatcher.client_left(exchange.id)
-        self._set_timer()
+        self.set_timer()
 
     # ---- as the dispatcher's host --------------------------------------------------------------
 
@@ -123,20 +123,21 @@ class PolicyLane:
     def load_sample(self, sample: LoadSample) -> None:
         """The shop reported its load."""
         self.dispatcher.load_sample(sample)
-        self._set_timer()
+        self.set_timer()
 
     def switch(self, policy: Policy) -> None:
         """Replaces the policy; whoever waits goes on waiting under the new one."""
         self.dispatcher.switch(policy)
-        self._set_timer()
+        self.set_timer()
 
     def set_time_scale(self, scale: float) -> None:
         """Changes the pace of paper time; raises nothing, loses nothing."""
         self._clock.scale = scale
         self._timer_s = None
-        self._set_timer()
+        self.set_timer()
 
-    def _set_timer(self) -> None:
+    def set_timer(self) -> None:
+        """The policy, or who watches it, may want another time than before."""
         due_s = self.dispatcher.next_timer_s()
         if due_s == self._timer_s:
             return
@@ -152,7 +153,7 @@ class PolicyLane:
         due_s, self._timer, self._timer_s = self._timer_s, None, None
         assert due_s is not None
         self.dispatcher.tick(due_s)
-        self._set_timer()
+        self.set_timer()
 
 
 class OtherLane:

@@ -45,6 +45,9 @@ class Figures(Protocol):
     def waiting(self) -> Mapping[str, int]:
         """Page type → requests that wait."""
 
+    def shadow_counts(self) -> Mapping[str, Mapping[str, int]]:
+        """Shadow → verdict (`gateway.shadow_tally.VERDICTS`) → requests."""
+
     def connections(self) -> Mapping[str, int]:
         """Counts of TLS connections, most of them cumulative (`gateway.connection_gate.COUNTS`)."""
 
@@ -212,6 +215,18 @@ class GatewayMetrics(Collector):
         for key, metric, meaning in _ADMISSION:
             found = _numbers({(name,): admission.get(key)})
             yield _family(f"admission_{metric}", meaning, found, "policy")
+
+        yield _family(
+            "shadow_requests_total",
+            "Requests by what a shadow said of them beside the policy in force",
+            {
+                (shadow, verdict): number
+                for shadow, verdicts in self._figures.shadow_counts().items()
+                for verdict, number in verdicts.items()
+            },
+            "policy",
+            "verdict",
+        )
 
     def _connections(self) -> Iterator[Metric]:
         counts = self._figures.connections()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gateway.policies import registry
 from gateway.policies.interface import Policy
-from gateway.policies.sheet import Sheet
+from gateway.policies.sheet import ParameterValue, Sheet
 from gateway.students import files, naming
 from gateway.students.files import PolicyFile
 from gateway.students.limits import IN_THE_GATEWAY, Limits
@@ -88,3 +88,28 @@ class PolicyChoice:
                 ),
             },
         }
+
+    @property
+    def label(self) -> str:
+        """`door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: names, and what is not its default."""
+        admission = registry.admission_sheet(self.admission)
+        own = (("", self.sheet, self.parameters),)
+        others = ((f"{self.admission} ", admission, self.admission_parameters),)
+        changed = [
+            f"{prefix}{name} {_in_words(value, default[name])}"
+            for prefix, sheet, given in own + others
+            for default in (sheet.read({}),)
+            for name, value in sheet.read(given).items()
+            if value != default[name]
+        ]
+        names = files.stem(self.name)
+        if self.admission != registry.NO_ADMISSION:
+            names += f"+{self.admission}"
+        return f"{names} ({', '.join(changed)})" if changed else names
+
+
+def _in_words(value: ParameterValue, default: ParameterValue) -> str:
+    """A number, or those of a table that differ."""
+    if isinstance(value, dict) and isinstance(default, dict):
+        return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
+    return f"{value:.12g}"

@@ -6,7 +6,7 @@ Must not know: what any part does inside.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gateway import pages, parts
 from gateway.admin import AdminApi
@@ -29,6 +29,8 @@ from gateway.policies.interface import Abandonment, Policy
 from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
+from gateway.shadow import ShadowError
+from gateway.shadows import Shadows
 from gateway.students.limits import Limits
 from gateway.students.stand_in import FallBack
 from gateway.tls_handshake import Handshake
@@ -99,6 +101,7 @@ class Gateway:
             observe=self._observe,
             abandonment=settings.abandonment,
         )
+        self.watching = Shadows(self.pages.dispatcher, self.clock)
         self.beside: list[Beside] = []
         if settings.ads_port is not None:
             ads = balance(settings.ads_host, settings.ads_port)
@@ -268,8 +271,28 @@ class Gateway:
 
     def _put_in(self, choice: PolicyChoice, policy: Policy) -> None:
         self.choice = choice
-        self.sessions.guard(choice.needs_sessions)
+        self._guard()
         self.pages.switch(policy)
+
+    def _guard(self) -> None:
+        """Shadows, too, must know which pages are of one session."""
+        self.sessions.guard(self.choice.needs_sessions or bool(self.watching.entries))
+
+    def make_shadow(self, choice: PolicyChoice) -> Policy:
+        def fell_back(why: FallBack) -> None:
+            raise ShadowError(why.reason)
+
+        return choice.make(Limits(decision_s=self.settings.own_policy_s), fell_back)
+
+    def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
+        self.watching.replace(
+            [(choice.label, choice.described(), policy) for choice, policy in made]
+        )
+        self._guard()
+        self.pages.set_timer()
+
+    def shadows(self) -> Mapping[str, object]:
+        return self.figures.shadows()
 
     def change(
         self,

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.dispatcher import FATES
 from gateway.policies.interface import PAGES
+from gateway.policy_choice import PolicyChoice
 from tests.gateway.real_sockets import Shop, bed, run
 
 
@@ -301,3 +302,78 @@ def test_nonsense_gets_an_answer_too():
             return answer
 
     assert run(scene()).startswith(b"HTTP/1.1 400 ")
+
+
+def test_shadows_are_asked_for_by_name_and_told_of_everything():
+    listed = [
+        {"name": "sq"},
+        {"name": "door-lifo", "parameters": {"hands": 4}, "admission": {"name": "sbac"}},
+    ]
+
+    async def scene():
+        async with bed(workers=2) as b:
+            put = await b.admin("PUT", "/shadows", {"policies": listed})
+            answers = await asyncio.gather(*(b.get("/") for _ in range(6)))
+            assert all(b"Set-Cookie: doorbuster_session=" in answer for answer in answers)
+            await b.until(lambda: b.gateway.pages.requests == 0)
+            told = await b.admin("GET", "/shadows")
+            _, snapshot = await b.admin("GET", "/snapshot")
+            _, metrics = await b.admin("GET", "/metrics")
+            off = await b.admin("PUT", "/shadows", {"policies": []})
+            answer = await b.get("/")
+            assert b"Set-Cookie" not in answer
+            assert b.gateway.pages.dispatcher.witness is None
+            return put, told, snapshot, metrics, off
+
+    (status, put), (_, told), snapshot, metrics, (_, off) = run(scene())
+    assert status == 200
+    names = ["sq", "door-lifo+sbac (hands 4)"]
+    assert [one["name"] for one in put["shadows"]] == names
+    own, door = told["shadows"]
+    assert own["policy"]["parameters"] == {"capacity": 100}
+    assert (own["fault"], own["asked"], own["agrees_ratio"]) == ("", 6, 1.0)
+    assert own["disagreements"] == []
+    assert door["asked"] == 6
+    assert door["policy"]["admission"]["name"] == "sbac"
+    assert [one["verdicts"] for one in snapshot["shadows"]] == [own["verdicts"], door["verdicts"]]
+    line = 'doorbuster_gateway_shadow_requests_total{policy="sq",verdict="same"} 6.0'
+    assert line in metrics
+    assert off["shadows"] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        ({}, "policies"),
+        ({"policies": "sq"}, "policies"),
+        ({"policies": [{"name": "sq"}] * 9}, "policies"),
+        ({"policies": [], "more": 1}, "more"),
+        ({"policies": ["sq"]}, "policies.0"),
+        ({"policies": [{"name": "sq"}, {"name": "lifo"}]}, "policies.1.name"),
+        ({"policies": [{"parameters": {}}]}, "policies.0.name"),
+        ({"policies": [{"name": "sq", "size": 1}]}, "policies.0.size"),
+        ({"policies": [{"name": "sq", "parameters": {"capacity": 0}}]},
+         "policies.0.parameters.capacity"),
+        ({"policies": [{"name": "sq", "admission": {"name": "sq"}}]}, "policies.0.admission.name"),
+        ({"policies": [{"name": "sq", "source": 1}]}, "policies.0.source"),
+        ({"policies": [{"name": "sq"}, {"name": "sq", "parameters": {"capacity": 100}}]},
+         "policies.1"),
+        ({"policies": [{"name": "own/no_such.py"}]}, "policies.0.name"),
+    ],
+)  # fmt: skip
+def test_shadows_that_cannot_be(call, field):
+    kept, (status, answer), (_, after) = calls(
+        ("PUT", "/shadows", {"policies": [{"name": "8q-af"}]}),
+        ("PUT", "/shadows", call),
+        ("GET", "/shadows"),
+    )
+    assert kept[0] == 200
+    assert (status, answer["field"]) == (400, field)
+    assert answer["error"].startswith(field)
+    assert [one["name"] for one in after["shadows"]] == ["8q-af"]
+
+
+def test_a_label_has_what_is_not_its_default():
+    choice = PolicyChoice("8q-af", {"utility": {"Br-2": 7, "Br-1": 27}, "browsing_capacity": 50})
+    assert choice.label == "8q-af (utility Br-2 7)"
+    assert PolicyChoice("sq", {"capacity": 1_000_000}).label == "sq (capacity 1000000)"

@@ -23,6 +23,9 @@ class Figures:
     def waiting(self):
         return {"Br-1": 5}
 
+    def shadow_counts(self):
+        return {"sq": {"same": 6, "would_refuse": 1}}
+
     def connections(self):
         return {
             "new": 5, "resumed": 2, "accepted_new": 4, "refused": 1, "handshake_failed": 3,
@@ -63,7 +66,8 @@ def test_names_and_labels_follow_the_convention():
             continue
         assert name.startswith("doorbuster_gateway_")
         for sample in family.samples:
-            known = {"page", "outcome", "status", "le", "kind", "queue", "discipline", *CHOICES}
+            known = {"page", "outcome", "status", "le", "kind", "queue", "discipline", "verdict"}
+            known |= {*CHOICES}
             assert set(sample.labels) <= known
 
 
@@ -100,6 +104,7 @@ def test_what_a_policy_says_of_itself():
 
     assert values("queue_requests") == {("Br-1",): 5}
     assert values("queue_capacity_requests") == {("Br-1",): 50}
+    assert values("shadow_requests") == {("sq", "same"): 6, ("sq", "would_refuse"): 1}
     assert values("discipline_info") == {("FIFO",): 1}
     assert values("admission_open") == {("8q-af+sbac-stable",): 1}
     assert values("admission_admitted_sessions") == {("8q-af+sbac-stable",): 9}
