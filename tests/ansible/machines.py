@@ -35,6 +35,13 @@ printf '[Unit]\\nConditionCapability=\\n' >/etc/systemd/system/chrony.service.d/
 systemctl daemon-reload && systemctl restart chrony
 """
 """Chrony that keeps no clock: a container may not set its machine's. It is its own time server."""
+UNIFIED = Path("/sys/fs/cgroup/cgroup.controllers").exists()
+SYSTEMD = (
+    "/lib/systemd/systemd",
+    *(() if UNIFIED else ("systemd.unified_cgroup_hierarchy=0",)),
+    *(() if UNIFIED else ("SYSTEMD_CGROUP_ENABLE_LEGACY_FORCE=1",)),
+)
+"""Debian 13's takes control groups of version 1 only if it is told to."""
 UP_WITHIN_S = 300.0
 CONVERGED_WITHIN_S = 3600.0
 
@@ -133,7 +140,7 @@ class Machines:
                 *("--volume", "/sys/fs/cgroup:/sys/fs/cgroup:rw"),
                 *("--volume", f"{cache}:/var/cache/uv"),
                 *("--tmpfs", "/run", "--tmpfs", "/run/lock", "--tmpfs", "/tmp:exec,mode=1777"),
-                image,
+                *(image, *SYSTEMD),
             )
             docker("cp", f"{key}.pub", f"{self.prefix}-{name}:/root/.ssh/authorized_keys")
             docker(
