@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gateway.policies
+from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import Page, Policy
 from gateway.students import confinement, purity, wire
 
@@ -33,8 +34,8 @@ class _Line:
         (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
         return wire.unpacked(self._bytes(length))
 
-    def send(self, message: object) -> None:
-        content = wire.packed(message)
+    def send(self, content: bytes) -> None:
+        """A packed message."""
         while content:
             content = content[os.write(self._descriptor, content) :]
 
@@ -87,34 +88,47 @@ def main(descriptor: int, parent: int) -> None:
     policy: Any = None
     try:
         own = _Own(name, text)
-        sheet: Any = own.sheet()
-        answer: object = {"holding": holding, "sheet": sheet}
+        content = wire.packed({"holding": holding, "sheet": own.sheet()})
     except BaseException as fault:
-        answer = {"fault": _words(fault, name, text)}
+        content = wire.packed({"fault": _words(fault, name, text)})
     while True:
-        line.send(answer)
+        line.send(content)
         event, *values = line.receive()
         try:
             if event == "make":
                 assert own is not None
                 policy = own.make(values[0])
-                answer = [[], wire.timer_of(policy.next_timer_s())]
+                answer: object = {"timer_s": _timer_s(policy), "ignores": _ignored(policy)}
             elif event == "snapshot":
                 answer = dict(policy.snapshot())
-                wire.packed(answer)  # what JSON does not have is the policy's fault
             elif event == "waiting":
                 answer = [request.id for request in policy.waiting()]
             else:
                 answer = _told(policy, event, values)
+            content = wire.packed(answer)  # what JSON does not have is the policy's fault
         except BaseException as fault:
-            answer = {"fault": _words(fault, name, text)}
+            content = wire.packed({"fault": _words(fault, name, text)})
+
+
+def _ignored(policy: Any) -> list[str]:
+    """Events that need not be told: the policy has not written the method."""
+    return [
+        event
+        for event in wire.MAY_BE_IGNORED
+        if getattr(getattr(policy, event), "__func__", None) is getattr(IgnoringPolicy, event)
+    ]
 
 
 def _told(policy: Any, event: str, values: list[Any]) -> list[Any]:
     call: Callable[..., Any] = getattr(policy, event)
     verdicts = call(values[0], *wire.told(event, values[1:]))
     rows = [] if event in ("withdraw", "adopt") else wire.said(event, verdicts)
-    return [rows, policy.next_timer_s()]
+    return [rows, _timer_s(policy)]
+
+
+def _timer_s(policy: Any) -> float | None:
+    timer_s = policy.next_timer_s()
+    return timer_s if timer_s is None else wire.timer_of(timer_s)
 
 
 def _words(fault: BaseException, name: str, text: str) -> str:

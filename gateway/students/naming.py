@@ -32,7 +32,7 @@ def sheet_of_file(file: PolicyFile) -> Sheet:
 
 def check(file: PolicyFile, parameters: Mapping[str, object]) -> None:
     """Raises PolicyError unless the file makes a policy with these parameters."""
-    _made(file, parameters, WITHOUT_CUSTOMERS)[0].end()
+    _made(file, parameters, WITHOUT_CUSTOMERS).end()
 
 
 def create(
@@ -49,20 +49,19 @@ def create(
     Takes a tenth of a second, `limits.start_s` at most; raises PolicyError.
     """
     door = registry.create_admission(admission, admission_parameters or {})
-    child, timer_s = _made(file, parameters, limits)
-    own = StandIn(file.stem, child, limits, timer_s=timer_s, on_fall_back=on_fall_back)
+    child = _made(file, parameters, limits)
+    own = StandIn(file.stem, child, limits, on_fall_back=on_fall_back)
     return Combination(door, own) if door is not None else own
 
 
-def _made(
-    file: PolicyFile, parameters: Mapping[str, object], limits: Limits
-) -> tuple[Child, float | None]:
+def _made(file: PolicyFile, parameters: Mapping[str, object], limits: Limits) -> Child:
     child = _started(file, limits)
     values: dict[str, Any] = child.sheet.read(parameters)
     try:
-        return child, child.make(values)
+        child.make(values)
     except MisbehavedError as fault:
         raise _refused(file, fault) from None
+    return child
 
 
 def _started(file: PolicyFile, limits: Limits) -> Child:

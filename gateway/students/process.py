@@ -15,11 +15,11 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from gateway.policies.interface import Verdicts
+from gateway.policies.interface import NOTHING, Verdicts
 from gateway.policies.sheet import Sheet
 from gateway.students import wire
 from gateway.students.files import PolicyFile
@@ -32,6 +32,7 @@ _PROGRAM: Final = (
 )
 _KILLED_WITHIN_S: Final = 5.0
 _RECEIVED_BYTES: Final = 65_536
+T = TypeVar("T")
 
 
 class MisbehavedError(Exception):
@@ -72,23 +73,31 @@ class Child:
         self.holding = _texts(answer["holding"])
         """Layers of confinement that hold here (`confinement.LAYERS`)."""
         self.sheet: Sheet = _read(wire.sheet_of, answer["sheet"])
+        self.timer_s: float | None = None
+        """When the policy's timer is due, once it is made."""
+        self.ignores: frozenset[str] = frozenset()
+        """Events that it need not be told."""
 
-    def make(self, parameters: Mapping[str, Any]) -> float | None:
-        """A fresh policy with these parameters, checked before; gives when its timer is due."""
-        return self._decided(self._ask(["make", parameters], self._limits.start_s, "make()"))[1]
+    def make(self, parameters: Mapping[str, Any]) -> None:
+        """A fresh policy with these parameters, checked before."""
+        answer = self._ask(["make", parameters], self._limits.start_s, "make()")
+        self.timer_s, self.ignores = _read(wire.made_of, answer)
 
-    def tell(
-        self, event: str, time_s: float, told: tuple[Any, ...]
-    ) -> tuple[Verdicts, float | None]:
-        """The policy's verdicts on an event, and when its timer is due from then on."""
+    def tell(self, event: str, time_s: float, told: tuple[Any, ...]) -> Verdicts:
+        """The policy's verdicts on an event; `timer_s` holds from then on."""
+        if event in self.ignores:
+            return NOTHING
         message = [event, time_s, *wire.plain(told)]
-        return self._decided(self._ask(message, self._limits.decision_s, event))
+        answer = self._ask(message, self._limits.decision_s, event)
+        if type(answer) is not list or len(answer) != 2:
+            raise MisbehavedError("its answer is not in the form of answers")
+        self.timer_s = _read(wire.timer_of, answer[1])
+        return _read(wire.verdicts_of, answer[0]) if answer[0] else NOTHING
 
     def snapshot(self) -> dict[str, object]:
         """What the policy says of itself."""
-        return _read(
-            wire.snapshot_of, self._ask(["snapshot"], self._limits.decision_s, "snapshot()")
-        )
+        answer = self._ask(["snapshot"], self._limits.decision_s, "snapshot()")
+        return _read(wire.snapshot_of, answer)
 
     def waiting(self) -> Sequence[int]:
         """The ids of those who wait, as the policy has it."""
@@ -97,11 +106,6 @@ class Child:
             raise MisbehavedError("waiting() must return the requests that wait, oldest first")
         return found
 
-    def _decided(self, answer: Any) -> tuple[Verdicts, float | None]:
-        if not isinstance(answer, list) or len(answer) != 2:
-            raise MisbehavedError("its answer is not in the form of answers")
-        return _read(wire.verdicts_of, answer[0]), _read(wire.timer_of, answer[1])
-
     def _ask(self, message: object, limit_s: float, what: str) -> Any:
         """The child's answer; with `fault` in it MisbehavedError."""
         line = self._socket
@@ -109,7 +113,7 @@ class Child:
         try:
             line.sendall(wire.packed(message))
             received = line.recv(_RECEIVED_BYTES)
-            if len(received) < 4 or len(received) < 4 + wire.HEAD.unpack_from(received)[0]:
+            if len(received) < 4 or len(received) != 4 + wire.HEAD.unpack_from(received)[0]:
                 received = self._rest(received, time.monotonic() + limit_s)
             answer = wire.unpacked(received[4:])
         except TimeoutError:
@@ -139,6 +143,8 @@ class Child:
             if not found:
                 raise ConnectionError
             content += found
+        if len(content) > 4 + wire.HEAD.unpack_from(content)[0]:
+            raise wire.WireError("it said more than it was asked")
         return bytes(content)
 
     def _how_it_ended(self, what: str) -> str:
@@ -160,7 +166,7 @@ def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
         process.wait(_KILLED_WITHIN_S)
 
 
-def _read(reader: Any, value: Any) -> Any:
+def _read(reader: Callable[[object], T], value: object) -> T:
     try:
         return reader(value)
     except wire.WireError as fault:

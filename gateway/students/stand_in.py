@@ -37,10 +37,9 @@ class StandIn:
         child: Child,
         limits: Limits,
         *,
-        timer_s: float | None = None,
         on_fall_back: Callable[[FallBack], None] = lambda _: None,
     ) -> None:
-        """`child` has made its policy, whose first timer is `timer_s`."""
+        """`child` has made its policy."""
         self.name = name
         self.fallen_back: FallBack | None = None
         self._child = child
@@ -48,7 +47,6 @@ class StandIn:
         self._on_fall_back = on_fall_back
         self._ledger = Ledger()
         self._fifo: Policy | None = None
-        self._timer_s = timer_s
         self._unanswered_s: float | None = None
         """Since when workers were offered, somebody waited and nobody was in service."""
         self._timers_from_s = 0.0
@@ -73,9 +71,7 @@ class StandIn:
         if verdicts is None:
             assert self._fifo is not None
             return self._fifo.workers_free(time_s, free)
-        if self._ledger.in_service or not self._ledger.waiting:
-            self._unanswered_s = None
-        elif self._unanswered_s is None:
+        if self._unanswered_s is None and self._ledger.waiting and not self._ledger.in_service:
             self._unanswered_s = time_s
         return verdicts
 
@@ -100,7 +96,8 @@ class StandIn:
     def timer_due(self, time_s: float) -> Verdicts:
         if self._fifo is not None or self._is_silent(time_s):
             return ()
-        if self._timer_s is None or self._timer_s > time_s:
+        timer_s = self._child.timer_s
+        if timer_s is None or timer_s > time_s:
             return ()  # it was the silence that was due, and it is over
         if time_s >= self._timers_from_s + 1.0:
             self._timers_from_s, self._timers = time_s, 0
@@ -115,10 +112,11 @@ class StandIn:
         return self._ask(time_s, "timer_due", ()) or ()
 
     def next_timer_s(self) -> float | None:
+        timer_s = None if self._fifo is not None else self._child.timer_s
         if self._unanswered_s is None:
-            return self._timer_s
+            return timer_s
         silent_s = self._unanswered_s + self._limits.silence_s
-        return silent_s if self._timer_s is None else min(self._timer_s, silent_s)
+        return silent_s if timer_s is None else min(timer_s, silent_s)
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
         if self._fifo is not None:
@@ -155,8 +153,10 @@ class StandIn:
             return None
         self._last_s = time_s
         try:
-            verdicts, self._timer_s = self._child.tell(event, time_s, told)
+            verdicts = self._child.tell(event, time_s, told)
             self._ledger.obey(time_s, event, verdicts, offered)
+            if self._ledger.in_service or not self._ledger.waiting:
+                self._unanswered_s = None
         except (MisbehavedError, BrokenRuleError) as fault:
             self._fall_back(time_s, str(fault))
             return None
@@ -179,6 +179,6 @@ class StandIn:
         self._fifo = registry.create("sq", {})
         self._fifo.adopt(time_s, list(self._ledger.waiting.values()))
         self._ledger = Ledger()
-        self._timer_s = self._unanswered_s = None
+        self._unanswered_s = None
         self.fallen_back = FallBack(time_s, reason)
         self._on_fall_back(self.fallen_back)
