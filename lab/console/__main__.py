@@ -19,8 +19,15 @@ def main() -> None:
 
 
 @main.command()
-def prepare() -> None:
-    """Make the database and gather the static files; quick when they are there."""
+@click.option(
+    "--wait-s",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(0, 3600),
+    help="How long PostgreSQL may take to answer, seconds.",
+)
+def prepare(wait_s: float) -> None:
+    """Make the databases and gather the static files; quick when they are there."""
     import django
     from django.core.management import call_command
 
@@ -31,13 +38,13 @@ def prepare() -> None:
     call_command("migrate", verbosity=0)
     call_command("collectstatic", verbosity=0, interactive=False)
     from lab.console.settings import LAB
-    from lab.experiments import results_database
+    from lab.experiments import results_publishing
     from lab.experiments.errors import ExperimentError
 
     try:
-        results_database.prepare(LAB, click.echo)
+        results_publishing.prepare(LAB, click.echo, wait_s)
     except ExperimentError as fault:
-        click.echo(f"Warning: {fault}; the results database is left out.", err=True)
+        raise click.ClickException(str(fault)) from None
 
 
 @main.command()

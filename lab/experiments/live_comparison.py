@@ -17,7 +17,7 @@ from lab.experiments.live_run import make_run
 from lab.experiments.machine import describe_machine, describe_versions, live_run_lock
 from lab.experiments.peers import process as peers
 from lab.experiments.results import ResultFolder
-from lab.experiments.results_database import publishing
+from lab.experiments.results_publishing import publishing
 from lab.experiments.spec import Spec
 from lab.experiments.surroundings import surroundings
 from lab.experiments.terminal import RunProgress, announce, console, verdict

@@ -1,6 +1,6 @@
 """A result folder as rows of the results database.
 
-Owns: which figure of a run stands in which column of `results_database.sql`.
+Owns: which figure of a run stands in which column of `results_schema.sql`.
 Must not know: PostgreSQL, how a run is made.
 """
 
@@ -62,7 +62,7 @@ def run_row(folder: ResultFolder, spec: Spec, planned: PlannedRun) -> Row:
         "run": planned.folder,
         "policy": planned.policy,
         "title": title_of(planned.policy),
-        "queueing": choice.name,
+        "queueing": choice.policy_name,
         "admission": choice.admission,
         "abandonment": spec.abandonment_of(choice),
         "rho": planned.rho,

@@ -9,11 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from lab.experiments import capacity as capacities
-from lab.experiments import comparison
+from lab.experiments import comparison, own_policies
 from lab.experiments.grid import run_grid
 from lab.experiments.machine import describe_machine, describe_versions
 from lab.experiments.results import ResultFolder
-from lab.experiments.results_database import publishing
+from lab.experiments.results_publishing import publishing
 from lab.experiments.simulated_run import make_packed_run, server_of
 from lab.experiments.spec import Spec
 from lab.experiments.terminal import GridProgress, announce, console, verdict
@@ -33,8 +33,9 @@ def compare_simulated(
     capacity = capacities.of_result(folder)
     capacity_rps = capacity and capacity.median_rps
     todo = comparison.missing(folder)
+    own = [file.text for file in own_policies.of_spec(spec)]
     tasks = [
-        {"spec": spec.plain(), "run": asdict(planned), "capacity_rps": capacity_rps}
+        {"spec": spec.plain(), "run": asdict(planned), "capacity_rps": capacity_rps, "own": own}
         for planned in todo
     ]
     expected = [comparison.expected_sessions(spec, run, capacity_rps) for run in todo]

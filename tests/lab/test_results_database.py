@@ -1,7 +1,10 @@
 """The results in PostgreSQL: as the folders have them, whoever wrote when, and never in the way."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import psycopg
@@ -9,12 +12,13 @@ import pytest
 from click.testing import CliRunner
 from psycopg import sql
 
-from lab.experiments import results_database
+from lab.experiments import results_publishing
 from lab.experiments.commands import main
 from lab.experiments.results import ResultFolder
-from lab.experiments.results_database import READER, ResultsDatabase, ResultsDatabaseError
+from lab.experiments.results_database import ResultsDatabase
+from lab.experiments.results_schema import READER, ResultsDatabaseError
 from lab.experiments.spec import Spec
-from runtime.settings import load
+from runtime.settings import REPOSITORY, load
 from tests.results_in_postgres import connected, own_database, small_result
 
 
@@ -170,21 +174,21 @@ def test_what_is_damaged_is_said_and_left_out(database, result, asked):
 
 def test_results_brought_and_deleted_by_hand_are_kept_in_step(lab, result, asked):
     said = []
-    results_database.keep_in_step(lab, [result.path.name], said.append)
+    results_publishing.keep_in_step(lab, [result.path.name], said.append)
     assert asked("SELECT count(*) FROM results.runs") == [(2,)]
     shutil.rmtree(result.path)
-    results_database.keep_in_step(lab, [result.path.name], said.append)
+    results_publishing.keep_in_step(lab, [result.path.name], said.append)
     assert everything(asked) == [[], [], []]
     assert said == []
 
 
 def test_another_form_of_the_tables_is_replaced(lab, result, asked):
-    results_database.prepare(lab, print)
+    results_publishing.prepare(lab, print)
     assert asked("SELECT count(*) FROM results.runs") == [(2,)]  # a new database gets everything
     with connected(lab, lab.postgres_user) as connection:
         connection.execute("ALTER TABLE results.runs DROP COLUMN confirms")
         connection.execute("COMMENT ON SCHEMA results IS 'doorbuster results, form 0'")
-    results_database.prepare(lab, print)
+    results_publishing.prepare(lab, print)
     assert asked("SELECT count(confirms) FROM results.runs") == [(2,)]
 
 
@@ -209,7 +213,7 @@ def test_what_a_database_cannot_hold_is_left_out_alone(database, result, asked):
 
 
 def test_the_reader_reads_results_and_nothing_else(lab, result):
-    results_database.prepare(lab, print)
+    results_publishing.prepare(lab, print)
     with connected(lab, lab.postgres_user) as owner:
         owner.execute("CREATE TABLE public.secret (word text)")
     with connected(lab, READER) as reader:
@@ -229,7 +233,7 @@ def test_the_reader_reads_results_and_nothing_else(lab, result):
 
 
 def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
-    results_database.prepare(lab, print)  # the role is there
+    results_publishing.prepare(lab, print)  # the role is there
     with connected(lab, lab.postgres_user) as keeper:
         keeper.execute("DROP SCHEMA results CASCADE")
         keeper.execute("CREATE ROLE plain LOGIN PASSWORD 'plain'")
@@ -237,7 +241,7 @@ def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
             database = sql.Identifier(lab.postgres_db)
             keeper.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO plain").format(database))
             ours = replace(lab, postgres_user="plain", postgres_password="plain")
-            results_database.prepare(replace(ours, results_password="another"), print)
+            results_publishing.prepare(replace(ours, results_password="another"), print)
             with connected(lab, READER) as reader:  # with the password it had
                 assert reader.execute("SELECT count(*) FROM results.runs").fetchone() == (2,)
         finally:
@@ -245,9 +249,50 @@ def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
             keeper.execute("DROP ROLE plain")
 
 
+def test_what_prepares_waits_for_a_database_that_is_not_there_yet(lab, asked):
+    later = replace(lab, postgres_db=f"{lab.postgres_db}_later")
+    name = sql.Identifier(later.postgres_db)
+    said = []
+
+    def come(words):
+        said.append(words)
+        with connected(lab, lab.postgres_user) as server:
+            server.execute(sql.SQL("CREATE DATABASE {}").format(name))
+
+    try:
+        results_publishing.prepare(later, come, wait_s=120)
+        assert len(said) == 1
+        assert said[0].startswith("Waiting up to 120 s: PostgreSQL at ")
+        with connected(later, READER) as reader:
+            assert reader.execute("SELECT count(*) FROM results.runs").fetchone() == (0,)
+    finally:
+        with connected(lab, lab.postgres_user) as server:
+            server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
+
+
+def test_what_prepares_fails_in_one_line_with_the_mend(lab, tmp_path):
+    with pytest.raises(ResultsDatabaseError, match=r"PostgreSQL at .*:1: .*; mend: start it"):
+        results_publishing.prepare(replace(lab, postgres_port=1), pytest.fail)
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.console", "prepare", "--wait-s", "0"],
+        cwd=REPOSITORY,
+        env=os.environ
+        | {
+            "DJANGO_SETTINGS_MODULE": "lab.console.settings",
+            "DOORBUSTER_STATE_DIR": str(tmp_path / "state"),
+            "DOORBUSTER_POSTGRES_PORT": "1",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: PostgreSQL at ")
+    assert done.stderr.count("\n") == 1
+
+
 def test_an_experiment_tells_the_database_as_it_goes(lab, result, asked):
     said = []
-    with results_database.publishing(lab, said.append) as published:
+    with results_publishing.publishing(lab, said.append) as published:
         published.experiment(result)
         for planned in result.plan():
             published.of_run(result, planned)()
@@ -258,7 +303,7 @@ def test_an_experiment_tells_the_database_as_it_goes(lab, result, asked):
 def test_a_database_that_is_not_there_costs_one_line(lab, result):
     said = []
     nowhere = replace(lab, postgres_port=1)
-    with results_database.publishing(nowhere, said.append) as published:
+    with results_publishing.publishing(nowhere, said.append) as published:
         published.experiment(result)
         published.run(result, result.plan()[0])
     assert len(said) == 1
@@ -269,7 +314,7 @@ def test_a_database_that_is_not_there_costs_one_line(lab, result):
 
 def test_a_database_that_dies_meanwhile_costs_one_line(lab, result):
     said = []
-    with results_database.publishing(lab, said.append) as published:
+    with results_publishing.publishing(lab, said.append) as published:
         published.experiment(result)
         with connected(lab, lab.postgres_user) as owner:
             owner.execute(

@@ -21,7 +21,7 @@ from lab.console.views.curves import sources
 from lab.console.views.gallery import ask
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import ResultFolder
-from lab.experiments.results_database import keep_in_step
+from lab.experiments.results_publishing import keep_in_step
 
 A_PAGE = 25
 ENGINES = ("live", "simulated")

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from dashboards.grafana.committed import committed, sql
-from lab.experiments import results_database
-from lab.experiments.results_database import READER
+from lab.experiments import results_publishing
+from lab.experiments.results_schema import READER
 from tests.results_in_postgres import connected, own_database, small_result
 
 DASHBOARDS = committed()
@@ -29,7 +29,7 @@ def reader(appliance_database, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         small_result(folder, patch)
     with own_database(appliance_database, folder) as lab:
-        results_database.prepare(lab, pytest.fail)
+        results_publishing.prepare(lab, pytest.fail)
         with connected(lab, lab.postgres_user) as owner:
             owner.execute(AS_IF_LIVE)
         with connected(lab, READER) as reader:
