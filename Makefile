@@ -102,7 +102,8 @@ scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-
 ##@ Lab hosts
 
 INVENTORY ?= single-host
-playbook := cd ansible && PATH="$(CURDIR)/$(bin):$$PATH" ansible-playbook --inventory inventories/$(INVENTORY)/hosts.yml
+inventories := $(notdir $(wildcard ansible/inventories/*))
+playbook = $(if $(filter $(INVENTORY),$(inventories)),,$(error INVENTORY=$(INVENTORY): no such inventory; allowed: $(inventories)))cd ansible && PATH="$(CURDIR)/$(bin):$$PATH" ansible-playbook --inventory inventories/$(INVENTORY)/hosts.yml
 .PHONY: lab-tools lab-provision lab-verify lab-reset lab-collect lab-vms test-ansible
 lab-tools: environment ## Ansible into the virtual environment (the others call it)
 	@ansible/tools.sh

@@ -32,6 +32,7 @@ from rich.table import Table
 from lab.experiments.neighbours import Neighbours
 from lab.experiments.reproduction.ad_server_values import ideal_gain
 from runtime import own_ad_server
+from runtime.one_line import OneLineCommand
 from shop.ads import candidates, inventory, selection
 from shop.ads.fan_out import FanOut
 from shop.ads.ledger import Ledger
@@ -354,7 +355,7 @@ def gain_table(
     return table
 
 
-@click.command()
+@click.command(cls=OneLineCommand)
 @click.option("--banners", default=300_000, show_default=True, help="Size of the inventory.")
 @click.option("--concepts", default=10, show_default=True, help="Of each request.")
 @click.option("--rounds", default=100, show_default=True, help="Requests of each kind.")

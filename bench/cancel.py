@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from runtime import account, pinned, ports, postgres
+from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
 THREADS, QUEUED = 30, 20
@@ -309,7 +310,7 @@ def verdicts(rows: Rows) -> dict[str, tuple[float, bool]]:
     }
 
 
-@click.command()
+@click.command(cls=OneLineCommand)
 @click.option("--rounds", default=200, type=click.IntRange(10, 10_000), show_default=True)
 def main(rounds: int) -> None:
     """Print the distributions, and what watching costs; status 1 if an idle p99 misses its aim."""

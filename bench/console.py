@@ -25,6 +25,7 @@ from lab.experiments.appliance import Appliance
 from lab.experiments.errors import ExperimentError
 from lab.experiments.live_comparison import running_appliance
 from runtime import hosts
+from runtime.one_line import OneLineGroup
 from runtime.settings import Settings, load
 
 AIM_P95_MS = 300.0
@@ -43,7 +44,7 @@ def _in_one_line() -> Iterator[None]:
         raise click.ClickException(str(fault)) from None
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def main(context: click.Context) -> None:
     """On the running appliance, with nothing else under way."""

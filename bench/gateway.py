@@ -28,6 +28,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from runtime.one_line import OneLineCommand
+
 REPOSITORY = Path(__file__).parents[1]
 PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "wrk": "wrk", "taskset": "util-linux"}
 CONNECTIONS = 32
@@ -221,7 +223,7 @@ def table(scores: dict[str, list[Score]]) -> Table:
     return shown
 
 
-@click.command()
+@click.command(cls=OneLineCommand)
 @click.option("--rounds", default=3, type=click.IntRange(1, 100), show_default=True)
 @click.option("--seconds", default=2, type=click.IntRange(1, 60), show_default=True)
 @click.option("--seed", default=1, show_default=True, help="of the order within the rounds")

@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from runtime import certificates, ports
+from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -165,7 +166,7 @@ def cost_s(subject: Subject, customer: Customer, kind: str) -> float:
     return used_s / connections
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=OneLineCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--keys", default="rsa-2048,rsa-4096,rsa-7680", help="Kinds of keys.")
 @click.option("--rounds", default=5, type=click.IntRange(1, 100), help="Interleaved rounds.")
 def main(keys: str, rounds: int) -> None:

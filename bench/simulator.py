@@ -31,6 +31,7 @@ from gateway.policies import registry
 from gateway.policies.interface import Outcome, Page, Request
 from loadgen.draws import address, exponential, stream_key, uniform
 from loadgen.sessions import Chain, Customers, SessionLengths, SessionModel
+from runtime.one_line import OneLineCommand
 from simulator.scenario import FifoServer, Scenario, SharedCpus
 from simulator.simulation import simulate
 
@@ -255,7 +256,7 @@ def ratio(scores: dict[str, list[Score]], one: str, other: str) -> float:
     return median(mine.requests_rps / theirs.requests_rps for mine, theirs in pairs)
 
 
-@click.command()
+@click.command(cls=OneLineCommand)
 @click.option("--rounds", default=9, type=click.IntRange(1, 1000), show_default=True)
 @click.option("--seed", default=1, show_default=True, help="of the order and of the simulations")
 def main(rounds: int, seed: int) -> None:

@@ -7,7 +7,7 @@ traceback. Must not know: how anything is done.
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
 
@@ -28,6 +28,7 @@ from runtime import doctor as doctor_module
 from runtime import down as down_module
 from runtime import status as status_module
 from runtime import up as up_module
+from runtime.one_line import OneLineGroup
 from runtime.postgres import PostgresError
 from runtime.progress import Progress
 from runtime.redis_server import RedisError
@@ -49,7 +50,7 @@ EXPLAINED = (
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=OneLineGroup, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Start, stop and look at the appliance on this machine."""
 
@@ -187,16 +188,21 @@ def logs(services: tuple[str, ...]) -> None:
 
 def _logs(settings: Settings, services: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
-        compose_status.follow(_project(settings), services)
+        project = _project(settings)
+        _refuse_unknown(services, compose_status.services(project))
+        compose_status.follow(project, services)
     folder = State(settings.state_dir).logs
     there = {path.stem: path for path in sorted(folder.glob("*.log"))}
-    unknown = [name for name in services if name not in there]
     if not there:
         raise click.ClickException("No logs yet; `make up` first")
-    if unknown:
-        raise click.ClickException(f"no log of {', '.join(unknown)}; logs: {', '.join(there)}")
+    _refuse_unknown(services, there)
     chosen = [str(there[name]) for name in services or there]
     os.execvp("tail", ["tail", "--lines=20", "--follow=name", "--retry", *chosen])
+
+
+def _refuse_unknown(services: Iterable[str], there: Iterable[str]) -> None:
+    if unknown := [name for name in services if name not in there]:
+        raise click.UsageError(f"no log of {', '.join(unknown)}; allowed: {', '.join(there)}")
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -242,9 +248,13 @@ def _inside(settings: Settings, command: tuple[str, ...]) -> None:
 
 
 @main.command("compose", context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def compose_command(arguments: tuple[str, ...]) -> None:
     """Run `docker compose ARGUMENTS` on the appliance's containers."""
+    if not arguments:
+        raise click.UsageError(
+            'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'
+        )
     _explained(lambda settings, progress: _compose(settings, arguments), _load_or_warn)
 
 

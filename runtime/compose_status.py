@@ -34,6 +34,11 @@ def show(project: Project, progress: Progress) -> None:
     progress.console.print(table)
 
 
+def services(project: Project) -> list[str]:
+    """Those whose container is there, so that it has a log."""
+    return sorted({one.service for one in compose_engine.containers(project.name)})
+
+
 def follow(project: Project, services: tuple[str, ...]) -> None:
     """Never returns: the process becomes `docker compose logs`."""
     command = project.command("logs", "--follow", "--tail=20", *services)

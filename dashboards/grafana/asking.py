@@ -4,6 +4,7 @@ Owns: asking. Must not know: how dashboards are made. Where no Grafana can be ha
 they have data.
 """
 
+import contextlib
 import json
 import sys
 import time
@@ -15,14 +16,29 @@ from collections.abc import Sequence
 import click
 
 from dashboards.grafana.committed import Asked, Json, committed, promql
+from runtime.one_line import OneLineCommand
 
 _TIMEOUT_S = 30.0
+
+
+class PrometheusError(click.ClickException):
+    """It does not answer, or not this; one line."""
+
+    exit_code = 2
+
+
+def known(name: str) -> Json:
+    """The dashboard of this name; raises BadParameter."""
+    boards = committed()
+    if name not in boards:
+        raise click.BadParameter(f"{name!r}; allowed: {', '.join(boards)}", param_hint="NAME")
+    return boards[name]
 
 
 def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list[Json]:
     """What Prometheus answers for that time (Unix seconds): a series with at least one value each.
 
-    Raises OSError when it does not answer, ValueError with its words when it refuses the query.
+    Raises PrometheusError, one line, when it does not answer or refuses the query.
     """
     # Not more points than Prometheus gives.
     step_s = max(asked.step_s, (to_s - from_s) / 10_000)
@@ -35,7 +51,15 @@ def series_of(prometheus: str, asked: Asked, from_s: float, to_s: float) -> list
         with opener.open(request, timeout=_TIMEOUT_S) as response:
             answer = json.load(response)
     except urllib.error.HTTPError as fault:
-        raise ValueError(json.load(fault).get("error", fault.reason)) from None
+        words = fault.read().decode(errors="replace")
+        with contextlib.suppress(ValueError):
+            words = json.loads(words)["error"]
+        raise PrometheusError(f"{prometheus}: {words or fault.reason}") from None
+    except (OSError, ValueError) as fault:
+        raise PrometheusError(
+            f"no Prometheus answers at {prometheus} ({getattr(fault, 'reason', fault)}); "
+            "mend: make up, where it is installed, or --prometheus with its address"
+        ) from None
     found = answer["data"]["result"]
     return [one for one in found if any(value != "NaN" for _, value in one["values"])]
 
@@ -59,19 +83,21 @@ def empty(
     return without, len(queries)
 
 
-@click.command()
-@click.argument("names", nargs=-1)
+def _known(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> object:
+    for name in names:
+        known(name)
+    return names
+
+
+@click.command(cls=OneLineCommand)
+@click.argument("names", nargs=-1, callback=_known)
 @click.option("--prometheus", default="http://127.0.0.1:8088", help="Its address.")
 @click.option("--application", default="shop", show_default=True, help="Of the hosting platform.")
 @click.option("--since-s", default=900.0, help="How far back to look, seconds.")
 def main(names: tuple[str, ...], prometheus: str, since_s: float, application: str) -> None:
     """Say which queries of the dashboards (of NAMES, or all) have no data; status 1 if any has."""
     now_s = time.time()
-    try:
-        without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)
-    except (OSError, ValueError) as fault:
-        click.echo(f"Error: {prometheus}: {fault}", err=True)
-        sys.exit(2)
+    without, count = empty(prometheus.rstrip("/"), now_s - since_s, now_s, names, application)
     for asked in without:
         click.echo(f"no data: {asked.dashboard}: {asked.panel} {asked.ref_id}: {asked.expr}")
     click.echo(f"{count - len(without)} of {count} queries have data")

@@ -6,7 +6,6 @@ the results database are left out.
 """
 
 import re
-import sys
 import textwrap
 import time
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dashboards.grafana.asking import series_of
-from dashboards.grafana.committed import Asked, Json, committed, panels, promql
+from dashboards.grafana.asking import known, series_of
+from dashboards.grafana.committed import Asked, Json, panels, promql
+from runtime.one_line import OneLineCommand
 
 PAGE, CARD, INK, SOFT = "#111217", "#181b1f", "#ccccdc", "#8e8e99"
 CYCLE = ("#73bf69", "#f2cc0c", "#8ab8ff", "#ff780a", "#f2495c", "#b877d9", "#5794f2", "#96d98d")
@@ -29,22 +29,19 @@ Lines = Sequence[tuple[str, Any, Any]]
 """Name, Unix seconds, values."""
 
 
-@click.command()
+@click.command(cls=OneLineCommand)
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--prometheus", default="http://127.0.0.1:8088", help="Its address.")
 @click.option("--since-s", default=300.0, help="How far back to look, seconds.")
 def main(name: str, file: Path, prometheus: str, since_s: float) -> None:
     """Draw dashboard NAME (rush, gateway, …) into FILE (PNG or SVG)."""
-    boards = committed()
-    if name not in boards:
-        raise click.BadParameter(f"{name!r}; allowed: {', '.join(boards)}", param_hint="NAME")
-    now_s = time.time()
+    board, now_s = known(name), time.time()
+    drawn = draw(name, board, prometheus.rstrip("/"), now_s - since_s, now_s)
     try:
-        draw(name, boards[name], prometheus.rstrip("/"), now_s - since_s, now_s).savefig(file)
+        drawn.savefig(file)
     except (OSError, ValueError) as fault:
-        click.echo(f"Error: {prometheus}: {fault}", err=True)
-        sys.exit(2)
+        raise click.BadParameter(f"{file}: {fault}", param_hint="FILE") from None
 
 
 def draw(name: str, board: Json, prometheus: str, from_s: float, to_s: float) -> Figure:

@@ -10,27 +10,23 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here LABEL=org.doorbuster.stand-in
+readonly IMAGES=(PYTHON_IMAGE POSTGRES_IMAGE REDIS_IMAGE PROMETHEUS_IMAGE NODE_EXPORTER_IMAGE
+  POSTGRES_EXPORTER_IMAGE REDIS_EXPORTER_IMAGE GRAFANA_IMAGE)
 
 main() {
-  check_tools
   # shellcheck source=/dev/null
   set -a && . "$here/../images.env" && set +a
+  check_names "$@"
+  check_tools
   work=$(mktemp -d "${TMPDIR:-/var/tmp}/doorbuster-images-XXXXXX")
   trap 'rm -rf --one-file-system "$work"' EXIT
   local wanted=("$@") name
-  if [ ${#wanted[@]} = 0 ]; then
-    wanted=(PYTHON_IMAGE POSTGRES_IMAGE REDIS_IMAGE PROMETHEUS_IMAGE NODE_EXPORTER_IMAGE
-      POSTGRES_EXPORTER_IMAGE REDIS_EXPORTER_IMAGE GRAFANA_IMAGE)
-  fi
+  [ ${#wanted[@]} -gt 0 ] || wanted=("${IMAGES[@]}")
   for name in "${wanted[@]}"; do
-    if declare -F "make_$name" >/dev/null; then
-      if is_the_real_one "${!name}"; then
-        say "${!name}: was fetched from its registry, left alone"
-      else
-        "make_$name"
-      fi
+    if is_the_real_one "${!name}"; then
+      say "${!name}: was fetched from its registry, left alone"
     else
-      fail "there is no image $name; docker/images.env names them"
+      "make_$name"
     fi
   done
 }
@@ -40,6 +36,16 @@ say() { printf '  %s\n' "$*"; }
 fail() {
   printf '\nmake images-offline: %s\n' "$*" >&2
   exit 1
+}
+
+check_names() {
+  local name
+  for name in "$@"; do
+    [[ " ${IMAGES[*]} " == *" $name "* ]] || {
+      printf 'make images-offline: ARGS: no image %s; allowed: %s\n' "$name" "${IMAGES[*]}" >&2
+      exit 2
+    }
+  done
 }
 
 check_tools() {

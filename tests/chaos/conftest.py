@@ -1,30 +1,38 @@
 """The appliance that the cases kill parts of, once for all of them."""
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from tests.chaos.runtimes import Docker, Native, Runtime
+from runtime import choice, compose_engine
+from runtime.settings import load
+from tests.chaos.runtimes import Docker, Native, Runtime, own_environment
 from tests.chaos.table import Row, written
 from tests.lab.conftest import appliance  # noqa: F401 -- a fixture
-
-RUNTIME = os.environ.get("RUNTIME") or "native"
 
 
 @pytest.fixture(scope="session")
 def runtime(request: pytest.FixtureRequest) -> Runtime:
     """As RUNTIME says: an appliance of the tests' own, or the stack of containers that runs."""
-    if RUNTIME == "docker":
+    try:
+        asked = choice.asked()
+    except choice.RuntimeChoiceError as error:
+        pytest.exit(str(error), 2)
+    if asked == "docker":
+        why = compose_engine.problem()
+        if why is None and choice.running(load(own_environment())) != "docker":
+            why = "the appliance does not run in containers; mend: make up RUNTIME=docker"
+        if why is not None:
+            pytest.exit(f"RUNTIME=docker: {why}", 2)
         return Docker()
     return Native(request.getfixturevalue("appliance"))
 
 
 @pytest.fixture(scope="session")
-def rows() -> Iterator[list[Row]]:
+def rows(runtime: Runtime) -> Iterator[list[Row]]:
     """A row of each case; what there are in the end is printed and written to the docs."""
     found: list[Row] = []
     yield found
     if found:
-        path = written(RUNTIME, found)
+        path = written(runtime.name, found)
         print(f"\n{path.read_text(encoding='utf-8')}\nwritten to {path}")

@@ -69,7 +69,18 @@ def test_what_has_no_data_is_named(prometheus, monkeypatch):
 def test_no_prometheus_is_one_line():
     done = CliRunner().invoke(asking.main, ["--prometheus", "http://127.0.0.1:1"])
     assert done.exit_code == 2
-    assert done.stderr.startswith("Error: http://127.0.0.1:1: ")
+    assert done.stderr.startswith("Error: no Prometheus answers at http://127.0.0.1:1 ([Errno 111]")
+    assert "; mend: make up" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"), [(asking.main, ["nope"]), (preview.main, ["nope", "x.png"])]
+)
+def test_a_dashboard_that_there_is_not(command, arguments):
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: Invalid value for NAME: 'nope'; allowed: ads, ")
     assert len(done.stderr.splitlines()) == 1
 
 

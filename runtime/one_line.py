@@ -1,0 +1,49 @@
+"""Commands whose refusals are one line: what is wrong and what is allowed, exit status 2.
+
+Owns: how a wrong argument is said. Must not know: any command.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+
+class _Refusal(click.ClickException):
+    exit_code = 2
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:  # shows the help
+        raise
+    except click.UsageError as fault:
+        raise _Refusal(fault.format_message()) from None
+
+
+class OneLineCommand(click.Command):
+    """Without click's own lines about usage."""
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with _in_one_line():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _in_one_line():
+            return super().invoke(ctx)
+
+
+class OneLineGroup(OneLineCommand, click.Group):
+    """The same of several commands; an unknown one names those there are."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            allowed = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"no command {name!r}; allowed: {allowed}", ctx)
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,118 @@
+"""Arguments that cannot be meant: one line that says what is allowed, status 2."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from bench import console, policies
+from runtime import compose_engine
+from runtime.__main__ import main
+from runtime.one_line import OneLineGroup
+from runtime.settings import REPOSITORY
+from tests.runtime import docker_program
+from tests.runtime.test_compose_engine import told
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "said"),
+    [
+        (console.main, "foo", "no command 'foo'; allowed: looks, pages, watched"),
+        (policies.main, "--policies sq,lifo", "'lifo' is unknown; allowed: sq, always-fifo"),
+        (policies.main, "--rounds 0", "--rounds"),
+        (main, "compose", 'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'),
+        (main, "nope", "no command 'nope'; allowed: certs, compose, "),
+    ],
+)
+def test_commands(command: click.Command, arguments: str, said: str) -> None:
+    done = CliRunner().invoke(command, arguments.split())
+    assert done.exit_code == 2
+    assert done.stderr.startswith("Error: ")
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_help_is_not_a_wrong_argument() -> None:
+    @click.group(cls=OneLineGroup)
+    def group() -> None:
+        """Several."""
+
+    @group.command()
+    def one() -> None:
+        """One."""
+        click.echo("done")
+
+    assert CliRunner().invoke(group, ["one"]).stdout == "done\n"
+    for arguments in ([], ["--help"]):
+        done = CliRunner().invoke(group, arguments)
+        assert "Usage: " in done.output
+        assert "Error" not in done.output
+
+
+def test_the_log_of_a_container_that_there_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.delenv("RUNTIME", raising=False)
+    monkeypatch.setattr(
+        compose_engine,
+        "containers",
+        lambda project: [compose_engine._container(told(name)) for name in ("shop", "ads")],
+    )
+    monkeypatch.setattr(compose_engine, "problem", lambda: None)
+    done = CliRunner().invoke(main, ["logs", "shoop"])
+    assert done.exit_code == 2
+    assert done.stderr == "Error: no log of shoop; allowed: ads, shop\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (
+            ["make", "--dry-run", "lab-verify", "INVENTORY=nope"],
+            "INVENTORY=nope: no such inventory; allowed: ",
+        ),
+        (
+            ["docker/offline/build.sh", "NOPE_IMAGE"],
+            "make images-offline: ARGS: no image NOPE_IMAGE; allowed: PYTHON_IMAGE ",
+        ),
+    ],
+)
+def test_make_and_scripts(command: list[str], said: str) -> None:
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("tests", "variables", "said"),
+    [
+        ("tests/docker", {"DOORBUSTER_TEST_DOCKER": "1"}, "make test-docker: there is no program"),
+        ("tests/chaos", {"RUNTIME": "podman"}, "RUNTIME=podman is unknown; allowed are native"),
+        ("tests/chaos", {"RUNTIME": "docker"}, "RUNTIME=docker: there is no program docker"),
+    ],
+)
+def test_tests_that_want_an_engine(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: os.PathLike[str],
+    tests: str,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    docker_program.install(monkeypatch, tmp_path / "bin", None)  # type: ignore[operator]
+    for name, text in variables.items():
+        monkeypatch.setenv(name, text)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", tests],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
