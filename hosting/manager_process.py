@@ -14,7 +14,7 @@ from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from runtime import cpus, ending, hosts, log_end, monitoring, ports
-from runtime.services import APPLIANCE_VARIABLE
+from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 from runtime.supervision import socket_path
 

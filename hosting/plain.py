@@ -14,16 +14,16 @@ load, experiments, which CPUs are good for what.
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Self
 
 from hosting import affinity, database, starting
 from hosting.errors import HostingError
+from hosting.started import Started
 from runtime import ending, hosts, log_end, monitoring, ports
-from runtime.services import APPLIANCE_VARIABLE, get_refusal
+from runtime.answering import get_refusal
+from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 START_PATIENCE_S = 240.0
@@ -79,7 +79,7 @@ class _Part:
     log: Path
 
 
-class PlainShops:
+class PlainShops(Started):
     """A context manager; raises HostingError when something cannot be started.
 
     `name` begins the names of the shops: `race-1`, `race-2`, … `say` is told what is being done.
@@ -95,6 +95,7 @@ class PlainShops:
         books: int,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
+        super().__init__()
         self.lab = lab
         self.names = tuple(f"{name}-{number}" for number in range(1, len(shop_cpus) + 1))
         self.settings = tuple(settings_of(lab, on, other_cpus, books) for on in shop_cpus)
@@ -104,18 +105,6 @@ class PlainShops:
         self._other_cpus = other_cpus
         self._say = say
         self._parts: list[_Part] = []
-        self._running = ExitStack()
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self._running.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._running.close()
 
     def check(self) -> None:
         """Raises HostingError, with the reason, if a process of them has ended."""

@@ -12,15 +12,14 @@ experiments, how processors are assigned.
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
 
 from hosting import database, starting, template
 from hosting.errors import HostingError
 from hosting.manager_process import ManagerProcess
 from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
+from hosting.started import Started
 from hosting.template import Application
 from runtime import certificates, ending, monitoring, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
@@ -31,7 +30,7 @@ END_PATIENCE_S = 60.0
 _PAUSE_S = 0.1
 
 
-class Platform:
+class Platform(Started):
     """A context manager; raises HostingError when something cannot be started.
 
     `say` is told what is being done. `applications` are there once it has been entered.
@@ -40,6 +39,7 @@ class Platform:
     def __init__(
         self, lab: Settings, options: PlatformOptions, say: Callable[[str], None] = lambda _: None
     ) -> None:
+        super().__init__()
         self.lab = lab
         self.options = options
         self.applications: tuple[RunningApplication, ...] = ()
@@ -48,18 +48,6 @@ class Platform:
         """What the CPU manager has accounted for, a line each interval; anew for each platform."""
         self._say = say
         self._cpu_manager: ManagerProcess | None = None
-        self._running = ExitStack()
-
-    def __enter__(self) -> Self:
-        try:
-            self._start()
-        except BaseException:
-            self._running.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._running.close()
 
     def check(self) -> None:
         """Raises HostingError, with the reason, if an application has ended; a CPU manager that has

@@ -18,7 +18,7 @@ from hosting.options import PlatformOptions
 from hosting.processes import tree_cpu_s
 from hosting.template import Application
 from runtime import log_end
-from runtime.services import PAGE_TIMEOUT_S
+from runtime.answering import PAGE_TIMEOUT_S
 
 _CALL_TIMEOUT_S = 60.0
 """A shop whose threads are all busy answers late."""

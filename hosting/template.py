@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
 from runtime import hosts
-from runtime.services import APPLIANCE_VARIABLE
+from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
 CATALOGUE_BOOKS = 1_000

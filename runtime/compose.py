@@ -21,9 +21,9 @@ from runtime import (
     credentials,
     hosts,
     monitoring,
-    services,
     up,
 )
+from runtime.answering import get_refusal
 from runtime.compose_engine import Container, EngineError
 from runtime.compose_services import GRAFANA, Part
 from runtime.compose_settings import Project
@@ -276,7 +276,7 @@ class _Start:
         settings = self.project.settings
         until_s = time.monotonic() + 120.0
         host = hosts.from_here(settings.host)
-        while why := services.get_refusal(host, settings.gateway_port, "/"):
+        while why := get_refusal(host, settings.gateway_port, "/"):
             if time.monotonic() > until_s:
                 raise up.StartError(
                     f"no page comes through the gateway: {why}\n"

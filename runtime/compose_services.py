@@ -5,7 +5,8 @@ Owns: titles, order, how long each may take. Must not know: how they are started
 
 from dataclasses import dataclass
 
-from runtime.services import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW, wanted_by_lab
+from runtime.lab_services import wanted_by_lab
+from runtime.service import SEEDING_TIMEOUT_S, SEEDING_TIMEOUT_S_PER_ROW
 from runtime.settings import Settings
 
 WORKER = "lab-worker"

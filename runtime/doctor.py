@@ -27,6 +27,7 @@ from runtime import (
 )
 from runtime.findings import Finding, Verdict
 from runtime.progress import Progress
+from runtime.service import Service
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State
 from runtime.supervision import Supervisor, SupervisorError, left_over
@@ -249,7 +250,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
         yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
 
 
-def _table(settings: Settings, state: State) -> list[services.Service]:
+def _table(settings: Settings, state: State) -> list[Service]:
     try:
         return services.table(settings, state)
     except (LookupError, postgres.PostgresError, redis_server.RedisError):

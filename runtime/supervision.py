@@ -23,7 +23,7 @@ import psutil
 from supervisor.xmlrpc import SupervisorTransport
 
 from runtime import pinned
-from runtime.services import APPLIANCE_VARIABLE, Service
+from runtime.service import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from runtime import cpus, credentials, down, hosts, log_end, monitoring, ports, services
 from runtime.progress import Progress
-from runtime.services import Service, Tables
+from runtime.service import Service, Tables
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
 from runtime.state import State
 from runtime.supervision import Supervisor, left_over

@@ -37,7 +37,7 @@ ARROWS: dict[str, set[str]] = {
         "runtime.living",
         "runtime.monitoring",
         "runtime.pinned",
-        "runtime.services",
+        "runtime.answering",
     },
     "lab/experiments": {
         "hosting",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from runtime import hosts
-from runtime.services import get_refusal
+from runtime.answering import get_refusal
 from runtime.settings import Settings
 
 LOOK_EVERY_S = 10.0

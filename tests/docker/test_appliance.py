@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from runtime import certificate_files, compose_engine, compose_settings, cpus, services
+from runtime import answering, certificate_files, compose_engine, compose_settings, cpus
 from tests.docker.conftest import Containers, docker, inspected
 
 pytestmark = pytest.mark.timeout(3600)
@@ -49,7 +49,7 @@ def test_up_makes_a_page_come_through_the_gateway(containers: Containers) -> Non
     settings = containers.settings
     for port in (settings.gateway_port, settings.lab_port):
         assert f"http://127.0.0.1:{port}/" in printed
-        assert services.get_refusal("127.0.0.1", port, "/") is None
+        assert answering.get_refusal("127.0.0.1", port, "/") is None
     there = containers.all()
     assert {name for name, one in there.items() if one.has_ended_well} == STEPS
     assert all(one.serves for name, one in there.items() if name not in STEPS)
@@ -208,7 +208,7 @@ def test_down_leaves_nothing_but_the_volumes(containers: Containers) -> None:
     assert containers.all() == {}
     assert docker("network", "ls", "--quiet", "--filter", label).stdout == ""
     assert docker("volume", "ls", "--quiet", "--filter", label).stdout != ""
-    assert services.get_refusal("127.0.0.1", containers.settings.gateway_port, "/") is not None
+    assert answering.get_refusal("127.0.0.1", containers.settings.gateway_port, "/") is not None
     code, printed = containers.run("down")
     assert code == 0
     assert "was down already" in printed

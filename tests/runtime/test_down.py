@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime import down, pinned, ports, redis_server
-from runtime.services import APPLIANCE_VARIABLE
+from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY
 from runtime.state import State, StateError
 from runtime.supervision import left_over

@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from runtime import services
+from runtime import answering
 from runtime.supervision import left_over
 from tests.runtime.conftest import Appliance
 
@@ -34,7 +34,7 @@ def test_up_on_an_inner_host_of_its_own(appliance: Appliance) -> None:
     for port in (settings.gateway_port, settings.postgres_port, settings.redis_port):
         assert listening[port] == "127.0.0.1"
     for path in ("/", "/ads/health"):
-        assert services.get_refusal("127.0.0.1", settings.gateway_port, path) is None
+        assert answering.get_refusal("127.0.0.1", settings.gateway_port, path) is None
 
 
 def test_a_part_that_is_nowhere_is_said_before_anything_starts(appliance: Appliance) -> None:

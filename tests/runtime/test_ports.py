@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime import ports, up
-from runtime.services import Service
+from runtime.service import Service
 from runtime.settings import OPTIONAL_PORTS, load
 
 

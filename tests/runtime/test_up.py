@@ -18,7 +18,7 @@ import urllib.request
 import psutil
 import pytest
 
-from runtime import certificate_files, cpus, services, up
+from runtime import answering, certificate_files, cpus, services, up
 from runtime.settings import REPOSITORY
 from runtime.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
@@ -35,10 +35,10 @@ def test_up_makes_a_page_come_through_the_gateway(appliance: Appliance) -> None:
     assert f"http://127.0.0.1:{settings.gateway_port}/" in printed
     for name, text in up.SIGN_IN.items():
         assert re.search(rf"{name} +{text} ", printed), printed
-    assert services.get_refusal("127.0.0.1", settings.gateway_port, "/") is None
+    assert answering.get_refusal("127.0.0.1", settings.gateway_port, "/") is None
     assert "✓ Contracts of 6,000 banners" in printed
     for port in (settings.ads_port, settings.gateway_port):
-        assert services.get_refusal("127.0.0.1", port, "/ads/health") is None
+        assert answering.get_refusal("127.0.0.1", port, "/ads/health") is None
     assert "✗" not in printed
 
 
@@ -107,8 +107,8 @@ def test_status_and_doctor_say_that_it_is_healthy(appliance: Appliance) -> None:
 
 def test_logs_of_an_unknown_service_name_the_known_ones(appliance: Appliance) -> None:
     code, printed = appliance.run("logs", "shoop")
-    assert code == 1
-    _, said, known = printed.partition("no log of shoop; logs: ")
+    assert code == 2
+    _, said, known = printed.partition("Error: no log of shoop; allowed: ")
     assert said, printed
     always = "ads-seed ads gateway lab-prepare lab-worker lab postgres redis seed shop supervisor"
     # With Prometheus installed its watchers have logs, too.

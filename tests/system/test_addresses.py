@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from lab.experiments.appliance import Appliance
-from runtime import ports, services
+from runtime import answering, ports
 from runtime.settings import REPOSITORY, load
 from shop.walker import Walker, form
 from tests.conftest import serving
@@ -62,7 +62,7 @@ def lab(ads_environment, shop_environment, tmp_path_factory):
             parts.enter_context(
                 serving(
                     [sys.executable, "-m", "gateway"],
-                    lambda: services.get_refusal(GATEWAY, admin_port, "/health"),
+                    lambda: answering.get_refusal(GATEWAY, admin_port, "/health"),
                     folder / "gateway.log",
                 )
             )

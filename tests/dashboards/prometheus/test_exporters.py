@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from dashboards.exporters import SERIES
-from runtime import monitoring, ports, services
+from runtime import answering, monitoring, ports
 from tests.conftest import serving
 from tests.lab.waiting import wait_until
 
@@ -47,7 +47,7 @@ def test_an_exporter_says_what_is_taken_from_it(job, appliance_database, tmp_pat
     command = monitoring.exporter(job, monitoring.find(job), settings)
 
     def refusal():
-        return services.get_refusal("127.0.0.1", port, "/")
+        return answering.get_refusal("127.0.0.1", port, "/")
 
     with serving(command, refusal, tmp_path / "exporter.log"):
 

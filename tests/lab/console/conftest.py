@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 
-from runtime import ports, services
+from runtime import answering, ports
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
 
@@ -137,7 +137,7 @@ def console(
         servers.enter_context(
             serving(
                 [sys.executable, "-m", "lab.console", "serve"],
-                lambda: services.get_refusal("127.0.0.1", lab_port, "/health"),
+                lambda: answering.get_refusal("127.0.0.1", lab_port, "/health"),
                 folder / "serve.log",
             )
         )
@@ -248,7 +248,7 @@ def classroom(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Ite
         servers.enter_context(
             serving(
                 [sys.executable, "-m", "lab.console", "serve"],
-                lambda: services.get_refusal("127.0.0.1", port, "/health"),
+                lambda: answering.get_refusal("127.0.0.1", port, "/health"),
                 tmp_path_factory.mktemp("classroom") / "serve.log",
             )
         )

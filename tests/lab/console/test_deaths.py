@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from lab.experiments.results import ResultFolder
-from runtime import services
+from runtime import answering
 from tests.lab.console.conftest import wait_for
 from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.test_launching import commands_of
@@ -77,6 +77,6 @@ def test_a_console_that_dies_costs_no_run(lab):
     launch = lab.launch("Goes on", sessions=10_000)
     lab.wait_until(launch, "running")
     kill(lab.port)
-    wait_for(lambda: services.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
+    wait_for(lambda: answering.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
     lab.wait_until(launch, "done", "failed", "interrupted")
     assert lab.state_of(launch) == "done"

@@ -7,7 +7,7 @@ import requests
 from prometheus_client.parser import text_string_to_metric_families
 
 from dashboards.exporters import SERIES
-from runtime import monitoring, ports, services
+from runtime import answering, monitoring, ports
 from runtime.settings import load
 from tests.conftest import serving
 from tests.lab.console.conftest import wait_for
@@ -34,7 +34,7 @@ def test_flower_says_what_is_taken_from_it(console, tmp_path, monkeypatch):
         ]
 
     def refusal():
-        return services.get_refusal("127.0.0.1", port, "/healthcheck")
+        return answering.get_refusal("127.0.0.1", port, "/healthcheck")
 
     with serving(monitoring.flower(settings), refusal, tmp_path / "flower.log"):
         console.wait_until(console.launch("Flower", sessions=60), "done", "failed")

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from lab.console.limits import Limit
-from runtime import ports, services
+from runtime import answering, ports
 from runtime.settings import SettingsError, load
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, SPEC, Console, run
@@ -178,7 +178,7 @@ def test_a_console_that_would_be_open_to_all_stays_here_and_says_so(console, tmp
         servers.enter_context(
             serving(
                 [sys.executable, "-m", "lab.console", "serve"],
-                lambda: services.get_refusal("127.0.0.1", port, "/health"),
+                lambda: answering.get_refusal("127.0.0.1", port, "/health"),
                 log,
             )
         )

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from lab.experiments.results import ResultFolder
-from runtime import ports, services
+from runtime import answering, ports
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, call, wait_for
 from tests.lab.console.streaming import first, looks, stream
@@ -206,7 +206,7 @@ def test_streams_end_with_the_server(console, tmp_path):
         process = server.enter_context(
             serving(
                 [sys.executable, "-m", "lab.console", "serve"],
-                lambda: services.get_refusal("127.0.0.1", port, "/health"),
+                lambda: answering.get_refusal("127.0.0.1", port, "/health"),
                 tmp_path / "serve.log",
             )
         )

@@ -1,0 +1,28 @@
+"""A block in which something runs that takes several steps to start.
+
+Owns: ending, however the start or the block ends. Must not know: what runs.
+"""
+
+from contextlib import ExitStack
+from typing import Self
+
+
+class Started:
+    """A context manager: `_start` begins everything and says in `_running` how each is ended."""
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._running.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def _start(self) -> None:
+        raise NotImplementedError

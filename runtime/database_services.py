@@ -1,0 +1,78 @@
+"""PostgreSQL and Redis as services.
+
+Owns: their command lines, CPUs, stop signals and health. Must not know: who uses them.
+"""
+
+import signal
+
+from runtime import account, pinned, postgres, redis_server
+from runtime.service import Service
+from runtime.settings import Settings
+from runtime.state import State
+
+
+def postgres_service(settings: Settings, state: State) -> Service:
+    """Raises `PostgresError`, or `LookupError` when nobody can run it."""
+    run_as = account.for_database()
+    cluster = postgres.Cluster(
+        installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
+        folder=state.postgres,
+        port=settings.postgres_port,
+        user=settings.postgres_user,
+        password=settings.postgres_password,
+        database=settings.postgres_db,
+        account=run_as,
+    )
+    installation = cluster.installation
+    return Service(
+        name="postgres",
+        title=f"PostgreSQL {installation.version} ({installation.origin})",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                cluster.command(),
+                user=run_as.name if run_as else None,
+                end_with_parent=signal.SIGINT,
+                plain_environment=True,
+            )
+        ),
+        port=settings.postgres_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
+        stop_wait_s=30,
+        ready_within_s=60,
+        refusal=lambda: postgres.refusal(cluster),
+        code=("runtime/postgres.py",),
+        prepare=lambda: postgres.prepare(cluster),
+        started=lambda: postgres.make_database(cluster),
+    )
+
+
+def redis_service(settings: Settings, state: State) -> Service:
+    """Raises `RedisError`."""
+    store = redis_server.Store(
+        installation=redis_server.find(settings.redis_bin),
+        folder=state.redis,
+        port=settings.redis_port,
+    )
+    installation = store.installation
+    return Service(
+        name="redis",
+        title=f"Redis {installation.version} ({installation.origin})",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                store.command(),
+                end_with_parent=signal.SIGTERM,
+                plain_environment=True,
+            )
+        ),
+        port=settings.redis_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=10,
+        ready_within_s=15,
+        refusal=lambda: redis_server.refusal(store.port),
+        code=("runtime/redis_server.py",),
+        prepare=lambda: redis_server.prepare(store),
+    )

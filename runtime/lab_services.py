@@ -1,0 +1,77 @@
+"""The console and its workers as services.
+
+Owns: their command lines, CPUs, stop signals, health and tables. Must not know: what they do.
+"""
+
+import hashlib
+import signal
+import sys
+
+from runtime import hosts, pinned
+from runtime.answering import get_refusal
+from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
+from runtime.settings import Settings
+
+_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
+
+
+def lab(settings: Settings) -> Service:
+    """The pages."""
+    host = hosts.from_here(settings.lab_host)
+    return Service(
+        name="lab",
+        title="Lab console",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "lab.console", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.lab_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=15,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(host, settings.lab_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.lab_port, "/"),
+        tables=Tables(
+            title="The console's databases",
+            command=beside(settings, "lab.console", "prepare"),
+            log="lab-prepare",
+            wanted=wanted_by_lab(settings),
+            timeout_s=SEEDING_TIMEOUT_S,
+        ),
+        code=_CODE,
+    )
+
+
+def wanted_by_lab(settings: Settings) -> str:
+    """Its database, and what is written there for Grafana: the reader's password, the address."""
+    # With a secret of ours: the stamp is no help in guessing a password that somebody chose.
+    secrets = f"{settings.secret_key}\0{settings.results_password}"
+    password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
+    where = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
+    return f"console {settings.postgres_db} {where} {password}"
+
+
+def lab_worker(settings: Settings) -> Service:
+    """What carries launches out."""
+    return Service(
+        name="lab-worker",
+        title="Workers of the console",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "lab.console", "work"],
+                end_with_parent=signal.SIGQUIT,  # at once: what they carry out ends with them
+            )
+        ),
+        port=None,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGQUIT,
+        stop_wait_s=40,
+        ready_within_s=60,
+        refusal=lambda: None,
+        code=_CODE,
+    )

@@ -1,0 +1,96 @@
+"""Prometheus and the exporters as services: each where its program is installed.
+
+Owns: their command lines, CPUs and health. Must not know: what is measured.
+"""
+
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from runtime import hosts, monitoring, pinned
+from runtime.answering import get_refusal
+from runtime.service import Service
+from runtime.settings import Settings
+
+
+def watchers(settings: Settings) -> Iterator[Service]:
+    """Prometheus where it is installed, and the exporters that are."""
+    prometheus = monitoring.find(monitoring.PROMETHEUS)
+    if prometheus is None:
+        return
+    exporters = {job: monitoring.find(job) for job in monitoring.EXPORTERS}
+    jobs = [job for job, program in exporters.items() if program is not None]
+
+    def configure() -> None:
+        places = monitoring.native(settings, [*jobs, "celery", monitoring.PROMETHEUS])
+        monitoring.configure(
+            monitoring.folder_of(settings.state_dir),
+            "appliance",
+            monitoring.targets(settings, places),
+        )
+
+    def password() -> None:
+        monitoring.prepare_postgres(settings)
+
+    for job, program in exporters.items():
+        if program is not None:
+            yield _optional(
+                settings,
+                f"{job}-exporter",
+                f"Exporter of {job} {program.version}",
+                monitoring.exporter(job, program, settings),
+                path="/",
+                prepare=password if job == "postgres" else lambda: None,
+            )
+    yield _optional(
+        settings,
+        "celery-exporter",
+        "Exporter of Celery (Flower)",
+        monitoring.flower(settings),
+        path="/healthcheck",
+        plain_environment=False,  # where its broker's password is
+    )
+    yield _optional(
+        settings,
+        "prometheus",
+        f"Prometheus {prometheus.version}",
+        monitoring.prometheus(prometheus, settings),
+        path="/-/ready",
+        code=("dashboards/prometheus",),
+        prepare=configure,
+    )
+
+
+def _optional(
+    settings: Settings,
+    name: str,
+    title: str,
+    command: list[str],
+    *,
+    path: str,
+    plain_environment: bool = True,
+    **more: Any,
+) -> Service:
+    """A service without which everything else works as well; it listens on the inner host."""
+    variable = f"DOORBUSTER_{name.upper().replace('-', '_')}_PORT"
+    port = settings.ports()[variable]
+    return Service(
+        name=name,
+        title=title,
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                command,
+                end_with_parent=signal.SIGTERM,
+                plain_environment=plain_environment,
+            )
+        ),
+        port=port,
+        port_variable=variable,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=120,
+        refusal=lambda: get_refusal(hosts.from_here(settings.inner_host), port, path),
+        **more,
+    )

@@ -1,0 +1,121 @@
+"""Shop, ad server and gateway as services.
+
+Owns: their command lines, CPUs, stop signals, health and tables. Must not know: what they do.
+"""
+
+import signal
+import sys
+
+from runtime import certificate_files, hosts, pinned
+from runtime.answering import get_refusal
+from runtime.service import (
+    SEEDING_TIMEOUT_S,
+    SEEDING_TIMEOUT_S_PER_ROW,
+    Service,
+    Tables,
+    beside,
+)
+from runtime.settings import Settings
+
+
+def shop(settings: Settings) -> Service:
+    """On CPUs of its own."""
+    host = hosts.from_here(settings.inner_host)
+    return Service(
+        name="shop",
+        title="Shop",
+        command=tuple(
+            pinned.command(
+                settings.shop_cpus,
+                [sys.executable, "-m", "shop", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.shop_port,
+        cpus=settings.shop_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,
+        ready_within_s=60,
+        refusal=lambda: get_refusal(host, settings.shop_controller_port, "/status"),
+        page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
+        tables=Tables(
+            title=f"Tables and {settings.catalogue_books:,} books",
+            command=beside(settings, "shop", "migrate-and-seed"),
+            log="seed",
+            wanted=f"{settings.postgres_db} {settings.catalogue_books}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
+        ),
+        code=("shop",),
+    )
+
+
+def ads(settings: Settings) -> Service:
+    """Beside the shop, on the same database."""
+    host = hosts.from_here(settings.inner_host)
+    return Service(
+        name="ads",
+        title="Ad server",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "shop.ads", "serve"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.ads_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,
+        stop_wait_s=20,  # reports to the database what it has delivered
+        ready_within_s=120,  # a large inventory takes a while to load
+        refusal=lambda: get_refusal(host, settings.ads_port, "/ads/health"),
+        tables=Tables(
+            title=f"Contracts of {settings.ads_banners:,} banners",
+            command=beside(settings, "shop.ads", "migrate-and-seed"),
+            log="ads-seed",
+            wanted=f"{settings.postgres_db} {settings.ads_banners}",
+            timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.ads_banners,
+        ),
+        # Its own, and what it takes from the shop.
+        code=(
+            "shop/ads",
+            "shop/catalogue",
+            "shop/page_types.py",
+            "shop/settings.py",
+            "shop/slots.py",
+        ),
+    )
+
+
+def gateway(settings: Settings) -> Service:
+    """In front of both."""
+    host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
+    return Service(
+        name="gateway",
+        title="Gateway",
+        command=tuple(
+            pinned.command(
+                settings.other_cpus,
+                [sys.executable, "-m", "gateway"],
+                end_with_parent=signal.SIGTERM,
+            )
+        ),
+        port=settings.gateway_port,
+        cpus=settings.other_cpus,
+        stop_signal=signal.SIGTERM,  # drains: requests under way are answered first
+        stop_wait_s=40,
+        ready_within_s=20,
+        refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
+        page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
+        # Another certificate means another start, too.
+        code=("gateway", str(settings.gateway_tls_certificate), str(settings.gateway_tls_key)),
+        prepare=lambda: _keep_certificate(settings),
+    )
+
+
+def _keep_certificate(settings: Settings) -> None:
+    """One of the appliance's own, unless the settings name another."""
+    from runtime import certificates  # takes a while, and only a start needs it
+
+    own = certificate_files.of(settings.state_dir)
+    if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
+        certificates.keep(own.folder, names=certificates.own_names(*settings.gateway_names))
