@@ -117,14 +117,14 @@ def number(
 ) -> Panel:
     """The newest value, with its course behind it; `words`: the series' name, as it is now."""
     if words:
-        queries = tuple(replace(query, now=True) for query in queries)
+        queries = _now(queries)
     panel = (
         stat.Panel()
         .color_mode(shapes.BigValueColorMode.VALUE)
         .graph_mode(shapes.BigValueGraphMode.NONE if words else shapes.BigValueGraphMode.AREA)
         .justify_mode(shapes.BigValueJustifyMode.AUTO)
         .text_mode(shapes.BigValueTextMode.NAME if words else shapes.BigValueTextMode.VALUE)
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .reduce_options(_newest())
         .thresholds(_thresholds(limits))
         .no_value(empty)
     )
@@ -154,12 +154,7 @@ def states(
         .merge_values(True)
         .fill_opacity(75)
         .mappings([models.ValueMap(options=options)])
-        .legend(
-            common.VizLegendOptions()
-            .display_mode(shapes.LegendDisplayMode.LIST)
-            .placement(shapes.LegendPlacement.BOTTOM)
-            .show_legend(True)
-        )
+        .legend(_legend_below())
     )
     return _made(panel, title, says, unit, queries, wide, tall)
 
@@ -175,13 +170,13 @@ def bars(
     limits: Steps = NEUTRAL,
 ) -> Panel:
     """A bar for each series that there is now."""
-    queries = tuple(replace(query, now=True) for query in queries)
+    queries = _now(queries)
     panel = (
         bargauge.Panel()
         .display_mode(shapes.BarGaugeDisplayMode.BASIC)
         .orientation(shapes.VizOrientation.HORIZONTAL)
         .value_mode(shapes.BarGaugeValueMode.TEXT)
-        .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False))
+        .reduce_options(_newest())
         .thresholds(_thresholds(limits))
         .min(0)
     )
@@ -210,12 +205,7 @@ def columns(
         .group_width(0.8)
         .fill_opacity(85)
         .min(0)
-        .legend(
-            common.VizLegendOptions()
-            .display_mode(shapes.LegendDisplayMode.LIST)
-            .placement(shapes.LegendPlacement.BOTTOM)
-            .show_legend(True)
-        )
+        .legend(_legend_below())
     )
     if most is not None:
         panel = panel.max(most)
@@ -267,6 +257,24 @@ def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall
         .show_legend()
     )
     return _made(panel, title, says, unit, queries, wide, tall)
+
+
+def _now(queries: Sequence[Query]) -> tuple[Query, ...]:
+    return tuple(replace(query, now=True) for query in queries)
+
+
+def _newest() -> common.ReduceDataOptions:
+    """Of a series its last value."""
+    return common.ReduceDataOptions().calcs(["lastNotNull"]).fields("").values(False)
+
+
+def _legend_below() -> common.VizLegendOptions:
+    return (
+        common.VizLegendOptions()
+        .display_mode(shapes.LegendDisplayMode.LIST)
+        .placement(shapes.LegendPlacement.BOTTOM)
+        .show_legend(True)
+    )
 
 
 def _made(

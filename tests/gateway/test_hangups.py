@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import socket
-import struct
 
 import pytest
 import uvloop
 
 from gateway.hangups import Hangups
+from tests.resetting import reset
 
 PATIENCE_S = 240.0
 
@@ -40,11 +40,6 @@ def pair():
         server, _ = listener.accept()
     with server, client:
         yield server, client
-
-
-def reset(sock):
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    sock.close()
 
 
 @pytest.fixture(params=[asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])

@@ -8,7 +8,6 @@ import asyncio
 import fcntl
 import socket
 import ssl
-import struct
 import termios
 from contextlib import asynccontextmanager, suppress
 
@@ -16,6 +15,7 @@ import pytest
 
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
 from tests.gateway.tls_customers import V1_2, V1_3, make_certificate, trusting
+from tests.resetting import reset
 
 GET = b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n"
 PIPELINE_BYTES = 1024  # the least that can be set
@@ -101,8 +101,7 @@ class Caller:
         self.sock.close()
 
     def reset(self):
-        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.sock.close()
+        reset(self.sock)
 
 
 class Street:

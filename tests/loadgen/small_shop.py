@@ -9,7 +9,6 @@ import re
 import socket
 import socketserver
 import ssl
-import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import parse_qs
+
+from tests.resetting import will_reset
 
 STEPS = ("login", "shipping", "payment", "confirm")
 
@@ -172,8 +173,7 @@ class _Connection(socketserver.StreamRequestHandler):
             seen.left = time.monotonic()
             return False
         if manner == "reset":
-            linger = struct.pack("ii", 1, 0)
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            will_reset(self.connection)
             os.close(self.connection.detach())  # past socketserver, which would send a FIN first
             return False
         if manner == "close":

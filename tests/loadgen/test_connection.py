@@ -5,7 +5,6 @@ import os
 import resource
 import socket
 import ssl
-import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from loadgen.attempts import AttemptOutcome
 from loadgen.browser import Browser, Fetched, HostError, ShopAddress
 from tests import certificate
 from tests.loadgen.small_shop import SmallShop, small_shop
+from tests.resetting import will_reset
 
 pytestmark = certificate.needs_openssl
 
@@ -188,15 +188,11 @@ def test_a_resumed_connection_is_served_where_new_ones_are_refused(
     assert (first.kinds, second.kinds) == (["new", "resumed"], ["refused"])
 
 
-def _reset(sock: socket.socket) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-
 @pytest.mark.parametrize(
     ("does", "outcome", "kind"),
     [
         (lambda sock: None, AttemptOutcome.REFUSED, "refused"),
-        (_reset, AttemptOutcome.REFUSED, "refused"),
+        (will_reset, AttemptOutcome.REFUSED, "refused"),
         (
             lambda sock: sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
             AttemptOutcome.FAILED,

@@ -81,9 +81,10 @@ def _shop() -> list[object]:
 
 
 def _pages() -> list[object]:
-    def mean(what: str) -> str:
+    def mean(title: str, says: str, what: str) -> object:
         spent = rate(f"doorbuster_shop_page_{what}_seconds_total", OF, by="page")
-        return f"{spent} / {SERVED} {SCALE}"
+        asked = Ask(f"{spent} / {SERVED} {SCALE}", "{{page}}")
+        return lines(title, f"Paper seconds. {says}", "s", asked, wide=6, colours=PAGES)
 
     return [
         lines(
@@ -101,32 +102,23 @@ def _pages() -> list[object]:
             Ask(rate("doorbuster_shop_orders_total", OF), "orders"),
             colours={"orders": GOOD},
         ),
-        lines(
+        mean(
             "Mean execution time",
-            "Paper seconds. 0.2 to 0.5 s alone; in a rush up to 30 pages share the CPU and each "
+            "0.2 to 0.5 s alone; in a rush up to 30 pages share the CPU and each "
             "takes many times as long.",
-            "s",
-            Ask(mean("execution"), "{{page}}"),
-            wide=6,
-            colours=PAGES,
+            "execution",
         ),
-        lines(
+        mean(
             "Mean CPU",
-            "Paper seconds. The same in a rush as in quiet times: if it climbs, something else "
+            "The same in a rush as in quiet times: if it climbs, something else "
             "uses the shop's CPU.",
-            "s",
-            Ask(mean("cpu"), "{{page}}"),
-            wide=6,
-            colours=PAGES,
+            "cpu",
         ),
-        lines(
+        mean(
             "Mean wait for PostgreSQL and Redis",
-            "Paper seconds, page work's own waits left out. Near 0 in profile paper; if it climbs "
+            "Page work's own waits left out. Near 0 in profile paper; if it climbs "
             "in a rush, the database is the bottleneck.",
-            "s",
-            Ask(mean("back_end_wait"), "{{page}}"),
-            wide=6,
-            colours=PAGES,
+            "back_end_wait",
         ),
         lines(
             "Queries of a page",

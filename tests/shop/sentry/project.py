@@ -9,7 +9,6 @@ import os
 import shutil
 import socket
 import ssl
-import struct
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import psycopg
 from runtime import ports
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
+from tests.resetting import reset
 
 # For what takes milliseconds (`make bench-cancel`), on a machine that has much else to do.
 PATIENCE_S = 240.0
@@ -232,8 +232,7 @@ class Client:
         self.socket.shutdown(socket.SHUT_WR)
 
     def reset(self) -> None:
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.socket.close()
+        reset(self.socket)
 
     def everything(self) -> bytes:
         """What the server sends until it closes."""

@@ -3,7 +3,6 @@
 import os
 import random
 import socket
-import struct
 import time
 import uuid
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from shop.accounts import SEEDED_PASSWORD
 from shop.checkout import place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.walker import ADDRESS, PAYMENT, Walker, form
+from tests.resetting import will_reset
 from tests.shop.sentry.project import until
 
 KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "100"))  # the acceptance run: 500
@@ -155,7 +155,7 @@ def test_who_leaves_after_the_commit_has_one_order_and_an_empty_checkout(shop, l
 def leave(client, rng):
     """Close or reset."""
     if rng.random() < 0.5:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        will_reset(client)
     client.close()
 
 

@@ -2,12 +2,12 @@
 
 import os
 import socket
-import struct
 import threading
 
 import pytest
 
 from shop.sentry.sockets import SocketWatcher, has_hung_up
+from tests.resetting import reset
 from tests.shop.sentry.project import PATIENCE_S
 
 
@@ -46,11 +46,6 @@ def watcher(cancelled):
     watcher = SocketWatcher(on_cancel=lambda *what: cancelled.append(what))
     yield watcher
     assert len(watcher) == 0
-
-
-def reset(client):
-    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.close()
 
 
 WAYS = [socket.socket.close, lambda client: client.shutdown(socket.SHUT_WR), reset]
