@@ -44,7 +44,12 @@ GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
 """What docker-compose.yml hands to those who need it; a broker's address may have a password."""
 # Of this machine alone.
-_NOT_INSIDE = SECRETS | {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN", PROJECT_VARIABLE}
+_NOT_INSIDE = SECRETS | {
+    "DOORBUSTER_POSTGRES_BIN",
+    "DOORBUSTER_REDIS_BIN",
+    "DOORBUSTER_REDIS_PASSWORD",  # the one inside has none
+    PROJECT_VARIABLE,
+}
 # Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
 _OF_NATIVE_POSTGRES = {
     "listen_addresses",

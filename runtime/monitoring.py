@@ -160,17 +160,25 @@ def folder_of(state_dir: Path) -> Path:
     return state_dir / "prometheus"
 
 
+def scrapes_loopback(settings: Settings) -> bool:
+    """Whether a Prometheus can be told of what listens on this machine's loopback.
+
+    Not in containers, where loopback is a container's own, nor where it runs on another machine.
+    """
+    there = (folder_of(settings.state_dir) / "targets").is_dir()
+    return there and settings.inner_host not in hosts.EVERYWHERE
+
+
 @contextlib.contextmanager
 def also_scraped(settings: Settings, name: str, groups: Sequence[Group]) -> Iterator[None]:
     """For the block these targets on this machine's loopback are scraped, too, if anybody scrapes.
 
-    Not in containers, where loopback is a container's own. `name`: of the file; another beside it
-    says whose it is, for `forget_dead`.
+    `name`: of the file; another beside it says whose it is, for `forget_dead`.
     """
-    path = folder_of(settings.state_dir) / "targets" / f"{name}.json"
-    if not path.parent.is_dir() or settings.inner_host in hosts.EVERYWHERE:
+    if not scrapes_loopback(settings):
         yield
         return
+    path = folder_of(settings.state_dir) / "targets" / f"{name}.json"
     forget_dead(settings.state_dir)
     owner = path.with_suffix(_OWNER)
     owner.write_text(living.note(), encoding="utf-8")

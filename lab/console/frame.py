@@ -12,7 +12,7 @@ from lab.console.models import Launch, State
 from lab.console.people import is_teacher, name_of
 from lab.console.settings import LAB
 from lab.console.watchers import Watchers, links, watchers_of
-from runtime import hosts
+from runtime import hosts, monitoring
 
 _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
@@ -29,6 +29,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
         "shop_port": LAB.gateway_port,
+        "scrapes_lanes": monitoring.scrapes_loopback(LAB),
         "watchers": links(
             _watchers.there(), urlsplit(f"//{request.get_host()}").hostname or "", LAB.inner_host
         ),

@@ -108,6 +108,7 @@ def test_a_platform_is_scraped_while_it_runs(settings):
     with monitoring.also_scraped(settings, "platform", groups):
         assert not targets.exists()  # nobody would read it
     targets.mkdir(parents=True)
+    assert monitoring.scrapes_loopback(settings)
     with monitoring.also_scraped(settings, "platform", groups):
         assert json.loads((targets / "platform.json").read_text()) == groups
     assert list(targets.iterdir()) == []
@@ -144,6 +145,7 @@ def test_in_containers_a_platform_is_scraped_by_nobody(tmp_path):
     variables = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_INNER_HOST": "0.0.0.0"}
     targets = monitoring.folder_of(tmp_path) / "targets"
     targets.mkdir(parents=True)
+    assert not monitoring.scrapes_loopback(load(variables))
     with monitoring.also_scraped(load(variables), "platform", []):
         assert list(targets.iterdir()) == []
 
