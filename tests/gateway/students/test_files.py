@@ -1,0 +1,67 @@
+"""Files of students' policies: named by path, known by content."""
+
+import pytest
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import files
+from gateway.students.files import PolicyFile
+
+
+def test_a_path_is_told_from_a_name():
+    assert files.is_path("own/quiet_door.py")
+    assert not files.is_path("sq")
+    assert not files.is_path(7)
+    assert files.stem("own/quiet_door.py") == "quiet_door"
+    assert files.stem("8q-lifo-pri") == "8q-lifo-pri"
+
+
+def test_own_policies_are_listed_without_their_tests(tmp_path):
+    for name in ("b.py", "a.py", "test_a.py", "_draft.py", "two words.py", "a.txt"):
+        (tmp_path / name).write_text("")
+    assert [path.rpartition("/")[2] for path in files.listed(tmp_path)] == ["a.py", "b.py"]
+    assert files.listed(tmp_path / "nowhere") == []
+
+
+def test_the_same_text_is_found_after_its_file_has_changed(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("x = 1\n")
+    before = files.read(str(path))
+    path.write_text("x = 2\n")
+    assert files.known(str(path), before.sha256).text == "x = 1\n"
+    assert files.read(str(path)).text == "x = 2\n"
+
+
+def test_another_text_than_was_meant_is_refused(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("x = 'nobody has read this'\n")
+    with pytest.raises(PolicyError, match="is not what it was"):
+        files.known(str(path), "0" * 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("nowhere.py", None, "No such file"),
+        ("two words.py", b"x = 1", "its name cannot be a module's"),
+        ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
+        ("binary.py", b"\xff\xfe", "is no text"),
+        ("broken.py", b"def f(:\n", "line 1: invalid syntax"),
+        ("null.py", b"x = '\0'", "null bytes"),
+        ("impure.py", b"import os\nimport time\n", "line 1: import os.*and 1 more"),
+    ],
+)
+def test_what_cannot_be_a_policy_is_refused_in_one_line(name, content, words, tmp_path):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(PolicyError, match=words) as refused:
+        files.read(str(path))
+    assert "\n" not in str(refused.value)
+
+
+def test_only_so_many_texts_are_remembered(monkeypatch):
+    monkeypatch.setattr(files, "_REMEMBERED", 2)
+    monkeypatch.setattr(files, "_known", type(files._known)())
+    for number in range(3):
+        files.remember(PolicyFile("own/x.py", f"x = {number}"))
+    assert len(files._known) == 2

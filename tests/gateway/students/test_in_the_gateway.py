@@ -1,0 +1,128 @@
+"""A student's policy in a whole gateway on real sockets: customers are served whatever it does."""
+
+import asyncio
+
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.gateway.students.policies import source
+
+PATIENT = {"workers": 1, "own_policy_s": 60.0}
+FALLBACKS = "doorbuster_gateway_policy_fallbacks_total"
+
+
+async def fallbacks(b):
+    _, text = await b.admin("GET", "/metrics")
+    (line,) = [line for line in text.splitlines() if line.startswith(FALLBACKS)]
+    return float(line.split()[1])
+
+
+def test_by_path_it_decides_and_is_switched_away(tmp_path):
+    path = tmp_path / "plain.py"
+    path.write_text(source())
+
+    async def scene():
+        async with bed(Shop(is_held=True), **PATIENT) as b:
+            first = asyncio.create_task(b.get("/?n=1"))
+            await b.until(lambda: b.shop.busy == 1)
+            waits = asyncio.create_task(b.get("/?n=2"))
+            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+            call = {"name": str(path), "parameters": {"capacity": 1}}
+            status, answer = await b.admin("PUT", "/policy", call)
+            assert status == 200, answer
+            assert (answer["name"], answer["file"]) == ("plain", str(path))
+            assert len(answer["sha256"]) == 64
+            assert answer["parameters"] == {"capacity": 1}
+            process = b.gateway.pages.dispatcher.policy._child._process
+            assert b"X-Doorbuster-Verdict: dropped" in await b.get("/?n=3")
+            _, waiting = await b.admin("GET", "/waiting")
+            assert waiting["waiting"] == 1
+            status, _ = await b.admin("PUT", "/policy", {"name": "sq"})
+            assert status == 200
+            assert process.returncode == -9  # nobody needs it any more
+            b.shop.let_go(2)
+            assert b"you asked for" in await first
+            assert b"you asked for" in await waits
+            assert await fallbacks(b) == 0
+
+    run(scene())
+
+
+def test_given_up_in_mid_run_it_loses_nobody_and_is_seen():
+    async def scene():
+        async with bed(Shop(is_held=True), **PATIENT) as b:
+            call = {"name": "own/plain.py", "source": source(workers_free="1 / (self.times < 2)")}
+            status, answer = await b.admin("PUT", "/policy", call)
+            assert status == 200, answer
+            customers = []
+            for number in range(1, 4):
+                customers.append(asyncio.create_task(b.get(f"/?n={number}")))
+                waits = max(0, number - 1)
+                await b.until(lambda n=waits: b.gateway.pages.dispatcher.waiting == n)
+                await b.until(lambda: b.shop.busy == 1)
+            assert await fallbacks(b) == 0
+            b.shop.let_go(4)
+            for customer in customers:
+                assert b"you asked for" in await asyncio.wait_for(customer, PATIENCE_S)
+            assert b"you asked for" in await b.get("/?n=4")
+            assert [target for _, target, _, _ in b.shop.requests] == [
+                f"/?n={number}" for number in range(1, 5)
+            ]
+            assert await fallbacks(b) == 1
+            _, snapshot = await b.admin("GET", "/snapshot")
+            assert snapshot["policy"]["name"] == "plain"
+            why = snapshot["policy"]["snapshot"]["fallen_back"]["reason"]
+            assert "ZeroDivisionError" in why
+
+    run(scene())
+
+
+def test_one_that_never_answers_blocks_once_for_the_deadline():
+    async def scene():
+        async with bed(Shop(), workers=1, own_policy_s=0.3) as b:
+            loop = "while True: pass"
+            call = {"name": "own/plain.py", "source": source(workers_free=loop)}
+            assert (await b.admin("PUT", "/policy", call))[0] == 200
+            assert b"you asked for" in await b.get("/?n=1")
+            assert b"you asked for" in await b.get("/?n=2")
+            assert await fallbacks(b) == 1
+
+    run(scene())
+
+
+def test_what_cannot_be_a_policy_changes_nothing():
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            for call, field, words in (
+                ({"name": "own/nowhere.py"}, "name", "No such file"),
+                ({"name": "own/x.py", "source": "import os"}, "name", "line 1: import os"),
+                ({"name": "own/x.py", "source": "x = 1"}, "name", "has no SHEET"),
+                ({"name": "own/x.py", "source": 7}, "source", "must be text"),
+                (
+                    {"name": "own/x.py", "source": source(), "parameters": {"capacity": 0}},
+                    "parameters.capacity",
+                    "out of range",
+                ),
+            ):
+                status, answer = await b.admin("PUT", "/policy", call)
+                assert (status, answer["field"]) == (400, field), answer
+                assert words in answer["error"]
+            assert (await b.admin("GET", "/snapshot"))[1]["policy"]["name"] == "sq"
+            assert b"you asked for" in await b.get("/")
+
+    run(scene())
+
+
+def test_it_stands_behind_session_admission():
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            call = {
+                "name": "own/plain.py",
+                "source": source(),
+                "admission": {"name": "sbac-responsive"},
+            }
+            status, answer = await b.admin("PUT", "/policy", call)
+            assert (status, answer["admission"]["name"]) == (200, "sbac-responsive")
+            assert b"you asked for" in await b.get("/")
+            _, snapshot = await b.admin("GET", "/snapshot")
+            assert snapshot["policy"]["snapshot"]["admission"]["admitted"] == 1
+
+    run(scene())

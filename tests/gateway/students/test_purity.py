@@ -1,0 +1,52 @@
+"""What a policy's source may not say, and what is said about it."""
+
+import pytest
+
+from gateway.students.purity import impurities
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import time", "line 1: import time: an event brings its time: use time_s"),
+        ("from time import monotonic", "line 1: import time: an event brings its time"),
+        ("import os.path", "import os.path: a policy touches no files and no processes"),
+        ("import json", "import json: allowed: gateway.policies and abc, bisect"),
+        ("import gateway.dispatcher", "import gateway.dispatcher: allowed"),
+        ("from gateway import dispatcher", "import gateway.dispatcher: allowed"),
+        ("from gateway.policies import trace", "import gateway.policies.trace: allowed"),
+        ("from . import neighbour", "from .: a policy is one file"),
+        ("from random import choice", "random.choice: draw from random.Random(seed)"),
+        ("import random\nx = random.random()", "line 2: random.random: draw from"),
+        ("import random\nx = random.Random()", "line 2: Random(): give it a seed"),
+        ("\n\nopen('x')", "line 3: open: a policy touches no files"),
+        ("print(1)", "print: nobody sees it; return what you want to show from snapshot()"),
+        ("eval('1')", "eval: write the code itself"),
+        ("().__class__.__subclasses__()", "__subclasses__: a policy does not look behind"),
+        ("async def f(): pass", "async: a policy answers at once"),
+        ("def f():\n    import socket", "line 2: import socket: allowed"),
+    ],
+)
+def test_what_is_not_pure(text, words):
+    assert words in str(impurities(text)[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from __future__ import annotations",
+        "import heapq, math\nfrom collections.abc import Sequence",
+        "from gateway.policies.base import Line\nfrom gateway.policies import base, sheet",
+        "import random\nx = random.Random(7)\ny = x.random()",
+        "from random import Random\nx = Random(7)",
+        "def f(id, open_places): return id",
+        "class A:\n    def open(self): return self.open",
+    ],
+)
+def test_what_is_pure(text):
+    assert impurities(text) == []
+
+
+def test_all_of_it_is_said_in_order():
+    found = impurities("import time\nprint(1)\nimport os\n")
+    assert [one.line for one in found] == [1, 2, 3]
