@@ -176,9 +176,10 @@ class Outcomes:
         """Percentages as Table 5 has them.
 
         In overload the paper divides by the browsing requests of the full sessions (54,480 of its
-        57,528); its 100 % at ρ = 0.85 is only possible over all requests. The last row is what is
-        left of 100, as in the paper, so retries make it smaller than the share of requests that
-        were never asked for. `dropped` takes in all that were turned away or failed.
+        57,528); its 100 % at ρ = 0.85 is only possible over all requests. `not_generated` is what
+        is left of 100, as in the paper: retries, which are counted and were not planned, make it
+        smaller than `never_asked_for`, the share of those requests that customers never sent, and
+        may make it negative. `dropped` takes in all that were turned away or failed.
         """
         counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
@@ -187,7 +188,12 @@ class Outcomes:
             "timed_out": 100 * self.count(AttemptOutcome.TIMED_OUT) / whole,
             "dropped": 100 * self._turned_away() / whole,
         }
-        return {**percent, "not_generated": 100 - sum(percent.values())}
+        never = sum(self.attempts[page].get(AttemptOutcome.NOT_GENERATED, 0) for page in counted)
+        return {
+            **percent,
+            "not_generated": 100 - sum(percent.values()),
+            "never_asked_for": 100 * never / whole,
+        }
 
     def _turned_away(self) -> int:
         return sum(

@@ -20,7 +20,8 @@ ROWS = {
     "completed": "Completed",
     "timed_out": "Timed out",
     "dropped": "Dropped",
-    "not_generated": "Not generated",
+    "not_generated": "Not generated (left of 100)",
+    "never_asked_for": "Never asked for",
     "other": "Rejected, refused or failed",
 }
 
@@ -150,11 +151,13 @@ def table5(cells: Sequence[Cell]) -> Table:
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
         ("", *(cell.heading for cell in cells)),
         note="As in the paper, over the browsing requests of the full sessions when ρ > 1 (over "
-        "all requests below), so retries and purchases can take it past 100. Dropped takes in all "
-        "that were turned away or failed; Not generated is what is left."
+        "all requests below). Dropped takes in all that were turned away or failed. Not generated "
+        "is the paper's row: what the three above leave of 100. They count retries and purchases, "
+        "which those requests do not, so it is too small, and below 0 where many come again; "
+        "Never asked for is the share of those requests that no customer ever sent."
         + (" “–”: not published." if beside else ""),
     )
-    for row in ("completed", "timed_out", "dropped", "not_generated"):
+    for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):
         columns = []
         for cell in cells:
             paper = published.table5(cell.rho, cell.published) if cell.published else {}

@@ -32,6 +32,8 @@ def test_table_5_divides_by_browsing_requests_in_overload_and_by_all_below():
     assert over["completed"] == pytest.approx(100 * 8 / 8)
     assert over["timed_out"] == pytest.approx(100 * 2 / 8)
     assert over["not_generated"] == pytest.approx(100 - 100 - 25 - 12.5)
+    # What the paper prints is below 0 here; two of the eight were never asked for.
+    assert over["never_asked_for"] == pytest.approx(100 * 2 / 8)
     below = outcomes_of(RUSH, rho=0.85).table5()
     assert below["completed"] == pytest.approx(100 * 8 / 12)
 
