@@ -37,6 +37,11 @@ class Exhibit:
     engine: str = "simulated"
     expected_s: float = 0.0
     pictured: Literal["published", "simulated"] = "published"
+    shows: str = (
+        "estimated revenue efficiency of each policy; the best that a policy can do that cannot "
+        "know who will buy is 1"
+    )
+    """What a simulated picture shows."""
 
     @property
     def spec(self) -> Spec | None:
@@ -173,6 +178,27 @@ EXHIBITS: tuple[Exhibit, ...] = (
         pictured="simulated",
     ),
     Exhibit(
+        "leaderboard-robustness",
+        TODAY,
+        "Robustness: other customers, another server, bursts, simulated",
+        "The same policies where nothing is as they were set for.",
+        "leaderboard",
+        ("leaderboard", "robustness"),
+        expected_s=900,
+        pictured="simulated",
+    ),
+    Exhibit(
+        "leaderboard-hysteresis",
+        TODAY,
+        "Hysteresis: the collapse that stays, simulated",
+        "A rush of one minute is over; some policies go on failing as if it were not.",
+        "hysteresis",
+        ("leaderboard", "hysteresis"),
+        expected_s=300,
+        pictured="simulated",
+        shows="response time and queue before, during and after a rush of one minute",
+    ),
+    Exhibit(
         "door-ablation",
         TODAY,
         "DOOR, one rule at a time, simulated",
@@ -181,6 +207,8 @@ EXHIBITS: tuple[Exhibit, ...] = (
         pictured="simulated",
     ),
 )
+
+TODAY_EXHIBITS = tuple(one for one in EXHIBITS if one.paper == TODAY)
 
 
 def exhibit(name: str) -> Exhibit | None:

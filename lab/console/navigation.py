@@ -10,6 +10,7 @@ PAGES = (
     ("/launches/", "Queue"),
     ("/results/", "Results"),
     ("/race/", "Race"),
+    ("/leaderboard/", "Leaderboard"),
 )
 _OF_GALLERY = ("/launch/", "/upload/")
 

@@ -37,6 +37,11 @@ class Shelved:
         return (self.path / "reproduction.json").is_file()
 
     @property
+    def paper(self) -> str:
+        """What a reproduction is of; empty for a comparison."""
+        return str(self._reproduction().get("paper", ""))
+
+    @property
     def began_at(self) -> datetime | None:
         """By its name; None for one that was renamed."""
         try:
@@ -100,7 +105,7 @@ class Shelved:
         return self._list("claims.json")
 
     def exhibits(self) -> list[Mapping[str, Any]]:
-        """Of a reproduction its tables and figures, in the order of the paper.
+        """Of a report (a reproduction, a leaderboard) its tables and figures, in their order.
 
         As exhibits.json has them; a report from before there was one has its tables as CSV alone.
         """

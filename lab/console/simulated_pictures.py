@@ -2,10 +2,13 @@
 
     doorbuster simulate leaderboard --rho 1.4
     python -m lab.console.simulated_pictures leaderboard results/<folder>
+    doorbuster leaderboard hysteresis
+    python -m lab.console.simulated_pictures hysteresis results/<folder>
 
 Owns: one small picture of a result. Must not know: which exhibits there are.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from lab.experiments.results import ResultFolder
 
 FOLDER = Path(__file__).parent / "static" / "console" / "simulated"
 COLOUR = "#0072B2"
+RUSH_CONDUCT = "stubborn"
+RUSH_POLICIES = ("pass-through", "door-fifo")
 CROWDED = 8
 """More names than this are written smaller."""
 
@@ -46,9 +51,38 @@ def draw(name: str, result: ResultFolder, folder: Path = FOLDER) -> Path:
     return path
 
 
+def draw_rush(name: str, report: Path, folder: Path = FOLDER) -> Path:
+    """Write `name`.svg: a collapse that stays and one that does not, of a report on hysteresis."""
+    from matplotlib import rc_context
+
+    from lab.experiments.leaderboard.hysteresis import RUSH_S
+    from lab.experiments.leaderboard.hysteresis_study import CEILING_S, course
+    from lab.experiments.leaderboard.pictures import small_multiples
+
+    made: dict[str, list] = {policy: [] for policy in RUSH_POLICIES}
+    for file in sorted((report / "simulations").glob("*.json")):
+        found = json.loads(file.read_text(encoding="utf-8"))
+        case = found["case"]
+        policy = case["spec"]["policy"][0]
+        if case["scenario"] == RUSH_CONDUCT and policy["name"] in made:
+            made[policy["name"]].append(found["metrics"])
+    with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
+        courses = [course(policy, runs) for policy, runs in made.items() if runs]
+        figure = small_multiples(courses, RUSH_S, CEILING_S)
+        figure.suptitle("ρ = 3 for a minute, simulated", fontsize=11)
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.svg"
+        figure.savefig(path, metadata={"Date": None})
+    return path
+
+
 def _efficiency(cell: Cell):
     return cell.over_known(lambda run: run.estimated_efficiency_ratio)
 
 
 if __name__ == "__main__":
-    print(draw(sys.argv[1], ResultFolder.open(Path(sys.argv[2]))))
+    target, source = sys.argv[1], Path(sys.argv[2])
+    if target == "hysteresis":
+        print(draw_rush(target, source))
+    else:
+        print(draw(target, ResultFolder.open(source)))

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from lab.console.views import figures, gallery, launches, people, race, streams, watch
+from lab.console.views import figures, gallery, launches, leaderboard, people, race, streams, watch
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
@@ -21,12 +21,16 @@ urlpatterns = [
     path("watch/", watch.watch, name="watch"),
     path("watch/policy", watch.switch, name="watch-switch"),
     path("watch/policy/fields", watch.policy_fields, name="watch-policy-fields"),
+    path("watch/shadow", watch.shadow, name="watch-shadow"),
+    path("watch/shadow/fields", watch.shadow_fields, name="watch-shadow-fields"),
+    path("watch/shadow/away", watch.shadow_away, name="watch-shadow-away"),
     path("watch/abandonment", watch.abandonment, name="watch-abandonment"),
     path("watch/load", watch.load, name="watch-load"),
     path("watch/stream", streams.stream, name="watch-stream"),
     path("race/", race.race, name="race"),
     path("race/lanes/<str:name>/<str:run>.json", race.lane, name="race-lane"),
     path("race/waiting/<str:pk>/", race.waiting, name="race-waiting"),
+    path("leaderboard/", leaderboard.leaderboard, name="leaderboard"),
     path("people/login", people.Login.as_view(), name="login"),
     path("people/logout", people.Logout.as_view(), name="logout"),
     path("people/password", people.Password.as_view(), name="password"),

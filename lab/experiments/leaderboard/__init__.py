@@ -8,3 +8,9 @@ SIMULATED_PARTS = ("robustness", "hysteresis")
 """Made in the simulator alone, each a report of its own."""
 PARTS = ("board", *SIMULATED_PARTS, "fairness", "all")
 """What `doorbuster leaderboard` makes."""
+
+BOARD_FILE = "leaderboard.json"
+"""In a result folder: that it is a board, and what stands on it."""
+ROBUSTNESS = "leaderboard-robustness"
+HYSTERESIS = "leaderboard-hysteresis"
+"""What the reports call themselves, and part of their folders' names."""

@@ -78,35 +78,30 @@ def small_multiples(courses: Sequence[Course], rush_s: float, ceiling_s: float) 
 
     Response times above `ceiling_s`, and those of customers who leave, are drawn at the top.
     """
-    columns = 4
+    columns = min(4, max(1, len(courses)))
     rows = -(-len(courses) // columns)
     figure, grid = plt.subplots(
         rows, columns, figsize=(3.1 * columns, 1.9 * rows + 0.6), layout="constrained",
         sharex=True, sharey=True, squeeze=False,
     )  # fmt: skip
-    most = max((max(course.waiting, default=0.0) for course in courses), default=1.0) or 1.0
     places = list(grid.flat)
-    for place, (course, axes) in enumerate(zip(courses, places, strict=False)):
-        behind = _course(course, axes, rush_s, ceiling_s)
-        behind.set_ylim(0, 1.05 * most)
-        if place % columns == columns - 1 or place == len(courses) - 1:
-            behind.set_ylabel("waiting", fontsize=8, color=COLOURS[1])
-        else:
-            behind.set_yticklabels([])
+    for course, axes in zip(courses, places, strict=False):
+        _course(course, axes, rush_s, ceiling_s)
     for axes in places[len(courses) :]:
         axes.set_visible(False)
     figure.supxlabel("paper seconds since the end of the rush", fontsize=10)
-    figure.supylabel(
-        "response time, p95 of 10 s, paper s; at the top: customers leave", fontsize=10
-    )
+    figure.supylabel("response time p95, paper s", fontsize=10)
     return figure
 
 
-def _course(course: Course, axes: Axes, rush_s: float, ceiling_s: float) -> Axes:
+def _course(course: Course, axes: Axes, rush_s: float, ceiling_s: float) -> None:
     shown = [np.nan if value is None else min(value, ceiling_s) for value in course.response_s]
     behind = axes.twinx()
     behind.fill_between(course.time_s, course.waiting, step="post", color=COLOURS[1], alpha=0.25,
                         linewidth=0)  # fmt: skip
+    most = max(1.0, max(course.waiting, default=0.0))
+    behind.set_ylim(0, 1.05 * most)  # each its own: a hundred would be nothing beside thousands
+    behind.set_yticks([most], [f"{most:,.0f} wait"])
     behind.tick_params(labelsize=7, colors=COLOURS[1])
     behind.spines[["top"]].set_visible(False)
     axes.set_zorder(behind.get_zorder() + 1)  # the line over the shade
@@ -121,4 +116,3 @@ def _course(course: Course, axes: Axes, rush_s: float, ceiling_s: float) -> Axes
     axes.tick_params(labelsize=7)
     axes.spines[["top"]].set_visible(False)
     axes.grid(alpha=0.3)
-    return behind

@@ -10,7 +10,7 @@ from typing import Any
 
 from lab.experiments.capacity import of_result
 from lab.experiments.cells import Cell, counted_attempts
-from lab.experiments.leaderboard import ablation, board
+from lab.experiments.leaderboard import BOARD_FILE, ablation, board
 from lab.experiments.leaderboard.ablation import Step
 from lab.experiments.leaderboard.board import Row
 from lab.experiments.leaderboard.fairness import (
@@ -37,8 +37,6 @@ from lab.experiments.reproduction.store import Results, Store
 from lab.experiments.results import ResultFolder, write_json
 from lab.experiments.table import Table
 from lab.experiments.titles import title_of
-
-FILE = "leaderboard.json"
 
 FAIRNESS_RHO = 1.4
 """Fairness is looked at where the papers look; of a board without it at the load nearest to it."""
@@ -116,7 +114,7 @@ def write_board(found: Board) -> Path:
         "" if made == planned else f"{made} of {planned} runs are whole.",
     )
     write_json(
-        folder.path / FILE,
+        folder.path / BOARD_FILE,
         {
             "engine": spec.engine,
             "heading": spec.title,

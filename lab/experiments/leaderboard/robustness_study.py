@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.experiments.intervals import Estimate
+from lab.experiments.leaderboard import ROBUSTNESS
 from lab.experiments.leaderboard.ablation import is_step
 from lab.experiments.leaderboard.pictures import Heat, heat_table
 from lab.experiments.leaderboard.scenario_case import ScenarioCase
@@ -18,7 +19,6 @@ from lab.experiments.spec import Spec
 from lab.experiments.table import Table
 from lab.experiments.titles import title_of
 
-PAPER = "leaderboard-robustness"
 DOOR = ("door-lifo", "door-fifo")
 REQUIRED_OF_DOOR = 0.9
 """Of the bound, in every scenario whose load is steady."""
@@ -78,7 +78,7 @@ def study(base: Spec, *, quick: bool) -> Study:
     )
     cases = grid.all_cases()
     return Study(
-        PAPER,
+        ROBUSTNESS,
         "Robustness: when things are not as a policy was set for",
         (
             "The board's policies with their defaults, nothing adjusted, where customers, load or "
@@ -108,7 +108,7 @@ def study(base: Spec, *, quick: bool) -> Study:
         ],
         _claims(grid),
         [(each.title, each.what) for each in every],
-        folder=PAPER,
+        folder=ROBUSTNESS,
         readings_heading="The scenarios",
     )
 

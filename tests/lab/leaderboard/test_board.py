@@ -1,0 +1,69 @@
+"""Rows, ranks and who leads."""
+
+import pytest
+
+from lab.experiments.leaderboard.board import (
+    as_json,
+    confirms_table,
+    efficiency_table,
+    leaders,
+    rows_of,
+)
+from tests.lab.leaderboard.made_up import cell
+
+CELLS = [
+    cell("sq", 1.0, 0.6, 0.62),
+    cell("door-lifo", 1.0, 0.95, 0.97),
+    cell("Few hands", 1.0, 0.94, 0.94),
+    cell("dagor", 1.0, 0.96, 0.9),
+    cell("sq", 2.0, 0.1, 0.12),
+    cell("door-lifo", 2.0, 1.0, 1.01),
+    cell("Few hands", 2.0, 0.9, 0.9),
+    cell("dagor", 2.0, 0.8, 0.8),
+]
+
+
+def test_rows_are_ranked_over_all_loads_and_steps_are_not():
+    rows = rows_of(CELLS)
+    assert [(row.title, row.rank) for row in rows] == [
+        ("DOOR-LIFO", 1), ("Few hands", None), ("DAGOR", 2), ("SQ", 3),
+    ]  # fmt: skip
+    assert rows[0].overall.mean == pytest.approx((0.95 + 0.97 + 1.0 + 1.01) / 4)
+    assert rows[0].estimated[2.0].mean == pytest.approx(1.005)
+    assert rows[3].counted[2.0].mean == pytest.approx(10 / (27 / 2))
+    assert rows[3].confirms == {1.0: 20, 2.0: 20}
+
+
+def test_level_with_the_best_is_whose_interval_reaches_its():
+    rows = rows_of(CELLS)
+    assert [row.title for row in leaders(rows, 1.0)] == ["DOOR-LIFO", "DAGOR"]
+    assert [row.title for row in leaders(rows, 2.0)] == ["DOOR-LIFO"]
+    assert leaders(rows, 3.0) == []
+    alone = rows_of([cell("sq", 1.0, 0.5), cell("dagor", 1.0, 0.6)])
+    assert [row.title for row in leaders(alone, 1.0)] == ["DAGOR"]
+
+
+def test_the_overall_mean_is_of_whole_repetitions():
+    half = [cell("sq", 1.0, 0.8, 0.6), cell("sq", 2.0, 0.4)]
+    (row,) = rows_of(half)
+    assert row.overall.mean == pytest.approx(0.6)
+    assert row.overall.half_width is None
+
+
+def test_the_tables_have_every_load():
+    rows = rows_of([*CELLS, cell("dagor", 3.0, 0.5, 0.5)])
+    table = efficiency_table(rows)
+    assert table.header == ("Policy", "Rank", "ρ = 1", "ρ = 2", "ρ = 3", "All loads")
+    by_title = {row[0]: row for row in table.rows}
+    assert by_title["Few hands"][1] == "step"
+    assert by_title["SQ"][4] == "–"
+    assert len(confirms_table(rows).rows[0]) == 7
+
+
+def test_its_file_has_what_a_page_needs():
+    first = as_json(rows_of(CELLS))[0]
+    assert first["policy"] == "door-lifo"
+    assert first["estimated"]["2"]["mean"] == pytest.approx(1.005)
+    assert set(first) == {
+        "policy", "title", "rank", "overall", "estimated", "counted", "confirms",
+    }  # fmt: skip

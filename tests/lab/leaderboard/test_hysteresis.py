@@ -1,0 +1,90 @@
+"""Response times second by second, and when they are normal again."""
+
+import math
+
+import numpy as np
+import pytest
+
+from lab.experiments.leaderboard import hysteresis
+from lab.experiments.leaderboard.hysteresis import (
+    BEFORE_S,
+    RUSH_S,
+    as_numbers,
+    course_of,
+    recovered_s,
+    rolling,
+)
+from tests.lab.attempt_tables import table
+
+RUSH_ENDS_S = int(BEFORE_S + RUSH_S)
+
+
+def course(*after):
+    """A percentile per second: 1 s until the rush, endless in it, then as given."""
+    return [1.0] * int(BEFORE_S) + [math.inf] * int(RUSH_S) + list(after)
+
+
+def test_it_is_over_when_the_percentile_is_normal_for_ten_seconds():
+    assert recovered_s(course(*[9.0] * 19, *[2.0] * 20), 1.0) == 20.0
+    assert recovered_s(course(*[9.0] * 19, *[2.01] * 20), 1.0) is None
+
+
+def test_a_moment_of_calm_is_not_the_end():
+    broken = course(*[9.0] * 4, *[1.0] * 9, 9.0, *[1.0] * 30)
+    assert recovered_s(broken, 1.0) == 15.0
+
+
+def test_what_is_not_known_is_passed_over_and_what_is_not_watched_does_not_count():
+    assert recovered_s(course(*[9.0] * 4, *[None] * 5, *[1.0] * 11), 1.0) == 10.0
+    assert recovered_s(course(*[9.0] * 4, *[1.0] * 9), 1.0) is None
+
+
+def test_who_never_was_bad_has_recovered_at_once():
+    calm = [1.0] * (RUSH_ENDS_S + 30)
+    assert recovered_s(calm, 1.0) == 0.0
+
+
+def test_the_window_has_what_ended_in_the_last_ten_seconds():
+    ended_s = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 12.0])
+    times_s = np.array([0.1, 0.2, 0.3, 0.4, 0.5, math.inf])
+    found = rolling(ended_s, times_s, np.array([4.0, 5.0, 11.0, 12.0]))
+    assert math.isnan(found[0])  # four are too few
+    assert found[1] == 0.5
+    assert math.isnan(found[2])  # (1, 11]: the first is out
+    assert math.isnan(found[3])
+
+
+def test_of_twenty_the_nineteenth_is_the_95th_percentile():
+    ended_s = np.full(20, 5.0)
+    times_s = np.arange(1.0, 21.0)
+    assert rolling(ended_s, times_s, np.array([5.0]))[0] == 19.0
+
+
+def test_who_leaves_waits_endlessly_and_who_is_turned_away_does_not_count():
+    attempts = table(
+        *((i, 0, "Br-1", 1, 61.0 + i, 1.0, "completed") for i in range(6)),
+        (6, 0, "Br-1", 1, 60.5, 9.0, "timed_out"),
+        (7, 0, "Br-1", 1, 67.0, 0.0, "dropped"),
+        (7, 1, "Br-2"),
+    )
+    found = course_of(attempts, {"time_s": [10.0, 60.0, 80.0], "waiting": [1, 5, 2]}, 80.0)
+    p95_s = as_numbers(found["response_p95_s"])
+    assert p95_s[66] == 1.0  # at 67 s: six answered, nobody has left
+    assert p95_s[69] == math.inf
+    assert found["answered_ratio"][66] == pytest.approx(6 / 7, abs=1e-3)
+    assert found["answered_ratio"][0] is None
+    assert found["waiting"][8:10] + found["waiting"][58:61] + found["waiting"][79:] == [
+        0, 1, 1, 5, 5, 2,
+    ]  # fmt: skip
+    assert as_numbers([found["calm_p95_s"]]) == [math.inf]
+
+
+def test_the_stubborn_ask_for_more_than_they_planned():
+    """Why the collapse stays: with nobody answered, sessions offer more than with all answered."""
+    first_page_s, whole_session_s = 0.2, 0.6  # Table 2; 2.397 requests of 0.25 s
+    for conduct in hysteresis.CONDUCTS:
+        again = conduct.changes.get("retry_probability", 0.4)
+        most = conduct.changes.get("max_retries", 5)
+        asked = sum(again**i for i in range(most + 1))
+        offered = hysteresis.CALM_RHO * asked * first_page_s / whole_session_s
+        assert (offered > 1) is (conduct.key == "stubborn")

@@ -1,0 +1,100 @@
+"""The scenarios are specs that can be run; a tiny simulation of each kind."""
+
+import math
+
+import pytest
+
+from lab.experiments.leaderboard import hysteresis, hysteresis_study, robustness_study
+from lab.experiments.leaderboard.scenario_case import ScenarioCase, simulate_scenario
+from lab.experiments.leaderboard.scenarios import RHO, scenarios
+from lab.experiments.reproduction.making import Options, carry_out, finish, prepare
+from lab.experiments.spec import changed, load_spec
+from lab.experiments.titles import title_of
+from runtime import settings
+
+BOARD = load_spec("leaderboard")
+SMALL = changed(
+    BOARD,
+    policy=[{"name": "door-lifo"}, {"name": "pass-through"}, {"name": "static-stages"}],
+    load__sessions=60,
+)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_scenario_is_a_spec_of_about_as_many_sessions(quick):
+    usual, *others = scenarios(quick=quick)
+    assert usual.spec(BOARD).load == changed(BOARD, load__rho=[RHO]).load
+    for scenario in others:
+        spec = scenario.spec(BOARD)
+        assert spec != usual.spec(BOARD)
+        assert not spec.leaderboard
+        assert spec.policy == BOARD.policy
+        if not quick:
+            assert 4_000 <= spec.load.expected_sessions(2.336) <= 6_000
+
+
+def test_a_case_is_its_values_and_says_how_long_it_takes():
+    spec = scenarios(quick=True)[1].spec(SMALL)
+    case = ScenarioCase.of("bursts", spec, "door-lifo", "efficiency")
+    assert ScenarioCase.from_json(case.as_json()).id == case.id
+    assert case.id != ScenarioCase.of("bursts", spec, "pass-through", "efficiency").id
+    assert case.shortened(0.1).expected_requests() == pytest.approx(case.expected_requests() / 10)
+    steady = ScenarioCase.of("usual", scenarios(quick=True)[0].spec(SMALL), "door-lifo", "course")
+    assert steady.shortened(0.5).expected_requests() == pytest.approx(
+        steady.expected_requests() / 2
+    )
+
+
+def test_pages_that_take_twice_as_long_are_twice_the_load():
+    """The server is busy twice as long with the same customers, and the bound knows."""
+    by_key = {each.key: each for each in scenarios(quick=True)}
+    found = {}
+    for key in ("usual", "slow-server"):
+        case = ScenarioCase.of(key, by_key[key].spec(SMALL), "door-lifo", "efficiency")
+        found[key] = simulate_scenario({"case": case.as_json(), "seed": 1})
+    assert found["usual"]["sessions"] == found["slow-server"]["sessions"] == 60
+    assert found["usual"]["estimated"] != found["slow-server"]["estimated"]
+
+
+@pytest.fixture(scope="module")
+def results_dir(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+def made(study, results_dir, repetitions=2):
+    planned = prepare(study, results_dir, Options(repetitions=repetitions, quick=True))
+    carry_out(planned, lambda position: None)
+    return finish(planned, settings.load(), 1.0), planned.store.results(planned.simulations)
+
+
+def test_a_tiny_report_on_robustness(results_dir, monkeypatch):
+    few = scenarios(quick=True)
+    monkeypatch.setattr(
+        robustness_study, "scenarios", lambda quick: (few[0], few[3], few[6])
+    )  # usual, slow-server, buys-less: without schedules
+    page, _ = made(robustness_study.study(SMALL, quick=True), results_dir)
+    assert page.parent.name.endswith("-leaderboard-robustness-quick")
+    text = page.read_text()
+    assert "pages twice as long" in text
+    assert "half as many buy" in text
+    assert title_of("static-stages") not in text
+    assert (page.parent / "figures/robustness.svg").is_file()
+
+
+def test_a_tiny_rush_and_what_stays_of_it(results_dir, monkeypatch):
+    """Ten minutes of a small shop: behind DOOR it is over soon, behind pass-through it is not."""
+    monkeypatch.setattr(hysteresis, "QUICK_AFTER_S", 150.0)
+    monkeypatch.setattr(hysteresis_study, "CONDUCTS", hysteresis.CONDUCTS[1:])
+    study = hysteresis_study.study(SMALL, quick=True)
+    page, results = made(study, results_dir, repetitions=1)
+    cases = {case.spec["policy"][0]["name"]: case for case in study.cases()}
+    assert set(cases) == {"door-lifo", "pass-through"}
+    (door,) = hysteresis_study.recoveries(results.of(cases["door-lifo"]))
+    (collapsed,) = hysteresis_study.recoveries(results.of(cases["pass-through"]))
+    assert door is not None
+    assert collapsed is None
+    (run,) = results.of(cases["pass-through"])
+    at_the_end = hysteresis.as_numbers(run["response_p95_s"])[560]
+    assert at_the_end == math.inf
+    assert "<h2" in page.read_text()
+    assert (page.parent / "figures/stubborn.svg").is_file()
