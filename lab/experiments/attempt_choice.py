@@ -20,7 +20,7 @@ KINDS = {
     "confirmed": "purchases that were confirmed",
     "timed_out": "left by their customers",
     "dropped": "dropped: a queue was full",
-    "rejected": "rejected by admission",
+    "rejected": "turned away with a page: by admission, or by DOOR-FIFO at its door",
     "all": "all, in the order of their sessions",
 }
 

@@ -26,7 +26,7 @@ class SessionFates:
 
     arrived: int
     rejected: int
-    """Turned away by admission at their very first attempt."""
+    """Turned away with a page at their very first attempt, by admission or by the policy itself."""
     completed: int
     """Every request they planned was answered in time."""
     completed_requests: int
