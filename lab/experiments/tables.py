@@ -66,7 +66,8 @@ def sessions(cells: Sequence[Cell]) -> Table:
         ("ρ", "Policy", "Arrived", "Rejected %", "Admitted", "Aborted %", "Completed %",
          "Completed % of all", "Mean length of completed", "Useful requests/s", "Useful %"),
         note="Arrived and admitted are means per run. Rejected: turned away with a page at their "
-        "first attempt, by admission or by DOOR-FIFO at its door, in % of those that arrived. Aborted and completed: in % of the admitted; "
+        "first attempt, by admission or by DOOR-FIFO at its door, in % of those that arrived. "
+        "Aborted and completed: in % of the admitted; "
         "a session is completed when every request it planned was answered in time. Overload "
         "favours short sessions, so that many completed ones may be little work: useful requests "
         "are those of sessions that completed, per paper second and in % of all that were "
