@@ -24,6 +24,8 @@ from lab.console.story_words import answer, facts, sentences
 from lab.experiments.errors import ExperimentError
 from lab.experiments.explaining import Story, Wanted
 from lab.experiments.machine import code_digest
+from lab.experiments.peers import sheets as peers
+from lab.experiments.peers.sheets import PEERS
 from lab.experiments.results import PlannedRun, ResultFolder, write_text
 from lab.experiments.spec_sections import PolicyChoice
 from lab.experiments.titles import title_of
@@ -49,7 +51,14 @@ class Known:
 
 
 def sheets(choice: PolicyChoice) -> list[Known]:
-    """Of the queueing policy and, where there is one, of the admission policy before it."""
+    """Of the queueing policy and, where there is one, of the admission policy before it.
+
+    Or of the peer in the gateway's place.
+    """
+    if choice.gateway is not None:
+        peer = PEERS[choice.gateway]
+        values = peers.read(choice.gateway, choice.parameters)
+        return [Known(peer.title, peer.sheet, values)]
     queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
     found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
     if choice.admission != NO_ADMISSION:

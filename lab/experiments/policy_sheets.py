@@ -8,18 +8,20 @@ from typing import NamedTuple
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
 from gateway.policies.sheet import Parameter, Sheet
+from lab.experiments.peers.sheets import PEERS
 
 INTRODUCTION = """\
 # Policies
 
 Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
 An experiment names one queueing policy and one admission policy before it; any two combine.
+Or a [peer](peers.md) that stands in the gateway's place.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
 
 class Section(NamedTuple):
-    """One of the two lists of the registry, in its order."""
+    """A list of sheets, in its order."""
 
     title: str
     sheets: list[Sheet]
@@ -30,6 +32,7 @@ def sheets() -> list[Section]:
     return [
         Section("Queueing policies", [sheet for sheet, _ in POLICIES.values()]),
         Section("Admission policies", [sheet for sheet, _ in ADMISSIONS.values()]),
+        Section("Peers in place of the gateway", [peer.sheet for peer in PEERS.values()]),
     ]
 
 

@@ -28,6 +28,8 @@ TITLES = {
     "sbac-stable": "SBAC stable",
     "sbac-hybrid": "SBAC hybrid",
     "sbac-predictive": "SBAC predictive",
+    "haproxy": "HAProxy",
+    "nginx": "nginx",
     "ignore": "ignore",
     "drop-queued": "drop queued",
     "cancel": "cancel",

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
+from lab.experiments.peers.sheets import PEERS
 from lab.experiments.policy_sheets import as_markdown, as_text, sheets
 
 PAGE = Path(__file__).parents[2] / "docs/policies.md"
@@ -13,14 +14,17 @@ def test_the_page_is_what_the_code_says():
 
 def test_every_policy_and_parameter_is_shown():
     text = as_text(sheets())
-    for name, (sheet, _) in {**POLICIES, **ADMISSIONS}.items():
+    peers = {name: (peer.sheet, None) for name, peer in PEERS.items()}
+    for name, (sheet, _) in {**POLICIES, **ADMISSIONS, **peers}.items():
         assert f"\n{name}\n" in text
         for parameter in sheet.parameters:
             assert parameter.name in text
 
 
 def test_admission_policies_have_a_section_of_their_own():
-    queueing, admission = as_markdown(sheets()).split("\n## Admission policies\n")
+    whole, peers = as_markdown(sheets()).split("\n## Peers in place of the gateway\n")
+    queueing, admission = whole.split("\n## Admission policies\n")
     assert "## Queueing policies" in queueing
     assert all(f"\n### {name}\n" in queueing for name in POLICIES)
     assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)
+    assert all(f"\n### {name}\n" in peers for name in PEERS)
