@@ -64,7 +64,7 @@ CONDUCTS = (
         "stubborn",
         "Stubborn customers",
         "Nine in ten ask again, up to ten times: a session whose first page never comes asks for "
-        "it six times and a half, more work than all pages it planned, so that ρ = 0.9 is an "
+        "it nearly seven times, more work than all pages it planned, so that ρ = 0.9 is an "
         "overload as long as nobody is answered.",
         {"retry_probability": 0.9, "max_retries": 10},
     ),

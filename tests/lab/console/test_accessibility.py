@@ -42,6 +42,7 @@ def pages(console) -> dict[str, str]:
         "watch": "/watch/",
         "races": "/race/",
         "race": f"/race/?result={result}",
+        "leaderboard": "/leaderboard/",
         "shelf": "/results/",
         "result": f"/results/{result}/",
         "overlay": f"/results/overlay?of={result}",

@@ -11,7 +11,7 @@ from lab.experiments.spec import SPECS
 from runtime.settings import REPOSITORY
 
 VENDOR = REPOSITORY / "lab/console/static/console/vendor"
-PAGES = ("/", "/watch/", "/launches/", "/results/", "/race/", "/launch/lifo-pri/")
+PAGES = ("/", "/watch/", "/launches/", "/results/", "/race/", "/leaderboard/", "/launch/lifo-pri/")
 
 
 @pytest.mark.parametrize("path", PAGES)
