@@ -34,6 +34,10 @@ class Admission(Protocol):
         """The customer of a request that was let in closed the connection (an aborted request)."""
         ...
 
+    def withdrawn(self, time_s: float, id: int) -> None:
+        """A request that was let in was taken out of its queue, after its customer had left."""
+        ...
+
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
         """The server reported its load, once per utilisation interval."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gateway.policies.admission import Admission
 from gateway.policies.interface import (
+    Cancel,
     Drop,
     LoadSample,
     Outcome,
@@ -47,6 +48,7 @@ class Combination:
 
     def withdraw(self, time_s: float, id: int) -> None:
         self.queueing.withdraw(time_s, id)
+        self.admission.withdrawn(time_s, id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
         self.admission.load_sample(time_s, sample)
@@ -71,4 +73,6 @@ class Combination:
         for verdict in verdicts:
             if type(verdict) is Drop or type(verdict) is Reject:
                 self.admission.dropped(time_s, verdict.id)
+            elif type(verdict) is Cancel:  # of one in service the completion follows
+                self.admission.withdrawn(time_s, verdict.id)
         return verdicts

@@ -5,7 +5,7 @@ Must not know: page types, sessions, the gateway, the simulator.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
@@ -212,6 +212,15 @@ def _limit(name: str, default: int, meaning: str, source: str) -> Parameter:
     return Parameter(name, default, "requests", meaning, source, 1, 1_000_000)
 
 
+def _limits(source: str) -> tuple[Parameter, ...]:
+    """Where a limit that moves begins, and between what it stays."""
+    return (
+        _limit("initial_limit", 20, "the limit at first", source),
+        _limit("min_limit", 20, "the least it becomes", source),
+        _limit("max_limit", 200, "the most it becomes", source),
+    )
+
+
 PASS_THROUGH = Sheet(
     name="pass-through",
     idea="A plain reverse proxy: whoever comes waits until a worker is free, however long.",
@@ -236,9 +245,7 @@ AIMD = Sheet(
     source=_NETFLIX + "AIMDLimit",
     deviations=_NOT_WINDOWED,
     parameters=(
-        _limit("initial_limit", 20, "the limit at first", _NETFLIX + "AIMDLimit"),
-        _limit("min_limit", 20, "the least it becomes", _NETFLIX + "AIMDLimit"),
-        _limit("max_limit", 200, "the most it becomes", _NETFLIX + "AIMDLimit"),
+        *_limits(_NETFLIX + "AIMDLimit"),
         Parameter(
             "backoff_ratio",
             0.9,
@@ -269,9 +276,7 @@ GRADIENT2 = Sheet(
     source=_NETFLIX + "Gradient2Limit",
     deviations=_NOT_WINDOWED,
     parameters=(
-        _limit("initial_limit", 20, "the limit at first", _NETFLIX + "Gradient2Limit"),
-        _limit("min_limit", 20, "the least it becomes", _NETFLIX + "Gradient2Limit"),
-        _limit("max_limit", 200, "the most it becomes", _NETFLIX + "Gradient2Limit"),
+        *_limits(_NETFLIX + "Gradient2Limit"),
         Parameter(
             "smoothing",
             0.2,
@@ -322,38 +327,11 @@ def fixed_limit(*, limit: int) -> LimitedLine:
     return LimitedLine(FIXED_LIMIT.name, FixedLimit(limit))
 
 
-def aimd(
-    *, initial_limit: int, min_limit: int, max_limit: int, backoff_ratio: float, timeout_s: float
-) -> LimitedLine:
+def aimd(**parameters: Any) -> LimitedLine:
     """Policy AIMD."""
-    limit = AimdLimit(
-        initial_limit=initial_limit,
-        min_limit=min_limit,
-        max_limit=max_limit,
-        backoff_ratio=backoff_ratio,
-        timeout_s=timeout_s,
-    )
-    return LimitedLine(AIMD.name, limit)
+    return LimitedLine(AIMD.name, AimdLimit(**parameters))
 
 
-def gradient2(
-    *,
-    initial_limit: int,
-    min_limit: int,
-    max_limit: int,
-    smoothing: float,
-    queue_size: int,
-    long_window: int,
-    rtt_tolerance: float,
-) -> LimitedLine:
+def gradient2(**parameters: Any) -> LimitedLine:
     """Policy Gradient2."""
-    limit = Gradient2Limit(
-        initial_limit=initial_limit,
-        min_limit=min_limit,
-        max_limit=max_limit,
-        smoothing=smoothing,
-        queue_size=queue_size,
-        long_window=long_window,
-        rtt_tolerance=rtt_tolerance,
-    )
-    return LimitedLine(GRADIENT2.name, limit)
+    return LimitedLine(GRADIENT2.name, Gradient2Limit(**parameters))

@@ -8,6 +8,7 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from random import Random
+from typing import Any
 
 from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine, require_order
 from gateway.policies.interface import NOTHING, Drop, Outcome, Request, Verdicts
@@ -112,7 +113,8 @@ class GradientController:
 
 
 class SuccessRate:
-    """Requests and successes of the last `window_s`, in steps of a second."""
+    """Requests and successes of the last `window_s`, in steps of a second; a step that began
+    `window_s` ago is no longer counted."""
 
     STEP_S = 1.0
 
@@ -134,7 +136,7 @@ class SuccessRate:
 
     def forget(self, time_s: float) -> None:
         """Let go what is older than the window."""
-        while self._steps and self._steps[0][0] < time_s - self._window_s:
+        while self._steps and time_s - self._steps[0][0] >= self._window_s:
             _, requests, successes = self._steps.popleft()
             self.requests -= requests
             self.successes -= successes
@@ -235,8 +237,9 @@ ADMISSION_CONTROL = Sheet(
     idea="When requests fail, ever more of them are rejected at random before they cost anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
     "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; not "
-    "below rps_threshold requests/s; serve the oldest",
-    source=_ADMISSION + "after Google's client-side throttling (SRE book, chapter 21)",
+    "below rps_threshold requests/s, n / window_s; serve the oldest",
+    source=_ADMISSION + "1.31 (earlier ones took n / the age of the oldest), after Google's "
+    "client-side throttling (SRE book, chapter 21)",
     deviations="A success is an answer that reached its customer; orphan requests failed, for "
     "their customers have given up on them.",
     parameters=(
@@ -282,46 +285,12 @@ ADMISSION_CONTROL = Sheet(
 )
 
 
-def adaptive_concurrency(
-    *,
-    min_concurrency: int,
-    max_concurrency: int,
-    request_count: int,
-    buffer_ratio: float,
-    update_interval_s: float,
-    min_rtt_interval_s: float,
-    jitter_ratio: float,
-    seed: int,
-) -> LimitedLine:
+def adaptive_concurrency(*, seed: int, **parameters: Any) -> LimitedLine:
     """Policy Envoy adaptive concurrency."""
-    controller = GradientController(
-        min_concurrency=min_concurrency,
-        max_concurrency=max_concurrency,
-        request_count=request_count,
-        buffer_ratio=buffer_ratio,
-        update_interval_s=update_interval_s,
-        min_rtt_interval_s=min_rtt_interval_s,
-        jitter_ratio=jitter_ratio,
-        random=Random(seed),
-    )
+    controller = GradientController(random=Random(seed), **parameters)
     return LimitedLine(ADAPTIVE_CONCURRENCY.name, controller)
 
 
-def admission_control(
-    *,
-    threshold: float,
-    aggression: float,
-    window_s: float,
-    rps_threshold: float,
-    max_probability: float,
-    seed: int,
-) -> AdmissionControl:
+def admission_control(*, seed: int, **parameters: Any) -> AdmissionControl:
     """Policy Envoy admission control."""
-    return AdmissionControl(
-        threshold=threshold,
-        aggression=aggression,
-        window_s=window_s,
-        rps_threshold=rps_threshold,
-        max_probability=max_probability,
-        random=Random(seed),
-    )
+    return AdmissionControl(random=Random(seed), **parameters)

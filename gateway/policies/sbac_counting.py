@@ -40,11 +40,16 @@ class CountingAdmission(UtilisationAdmission):
         self.census.request_dropped(id)
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        super().completion(time_s, id, outcome)
         self.census.request_ended(id, outcome)
 
     def abandonment(self, time_s: float, id: int) -> None:
         super().abandonment(time_s, id)
         self.census.request_aborted(id)
+
+    def withdrawn(self, time_s: float, id: int) -> None:
+        super().withdrawn(time_s, id)
+        self.census.request_dropped(id)
 
     def _interval_over(self, time_s: float, over: AcInterval) -> None:
         self.census.count_ended(time_s)

@@ -114,7 +114,8 @@ class SessionCensus:
             asked.is_aborted = True
 
     def request_dropped(self, id: int) -> None:
-        """A request was refused by a full queue: aborted, and out of the system."""
+        """A request was refused by a full queue, or taken out of it, as its customer had gone:
+        aborted, and out of the system."""
         self.request_aborted(id)
         self._in_system.pop(id, None)
 

@@ -152,6 +152,8 @@ class Spec(Section):
             raise ValueError(
                 f"warm_up_s: no session arrives after it; allowed: less than {arrivals_s:g}"
             )
+        if self.server is not None and self.server.session_known_from == "admission":
+            self._refuse_whom_only_an_answer_makes_known()
         if self.has_fifo_server and "page_profile" in self.model_fields_set:
             raise ValueError(
                 "page_profile: a fifo server serves files, no pages; allowed: leave it out"
@@ -216,6 +218,15 @@ class Spec(Section):
                 "allowed: with parameters.rate_rps"
             )
         peers.check_leaving(peer, policy.parameters, self.abandonment_of(policy))
+
+    def _refuse_whom_only_an_answer_makes_known(self) -> None:
+        """DOOR would serve, before all others, who has only waited at the door until now."""
+        for policy in self.policy:
+            if policy.name in registry.POLICIES and registry.sheet(policy.name).needs_sessions:
+                raise ValueError(
+                    f"server.session_known_from: {policy.name} goes by the gateway's cookie, which "
+                    "comes with an answer; allowed: 'answer'"
+                )
 
     def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
         if "customers" in self.model_fields_set:

@@ -32,6 +32,9 @@ class Doorkeeper:
     def abandonment(self, time_s, id):
         pass
 
+    def withdrawn(self, time_s, id):
+        pass
+
     def load_sample(self, time_s, sample):
         pass
 

@@ -56,6 +56,17 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("[customers]\nretry_probability = 2", "customers.retry_probability", "less than"),
         ("= 1", "", "not TOML"),
         # what contradicts itself
+        (
+            "engine = 'simulated'\n[server]\nsession_known_from = 'admission'\n"
+            "[[policy]]\nname = 'sq'\n[[policy]]\nname = 'door-fifo'",
+            "server.session_known_from",
+            "door-fifo goes by the gateway's cookie, which comes with an answer; allowed: 'answer'",
+        ),
+        (
+            "engine = 'simulated'\n[server]\nkind = 'fifo'\n[[policy]]\nname = 'waiting-room'",
+            "server.session_known_from",
+            "allowed: 'answer'",
+        ),
         ("[server]\nkind = 'fifo'", "server", "engine = 'simulated'"),
         ("engine = 'simulated'\ncatalogue_books = 5000", "catalogue_books", "engine = 'live'"),
         ("engine = 'simulated'\ndatabase_cpus = 'shop'", "database_cpus", "allowed: 'other'"),

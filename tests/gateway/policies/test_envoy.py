@@ -122,6 +122,21 @@ def test_aggression_rejects_earlier_and_a_quiet_server_rejects_nobody():
     assert probability(rps_threshold=4.0) == 0.0  # 100 in 30 s are fewer
 
 
+def test_a_rate_is_over_the_whole_window_also_at_the_start_and_without_what_is_as_old():
+    """Envoy 1.31: thread_local_controller.cc, averageRps and maybeUpdateHistoricalData."""
+    policy = create("envoy-admission-control", {"rps_threshold": 2.0, "window_s": 30.0})
+
+    def is_throttled(time_s):
+        policy.arrival(time_s, Request(int(1000 * time_s), "Br-1", time_s))
+        return policy.probability() > 0.0
+
+    for id in range(60):
+        policy.completion(10.0, id, Outcome.FAILED)
+        assert is_throttled(10.0) == (id == 59)  # 60 in 30 s, though all of them in this second
+    assert is_throttled(39.999)
+    assert not is_throttled(40.0)  # they are 30 s old
+
+
 def test_about_so_many_are_rejected():
     policy = create("envoy-admission-control", {})
     for id in range(100):
