@@ -1,0 +1,99 @@
+"""The check of a student's policy: what holds for a good one, what is said of the others."""
+
+import pytest
+
+from lab.experiments.students import validator
+from lab.experiments.students.template import write_policy
+from tests.gateway.students.policies import source
+
+ALL = ["pure", "sheet", "confined", "rules", "every request", "switched", "replay", "time"]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Nobody is asked to be quick here: on a busy machine a decision may take long."""
+    monkeypatch.setattr(validator, "SLOW_US", 1e9)
+    monkeypatch.setattr(validator, "_SESSIONS", 40)
+    monkeypatch.setattr(validator, "_STEPS", 120)
+    monkeypatch.setattr(validator, "_RUSH", 400)
+    monkeypatch.setattr(validator, "MANY", 500)
+
+
+def checked(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    return validator.check(path)
+
+
+def failure(tmp_path, text):
+    """(check, what is said) of the one that fails first."""
+    found = checked(tmp_path, text)
+    assert not found.is_valid
+    return next((one.check, one.says) for one in found.findings if not one.holds)
+
+
+def test_the_template_holds_all_of_it(tmp_path):
+    policy, _ = write_policy("quiet-door", tmp_path)
+    found = validator.check(policy)
+    assert [(one.check, one.holds) for one in found.findings] == [(name, True) for name in ALL]
+    assert found.sheet.name == "quiet-door"
+
+
+def test_all_impurities_are_said_and_nothing_is_run(tmp_path):
+    found = checked(tmp_path, "import os\nprint(1 / 0)\n")
+    (only,) = found.findings
+    assert only.says.splitlines() == [
+        "line 1: import os: a policy touches no files and no processes",
+        "line 2: print: nobody sees it; return what you want to show from snapshot()",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "check", "words"),
+    [
+        ({"workers_free": "1 / 0"}, "rules", "line 31, in workers_free: 1 / 0: ZeroDivision"),
+        ({"arrival": "return (Dispatch(request.id),)"}, "rules", "only workers_free may"),
+        (
+            {"workers_free": "return [Dispatch(r.id) for r in list(self.line)[:free]]"},
+            "rules",
+            "take a request out of your queue",
+        ),
+        (
+            {"more": "def withdraw(self, time_s, id): pass"},
+            "rules",
+            "which waits no more; take a request out of your queue",
+        ),
+        (
+            {"workers_free": "if len(self.line) < 3: return NOTHING"},
+            "every request",
+            "requests never got a verdict",
+        ),
+        ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "in adopt, too"),
+        (
+            {"arrival": "if Random(None).random() < 0.5: return [Drop(request.id, 'bad luck')]"},
+            "replay",
+            "chance needs random.Random(seed)",
+        ),
+    ],
+)
+def test_a_failure_teaches(change, check, words, tmp_path):
+    text = "from random import Random\n" + source(**change)
+    assert (found := failure(tmp_path, text))[0] == check, found
+    assert words in found[1]
+
+
+def test_a_sheet_is_looked_at_first(tmp_path):
+    check, words = failure(
+        tmp_path, source().replace('idea="First come, first served."', 'idea=""')
+    )
+    assert (check, words) == ("sheet", "SHEET: idea is empty; say in a sentence what it is")
+    check, words = failure(tmp_path, source().replace("def make(*, capacity)", "def make(*, size)"))
+    assert check == "sheet"
+    assert "unexpected keyword argument 'capacity'" in words
+
+
+def test_who_is_slow_with_many_waiting_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(validator, "SLOW_US", 0.0)
+    check, words = failure(tmp_path, source())
+    assert check == "time"
+    assert "look for what goes through everybody each time" in words
