@@ -117,6 +117,40 @@ def test_switching_loses_nobody(name):
     assert host.refused == []
 
 
+def test_a_switch_tells_the_new_policy_who_has_left():
+    driver, host = dispatcher(create("sq", {}), workers=1)
+    submit(driver, times=4)
+    driver.client_left(2)
+    driver.client_left(4)
+    driver.switch(create("door-lifo", {}))  # takes them out of its line
+    assert host.withdrawn == [2, 4]
+    assert (driver.waiting, driver.counts()["Br-1"]["withdrawn"]) == (1, 2)
+    driver.finished(1, Outcome.ANSWERED)
+    assert host.started == [1, 3]
+
+
+def test_a_customer_who_leaves_twice_is_told_of_once():
+    driver, host = dispatcher(create("sq", {}), workers=1)
+    submit(driver, times=2)
+    driver.client_left(2)
+    driver.client_left(2, "drop-queued")
+    assert host.withdrawn == [2]
+    assert driver.counts()["Br-1"]["abandoned_waiting"] == 1
+
+
+def test_a_dispatcher_takes_over_whom_another_has():
+    driver, _ = dispatcher(create("sq", {}), workers=1)
+    submit(driver, times=4)
+    driver.client_left(3)
+    other, host = dispatcher(create("door-lifo", {}), workers=2)
+    other.take_over(driver.at_hand())
+    assert host.started == [4]  # 1 is in service already
+    assert host.withdrawn == [3]
+    other.finished(1, Outcome.ANSWERED)
+    assert host.started == [4, 2]
+    assert driver.waiting == 3
+
+
 def test_counts_add_up_in_a_random_history():
     rng = random.Random(3)
     driver, host = dispatcher(create("8q-lifo-pri", {}), workers=5)
