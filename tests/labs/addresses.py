@@ -4,34 +4,23 @@ Owns: an address's port → whose it is, its path → whether that part has it. 
 """
 
 import ast
-import os
 import re
-import subprocess
-import sys
-from collections import defaultdict
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from functools import cache
 from urllib.parse import urlsplit
 
-from gateway import admin
 from runtime.settings import REPOSITORY, load
 
+_SHOP, _ADS, _CONSOLE = "shop/urls.py", "shop/ads/urls.py", "lab/console/urls.py"
 _SITES = {
-    "DOORBUSTER_LAB_PORT": ("lab.console.settings", "lab.console.urls"),
-    "DOORBUSTER_GATEWAY_PORT": ("shop.settings", "shop.urls"),
-    "DOORBUSTER_SHOP_PORT": ("shop.settings", "shop.urls"),
-    "DOORBUSTER_ADS_PORT": ("shop.ads.settings", "shop.ads.urls"),
+    "DOORBUSTER_GATEWAY_PORT": (_SHOP, _ADS),
+    "DOORBUSTER_GATEWAY_TLS_PORT": (_SHOP, _ADS),
+    "DOORBUSTER_SHOP_PORT": (_SHOP,),
+    "DOORBUSTER_ADS_PORT": (_ADS,),
+    "DOORBUSTER_LAB_PORT": (_CONSOLE,),
 }
-_RESOLVE = """
-import sys, django
-django.setup()
-from django.urls import Resolver404, resolve
-for path in sys.argv[2:]:
-    try:
-        resolve(path, sys.argv[1])
-    except Resolver404:
-        print(path)
-"""
+_WATCHERS = ("DOORBUSTER_GRAFANA_PORT", "DOORBUSTER_PROMETHEUS_PORT")
+_PARAMETER = {"int": r"\d+", "path": ".+"}
 
 
 def usual_ports() -> dict[int, str]:
@@ -41,40 +30,50 @@ def usual_ports() -> dict[int, str]:
 
 def nowhere(addresses: Iterable[str]) -> list[str]:
     """Those that no part of the appliance would answer."""
-    ports, lost = usual_ports(), []
-    asked: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    for address in sorted(set(addresses)):
-        parts = urlsplit(address)
-        part = ports.get(parts.port or 0)
-        path = parts.path or "/"
-        if part == "DOORBUSTER_GATEWAY_ADMIN_PORT":
-            if path not in _admin_paths():
-                lost.append(address)
-        elif part == "DOORBUSTER_GATEWAY_PORT" and path.startswith("/ads/"):
-            asked[_SITES["DOORBUSTER_ADS_PORT"]][path] = address
-        elif part in _SITES:
-            asked[_SITES[part]][path] = address
-        elif part not in ("DOORBUSTER_GRAFANA_PORT", "DOORBUSTER_PROMETHEUS_PORT"):
-            lost.append(address)
-    for (settings, urls), paths in asked.items():
-        lost += [paths[path] for path in _unresolved(settings, urls, paths)]
-    return lost
+    ports = usual_ports()
+    return [one for one in sorted(set(addresses)) if not _is_somewhere(one, ports)]
 
 
-def _unresolved(settings: str, urls: str, paths: Iterable[str]) -> list[str]:
-    """In a process of its own: one can have one Django settings module alone."""
-    done = subprocess.run(
-        [sys.executable, "-c", _RESOLVE, urls, *paths],
-        cwd=REPOSITORY,
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": settings},
-        capture_output=True,
-        text=True,
-        timeout=240,
+def _is_somewhere(address: str, ports: dict[int, str]) -> bool:
+    parts = urlsplit(address)
+    part = ports.get(parts.port or 0)
+    if part == "DOORBUSTER_GATEWAY_ADMIN_PORT":
+        return parts.path in _of_the_admin_api()
+    return part in _WATCHERS or any(
+        re.fullmatch(route, parts.path.lstrip("/"))
+        for file in _SITES.get(part or "", ())
+        for route in _routes(file)
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
 
 
-def _admin_paths() -> set[str]:
-    text = Path(admin.__file__).read_text(encoding="utf-8")
-    return {ast.literal_eval(found).decode() for found in re.findall(r'(b"/[a-z-]*"): \{', text)}
+@cache
+def _routes(file: str) -> tuple[str, ...]:
+    """Django's routes of a module as expressions, read without Django's settings."""
+    tree = ast.parse((REPOSITORY / file).read_text(encoding="utf-8"))
+    return tuple(
+        found
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "path"
+        for found in _expressions(call)
+    )
+
+
+def _expressions(call: ast.Call) -> Iterator[str]:
+    route = re.sub(
+        r"<(\w+):\w+>",
+        lambda found: _PARAMETER.get(found[1], "[^/]+"),
+        ast.literal_eval(call.args[0]).replace(".", r"\."),
+    )
+    view = ast.unparse(call.args[1])
+    if view == "admin.site.urls":
+        yield route + ".*"
+    elif included := re.fullmatch(r"include\('(.+)'\)", view):
+        yield from (route + rest for rest in _routes(included[1].replace(".", "/") + ".py"))
+    else:
+        yield route
+
+
+@cache
+def _of_the_admin_api() -> frozenset[str]:
+    text = (REPOSITORY / "gateway" / "admin.py").read_text(encoding="utf-8")
+    return frozenset(re.findall(r'b"(/[a-z-]*)": \{', text))

@@ -25,7 +25,7 @@ from runtime.settings import REPOSITORY, Settings, load
 
 FOLDER = REPOSITORY / "docs" / "images" / "labs"
 WIDTH_PX = 1280
-COLOURS = 128
+COLOURS = 256
 PATIENCE_S = 600.0
 DOORBUSTER = (str(REPOSITORY / ".venv/bin/doorbuster"),)
 
@@ -48,6 +48,7 @@ class Studio:
     def take(self, name: str, *, height: int = 800, at: str | None = None) -> None:
         """The window as it is, or with `at` at its top."""
         self.page.set_viewport_size({"width": WIDTH_PX, "height": height})
+        self.page.wait_for_timeout(2000)  # what is drawn follows the window's size
         if at:
             self.page.locator(at).first.evaluate("e => window.scrollTo(0, e.offsetTop - 8)")
             self.page.wait_for_timeout(500)
@@ -77,7 +78,7 @@ class Studio:
     @contextmanager
     def rush(self, *arguments: str) -> Iterator[None]:
         """While a live run goes on."""
-        process = subprocess.Popen([*DOORBUSTER, *arguments], cwd=REPOSITORY)
+        process = subprocess.Popen([*DOORBUSTER, *arguments, "--fresh"], cwd=REPOSITORY)
         try:
             yield
         finally:
@@ -101,22 +102,86 @@ def watch_collapse(studio: Studio) -> None:
     """One queue at twice the capacity, then eight."""
     studio.open(f"{studio.console}/watch/")
     with studio.rush("compare", "--policies", "sq", "--rho", "2", "--sessions", "4000"):
-        studio.wait_until(lambda: _served(studio) > 900, "a queue")
+        studio.wait_until(lambda: _is_full(studio, "sq"), "a full queue")
+        studio.page.wait_for_timeout(20_000)  # until orphans stand at its head
         studio.take("watch-one-queue", height=1180, at="h1")
         studio.page.select_option("#id_policy", "8q-lifo-pri")
         studio.page.wait_for_timeout(1500)
         studio.page.click("#switch")
-        studio.page.wait_for_timeout(15_000)
+        studio.page.wait_for_timeout(20_000)
         studio.take("watch-eight-queues", height=1180, at="h1")
 
 
-def _served(studio: Studio) -> int:
-    """Pages since the run began, while a queue is full."""
+def _is_full(studio: Studio, policy: str) -> bool:
     snapshot = studio.snapshot()
-    return snapshot["waiting"] >= 80 and snapshot["policy"]["name"] == "sq" and 1000
+    return snapshot["waiting"] >= 80 and snapshot["policy"]["name"] == policy
 
 
-PICTURES: tuple[Callable[[Studio], None], ...] = (gallery, shop, watch_collapse)
+def lifo_pri(studio: Studio) -> None:
+    """A comparison's result, a race of its runs, and why one request was served."""
+    name = studio.result(
+        *("simulate", "--policies", "sq,8q-af,8q-lifo-pri", "--rho", "0.85,1.4,2"),
+        *("--sessions", "3000", "--repetitions", "2"),
+    )
+    address = f"{studio.console}/results/{name}/"
+    studio.open(address)
+    studio.take("result-lifo-pri", height=1000, at="h1")
+    studio.page.goto(f"{studio.console}/race/?result={name}")
+    studio.page.wait_for_timeout(20_000)
+    studio.take("race", height=900, at="h1")
+    plan = json.loads((studio.lab.results_dir / name / "plan.json").read_text(encoding="utf-8"))
+    run = next(
+        "{number:03}-{policy}-rho{rho:g}-seed{seed}".format(**one)
+        for one in plan
+        if (one["policy"], one["rho"]) == ("8q-lifo-pri", 1.4)
+    )
+    studio.open(f"{address}attempts?run={run}&kind=slow&type=Br-2")
+    studio.page.click("text=Why?")
+    studio.wait_until(lambda: studio.page.locator("main h2").count() > 1, "the story")
+    studio.page.wait_for_timeout(15_000)
+    studio.take("why", height=1000, at="h1")
+
+
+def report_lifo_pri(studio: Studio) -> None:
+    """The paper's report."""
+    studio.result("reproduce", "lifo-pri", "--quick")
+    found = sorted(studio.lab.results_dir.glob("*-reproduce-lifo-pri-quick/report.html"))
+    studio.open(found[-1].as_uri())
+    studio.take("report-lifo-pri", height=1000)
+
+
+def admission(studio: Studio) -> None:
+    """Sessions turned away: the watch page, and the page that they get."""
+    studio.open(f"{studio.console}/watch/")
+    arguments = ("run", "sbac-live", "--policies", "sq", "--admission", "sbac-responsive")
+    with studio.rush(*arguments, "--rho", "3"):
+        studio.wait_until(lambda: _rejects(studio), "rejections")
+        studio.page.wait_for_timeout(20_000)
+        studio.take("watch-admission", height=760, at="h1")
+        studio.wait_until(lambda: _turned_away(studio), "a rejection of this browser")
+        studio.take("rejected", height=560)
+
+
+def _rejects(studio: Studio) -> bool:
+    snapshot = studio.snapshot()["policy"]["admission"].get("snapshot") or {}
+    return bool(snapshot.get("rejected", 0) > 50)
+
+
+def _turned_away(studio: Studio) -> bool:
+    """A customer with no session asks for the main page; whether it is refused."""
+    studio.page.context.clear_cookies()
+    answer = studio.page.goto(studio.shop)
+    return answer is not None and answer.headers.get("x-doorbuster-verdict") == "rejected"
+
+
+PICTURES: tuple[Callable[[Studio], None], ...] = (
+    gallery,
+    shop,
+    watch_collapse,
+    lifo_pri,
+    report_lifo_pri,
+    admission,
+)
 
 
 def main() -> None:

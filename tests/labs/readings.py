@@ -6,6 +6,7 @@ Owns: the notation of the column *Read from*. Must not know: sheets, how command
     table-1 > 20 s & Completed > Always-LIFO    likewise of tables/table-1.csv of a reproduction
     Claims > it starts with these words         of claims.json: yes, no, or not decided
     Claims > held                               how many hold
+    Scoreboard > quiet_door > 1.4               the class's scoreboard: a policy, a load
     Printed > words before the number           of the command's output
 """
 
@@ -23,12 +24,14 @@ class UnreadableError(Exception):
 
 
 def read(where: str, folder: Path | None, printed: str) -> float | str:
-    """The figure; raises UnreadableError, which says what there is instead."""
+    """The figure; `folder` is the step's result. Raises UnreadableError: what there is instead."""
     place, *rest = [part.strip() for part in where.split(" > ")]
     if place == "Printed":
         return _printed(rest[0], printed)
     if folder is None:
         raise UnreadableError(f"{where}: the step made no result folder")
+    if place == "Scoreboard":
+        return _score(rest[0], rest[1], folder.parent / "scoreboard" / "scores.json")
     if place == "Claims":
         return _claim(rest[0], folder)
     if len(rest) != 2:
@@ -79,6 +82,15 @@ def _claim(words: str, folder: Path) -> float | str:
     if len(found) != 1:
         raise UnreadableError(f"{len(found)} claims {words!r}")
     return str(found[0])
+
+
+def _score(title: str, load: str, path: Path) -> float:
+    if not path.is_file():
+        raise UnreadableError(f"{path}: nobody has played")
+    rows = {row["title"]: row for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
+    if title not in rows or load not in rows[title]["estimated"]:
+        raise UnreadableError(f"no {title} at {load} among {sorted(rows)}")
+    return float(rows[title]["estimated"][load]["mean"])
 
 
 def _printed(words: str, printed: str) -> float:

@@ -134,7 +134,8 @@ class Sheet:
 
 def links(text: str) -> list[tuple[bool, str, str]]:
     """Links and pictures of a text: whether it is a picture, its words, where it leads."""
-    return [(bool(mark), words, where) for mark, words, where in _LINK.findall(text)]
+    shown = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    return [(bool(mark), words, where) for mark, words, where in _LINK.findall(shown)]
 
 
 def addresses(text: str) -> list[str]:

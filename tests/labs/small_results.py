@@ -12,7 +12,7 @@ from lab.experiments.simulated_run import make_simulated_run, server_of
 from lab.experiments.spec import Spec, changed
 from lab.experiments.tables import write_tables
 
-SESSIONS = 60
+SESSIONS = 250
 CLIENTS_S = 60.0
 
 

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from lab.experiments.reproduction.studies import PAPERS
+from lab.experiments.students.template import write_policy
 from tests.labs import addresses, commands, readings
 from tests.labs.sheets import FOLDER, SECTIONS, Sheet, Step, links, number, pages, sheets
 from tests.labs.sheets import addresses as addresses_of
@@ -22,7 +23,7 @@ WIDTH_PX = 1280
 
 
 def test_there_are_sheets():
-    assert 6 <= len(sheets()) <= 8
+    assert sheets()
     assert [int(sheet.name[:2]) for sheet in sheets()] == list(range(1, len(sheets()) + 1))
 
 
@@ -34,7 +35,6 @@ def test_a_sheet_has_the_form_of_all_others(sheet: Sheet):
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     assert sheet.section("Steps").count("\n### ") == len(steps)
     assert 75 <= sum(step.minutes for step in steps) <= 95
-    assert any(picture for picture, _, _ in links(sheet.section("Steps")))
     for step in steps:
         assert step.commands or addresses_of(step.text), f"step {step.number} does nothing"
     questions = [line for line in sheet.section("Questions").splitlines() if line[:1].isdigit()]
@@ -70,8 +70,17 @@ def test_every_band_is_of_a_figure_that_there_is(sheet: Sheet, tmp_path):
             claims = [claim.text for paper in papers for claim in paper.claims]
             assert claims, f"step {band.step} reproduces nothing"
             assert rest == "held" or sum(claim.startswith(rest) for claim in claims) == 1, rest
-        elif place != "Printed" and not papers:
+        elif place not in ("Printed", "Scoreboard") and not papers:
             readings.read(band.where, result, "")
+
+
+@pytest.fixture(autouse=True)
+def own(tmp_path, monkeypatch):
+    """A folder of one's own, where `make new-policy` of the sheets has been."""
+    monkeypatch.chdir(tmp_path)
+    for sheet in sheets():
+        for name in re.findall(r"make new-policy NAME=(\S+)", sheet.text):
+            write_policy(name, tmp_path / "own")
 
 
 def written_by(sheet: Sheet) -> dict[str, str]:
