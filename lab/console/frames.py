@@ -20,7 +20,8 @@ Mark = dict[str, Any]
 
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
-                  "sessions", "connections", "sales", "run", "marks", "lanes")  # fmt: skip
+                  "sessions", "connections", "sales", "run", "marks", "lanes",
+                  "shadows")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -65,6 +66,7 @@ def frame_of(
         },
         "connections": connections(snapshot.get("connections") or {}),
         "sales": sales,
+        "shadows": [shadow(one) for one in snapshot.get("shadows", ())],
         "strip": None,
     }
     if queue is not None:
@@ -72,6 +74,26 @@ def frame_of(
             [id, _PAGE_NUMBER[page], int(left)] for id, page, _, left in queue["requests"]
         ]
     return found
+
+
+def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A shadow of `GET /shadows`; one of a snapshot has no disagreements.
+
+    `pages` has by page type, in their order, [asked, agrees, earlier by, later by], null for none.
+    """
+    _, bracket, parameters = found["name"].partition(" (")
+    names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
+             "later_s")  # fmt: skip
+    of_pages = [found.get("pages", {}).get(page) for page in PAGES]
+    return {
+        "title": title(found["policy"]) + bracket + parameters,
+        **{name: found.get(name) for name in names},
+        "pages": [
+            one and [one[name] for name in ("asked", "agrees_ratio", "earlier_s", "later_s")]
+            for one in of_pages
+        ],
+        "disagreements": found.get("disagreements", []),
+    }
 
 
 def title(policy: Mapping[str, Any]) -> str:

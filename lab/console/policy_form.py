@@ -41,8 +41,9 @@ class PolicyForm(forms.Form):
         label="behind",
     )
 
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        """`given`: what was sent, or the choice in force as `in_force` has it."""
+    def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
+        """`given`: what was sent, or the choice in force as `in_force` has it. The elements' ids
+        begin with `ids`: two such forms may be on a page."""
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
         if policy in POLICIES:
@@ -56,7 +57,7 @@ class PolicyForm(forms.Form):
                 for name, default, field in _fields(parameter):
                     found[prefix + name] = field
                     values[prefix + name] = given.get(prefix + name, default)
-        super().__init__(values)
+        super().__init__(values, auto_id=f"{ids}_%s")
         self.fields |= found
 
     def call(self) -> Mapping[str, Any] | None:
@@ -82,6 +83,10 @@ class PolicyForm(forms.Form):
     def chosen(self) -> list[forms.BoundField]:
         """The fields of what is chosen."""
         return [self["policy"], self["admission"]]
+
+    def choosers(self) -> str:
+        """A selector of these fields."""
+        return ", ".join(f"#{field.id_for_label}" for field in self.chosen())
 
     def numbers(self) -> list[forms.BoundField]:
         """The fields of single parameters."""

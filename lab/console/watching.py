@@ -155,6 +155,8 @@ class Watch:
         queue = None
         if self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
+            if snapshot.get("shadows"):
+                snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}
         beside = self._lanes.look(time.time())
         return frame_of(snapshot, queue, self._sales) | {"run": self._under_way()} | beside
 

@@ -4,7 +4,7 @@ Owns: the page, changing policy, abandonment and load. Must not know: how the ga
 (`watching`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.forms import Form
@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
 from gateway.policies.interface import PAGES
+from lab.console import shadows
 from lab.console.policy_form import AbandonmentForm, LoadForm, PolicyForm, in_force
 from lab.console.settings import LAB
 from lab.console.under_way import under_way
@@ -43,6 +44,34 @@ def switch(request: HttpRequest) -> HttpResponse:
     if (call := form.call()) is not None:
         said = _told(form, lambda appliance: appliance.gateway.call("PUT", "/policy", call))
     return _answer(request, "console/watch_policy.html", {"policy_form": form, "policy_said": said})
+
+
+@require_GET
+def shadow_fields(request: HttpRequest) -> HttpResponse:
+    """As `policy_fields`, for a shadow."""
+    form = _shadow_form({name: request.GET.get(name, "") for name in ("policy", "admission")})
+    form.is_valid()
+    return render(request, "console/watch_shadow.html", {"shadow_form": form})
+
+
+@require_POST
+def shadow(request: HttpRequest) -> HttpResponse:
+    """One more policy beside the acting one from now on."""
+    form = _shadow_form(_sent(request.POST))
+    said = ""
+    if (call := form.call()) is not None:
+        said = _told(form, lambda appliance: shadows.add(appliance, call))
+    return _answer(request, "console/watch_shadow.html", {"shadow_form": form, "shadow_said": said})
+
+
+@require_POST
+def shadow_away(request: HttpRequest) -> HttpResponse:
+    """One of them less."""
+    form = _shadow_form(_NO_SHADOW)
+    name = request.POST.get("name", "")
+    said = _told(form, lambda appliance: shadows.take_away(appliance, name))
+    said = said and "Taken away."
+    return _answer(request, "console/watch_shadow.html", {"shadow_form": form, "shadow_said": said})
 
 
 @require_POST
@@ -113,9 +142,18 @@ def _page(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         "policy_form": PolicyForm(policy),
         "abandonment_form": AbandonmentForm({"abandonment": mode}),
         "load_form": LoadForm({"load_factor": 1}),
+        "shadow_form": _shadow_form(_NO_SHADOW),
         "pages": list(PAGES),
     } | context
     return render(request, "console/watch.html", context)
+
+
+_NO_SHADOW = {"policy": "door-lifo"}
+"""What the form proposes."""
+
+
+def _shadow_form(given: Mapping[str, Any]) -> PolicyForm:
+    return PolicyForm(given, "shadow")
 
 
 def _sent(given: QueryDict) -> dict[str, Any]:

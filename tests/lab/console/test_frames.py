@@ -46,6 +46,29 @@ def test_a_shop_that_has_not_answered_yet_leaves_gaps():
     assert frame["cpu_utilisation_ratio"] is frame["work"]["cpu_s"] is frame["strip"] is None
 
 
+def test_a_shadow_is_told_by_its_title_and_by_page():
+    verdicts = {"same": 3, "later": 1}
+    of_page = {"asked": 4, "agrees_ratio": 0.75, "earlier_s": None, "later_s": 2.5}
+    found = {
+        "name": "sq+sbac (capacity 50)",
+        "policy": policy("sq", admission="sbac"),
+        "fault": "",
+        "waiting": 2,
+        "in_service": 30,
+        "since_s": 0.0,
+        **of_page,
+        "verdicts": verdicts,
+        "pages": {"Br-2": of_page | {"verdicts": verdicts}},
+    }
+    (one,) = frame_of(snapshot(shadows=[found]), None, None)["shadows"]
+    assert one["title"] == "SQ + SBAC (capacity 50)"
+    assert one["pages"] == [None, [4, 0.75, None, 2.5], *[None] * 6]
+    assert (one["asked"], one["verdicts"], one["disagreements"]) == (4, verdicts, [])
+    gone = {"name": "sq", "policy": policy(), "fault": "KeyError: 1", "waiting": None}
+    (one,) = frame_of(snapshot(shadows=[gone]), None, None)["shadows"]
+    assert (one["fault"], one["asked"], one["pages"]) == ("KeyError: 1", None, [None] * 8)
+
+
 @pytest.mark.parametrize(
     ("connections", "told"),
     [

@@ -37,6 +37,16 @@ def test_watch_shows_who_waits_and_takes_a_switch(visit, queue):
     assert page.inner_text("#policy-control [role=status]") == "In force."
     assert page.inner_text("#summary")
 
+    page.select_option("#shadow_policy", "sq")
+    page.wait_for_selector("#shadow_capacity")
+    page.focus("#ask-also")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#shadows [data-rows] th")
+    assert page.inner_text("#shadows [data-rows] th") == "SQ"
+    page.focus("#shadows [data-rows] button")
+    page.keyboard.press("Enter")
+    when(page, "document.querySelector('#shadows [data-some]').hidden")
+
 
 def test_a_race_plays_and_seeks_by_keyboard(visit, lab):
     page = visit("/race/")

@@ -9,6 +9,7 @@ import time
 from contextlib import ExitStack
 
 import pytest
+import requests
 
 from lab.experiments.results import ResultFolder
 from runtime import answering, ports
@@ -96,6 +97,8 @@ def test_a_switch_is_made_and_marked(appliance, lab):
             {"policy": "8q-lifo-pri", "admission": "none", "cpu_upper_threshold": "0.9"},
             "cpu_lower_threshold: 0.95 is above cpu_upper_threshold 0.9; allowed: at most 0.9",
         ),
+        ("shadow", {"policy": "lifo", "admission": "none"}, "policy: Select a valid choice"),
+        ("shadow", {"policy": "sq", "capacity": "0"}, "capacity: Ensure this value is greater"),
         ("abandonment", {"abandonment": "wait"}, "abandonment: Select a valid choice"),
         ("load", {"load_factor": "11"}, "load_factor: Ensure this value is less"),
         ("load", {"load_factor": "nan"}, "load_factor: Enter a number"),
@@ -120,6 +123,26 @@ def test_leaving_is_changed_in_gateway_and_shop(appliance, lab):
         assert snapshot["abandonment"]["mode"] == mode
         settings = call(appliance, "shop", "GET", "/status")["settings"]
         assert settings["sentry"] == sentry
+
+
+def test_shadows_are_asked_for_and_taken_away(appliance, lab):
+    sent = {"policy": "door-lifo", "admission": "sbac", "hands": "4"}
+    url = f"http://127.0.0.1:{appliance['DOORBUSTER_GATEWAY_PORT']}/"
+    assert IN_FORCE in lab.post("/watch/shadow", sent).text
+    assert "is asked already" in lab.post("/watch/shadow", sent).text
+    lab.post("/watch/shadow", {"policy": "sq", "admission": "none"})
+    with stream(lab.url("/watch/stream")) as events:
+        seen = looks(events)
+        frame = first(seen, lambda one: len(one["shadows"]) == 2, "the shadows")
+        assert [one["title"] for one in frame["shadows"]] == ["DOOR-LIFO + SBAC (hands 4)", "SQ"]
+        assert requests.get(url, timeout=PATIENCE_S).status_code == 200
+        asked = first(seen, lambda one: one["shadows"][1]["asked"], "a request")
+        assert asked["shadows"][1]["verdicts"]["same"] == asked["shadows"][1]["asked"]
+        lab.post("/watch/shadow/away", {"name": "sq"})
+        left = first(seen, lambda one: len(one["shadows"]) == 1, "one less")
+        assert left["shadows"][0]["name"] == "door-lifo+sbac (hands 4)"
+    lab.post("/watch/shadow/away", {"name": left["shadows"][0]["name"]})
+    assert call(appliance, "gateway", "GET", "/shadows")["shadows"] == []
 
 
 def test_the_fields_of_a_policy_are_those_of_its_sheet(lab):
