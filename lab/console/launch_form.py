@@ -6,6 +6,7 @@ checks hold for a form, a file and the command line.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -121,9 +122,7 @@ class LaunchForm(forms.Form):
             spec = with_options(
                 titled,
                 {
-                    "policies": given["policies"],
-                    "admission": given["admission"],
-                    "abandonment": given["abandonment"],
+                    **_other_policies(base, given),
                     "rho": loads,
                     "sessions": given["sessions"],
                     "duration_s": given["duration_s"],
@@ -147,6 +146,16 @@ class LaunchForm(forms.Form):
             key = named[1] if named else ""
             field = _FIELD_OF.get(re.sub(r"\.\d+.*", "", key), key)
             self.add_error(field if field in self.fields else None, text)
+
+
+def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was chosen of policies; nothing where it is what the spec has: then its own list holds,
+    of which the fields do not know who stands behind which admission, nor labels."""
+    keys = ("policies", "admission", "abandonment")
+    own = initial(base)
+    if all(set(given[key]) == set(own[key]) for key in keys):
+        return {}
+    return {key: given[key] for key in keys}
 
 
 def initial(spec: Spec) -> dict[str, Any]:

@@ -158,11 +158,7 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def over_loads(cells: Sequence[Cell], figure: Callable[[Outcomes], float | None]) -> list[float]:
     """Of one policy's cells the mean over the loads, per repetition; whole repetitions only."""
     known = [[figure(run) for run in cell.runs] for cell in cells]
-    return [
-        sum(values) / len(values)  # type: ignore[arg-type]
-        for values in zip(*known, strict=False)
-        if None not in values
-    ]
+    return [sum(values) / len(values) for values in zip(*known, strict=False) if None not in values]
 
 
 def _overall(cells: Sequence[Cell]) -> Estimate:

@@ -64,15 +64,17 @@ def leaderboard_command(carry_out: Carry) -> click.Command:
             raise SpecError(
                 f"{option}: live runs are made here, one at a time; allowed: simulated ones"
             )
-        where = {"processes": processes, "broker": broker_of(celery)}
+        broker = broker_of(celery)
         spec = _spec(engine, part, quick=quick, given=given)
         if part not in SIMULATED_PARTS:
-            carry_out(spec, fresh=fresh, **where)
+            carry_out(spec, fresh=fresh, processes=processes, broker=broker)
         for simulated in SIMULATED_PARTS:
             if part in (simulated, "all"):
                 from lab.experiments.leaderboard.studying import carry_out_study
 
-                carry_out_study(simulated, spec, quick=quick, fresh=fresh, **where)
+                carry_out_study(
+                    simulated, spec, quick=quick, fresh=fresh, processes=processes, broker=broker
+                )
 
     return leaderboard
 

@@ -184,7 +184,10 @@ def _answered(
     first = np.searchsorted(ended_s, grid - WINDOW_S, side="right")
     last = np.searchsorted(ended_s, grid, side="right")
     with np.errstate(invalid="ignore"):
-        return (total[last] - total[first]) / np.where(last > first, last - first, np.nan)
+        shares: npt.NDArray[np.float64] = (total[last] - total[first]) / np.where(
+            last > first, last - first, np.nan
+        )
+    return shares
 
 
 def _at(

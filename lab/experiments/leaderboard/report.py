@@ -145,15 +145,12 @@ def _step(step: Step) -> Mapping[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _RowCurve:
     """A policy's efficiency over ρ."""
 
+    label: str
     row: Row
-
-    @property
-    def label(self) -> str:
-        return self.row.title
 
     def cases(self) -> Sequence[AnyCase]:
         return ()
@@ -197,7 +194,7 @@ def _study(found: Board) -> Study:
                     "revenue efficiency, estimated",
                     "offered load ρ",
                     "share of the bound",
-                    [_RowCurve(row) for row in ranked],
+                    [_RowCurve(row.title, row) for row in ranked],
                     digits=2,
                 )
             ],

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from lab.experiments.leaderboard import BOARD_FILE, HYSTERESIS, ROBUSTNESS
+from lab.experiments.spec import load_spec, read_spec
 
 ESTIMATE = {"mean": 0.961, "half_width": 0.02}
 
@@ -96,6 +97,23 @@ def test_the_gallerys_pages_of_the_reports_have_nothing_to_set(console):
     for name in ("leaderboard-robustness", "leaderboard-hysteresis"):
         text = console.get(f"/launch/{name}/").text
         assert f"doorbuster leaderboard {name.removeprefix('leaderboard-')}" in text
+
+
+@pytest.mark.parametrize("name", ["leaderboard", "door-ablation"])
+def test_launched_as_it_is_it_is_the_spec_that_comes_along(console, name):
+    """With its labels, and who stands behind which admission."""
+    spec = load_spec(name)
+    fields = {
+        "title": spec.title, "engine": "simulated", "rho": "1, 1.1, 1.2, 1.4, 2, 3",
+        "policies": list({policy.name for policy in spec.policy}),
+        "admission": list({policy.admission for policy in spec.policy}), "abandonment": ["ignore"],
+        "sessions": spec.load.sessions, "repetitions": 4, "seed": 1, "time_scale": 10,
+        "page_profile": "paper", "download": "1",
+    }  # fmt: skip
+    answer = console.post(f"/launch/{name}/", fields)
+    assert read_spec(answer.text, "the answer") == spec
+    fewer = console.post(f"/launch/{name}/", {**fields, "policies": ["8q-lifo-pri", "door-lifo"]})
+    assert len(read_spec(fewer.text, "the answer").policy) < len(spec.policy)
 
 
 @pytest.mark.browser
