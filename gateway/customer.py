@@ -7,15 +7,14 @@ Must not know: policies, lanes, the shop.
 
 import asyncio
 import socket
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from gateway import endings, refusals
 from gateway.deadlines import NEVER
 from gateway.door import Door
 from gateway.exchange import Exchange
 from gateway.framing import END
-from gateway.limits import KIB, MIB
+from gateway.limits import KIB
 from gateway.refusals import RefusedError
 from gateway.request_reader import RequestHead, RequestReader
 
@@ -24,24 +23,6 @@ _LEAST_TAKEN_BYTES = 64 * KIB
 # An interim response says nothing, and any HTTP/1.1 client skips as many as come (RFC 9110, 15.2).
 # So it also serves as a question: a socket that has been closed answers it with a reset.
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-HalfClose = Literal["probe", "wait", "leave"]
-
-
-@dataclass(frozen=True, slots=True)
-class CustomerLimits:
-    """What a customer's connection may cost; times in real seconds."""
-
-    head_s: float = 10.0
-    body_s: float = 30.0
-    idle_s: float = 60.0
-    write_s: float = 30.0
-    linger_s: float = 2.0
-    buffered_body_bytes: int = 64 * KIB
-    pipeline_bytes: int = 64 * KIB
-    response_buffer_bytes: int = 1 * MIB
-    half_close: HalfClose = "probe"
 
 
 class Customer(asyncio.Protocol):

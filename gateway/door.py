@@ -17,13 +17,13 @@ from gateway.beside import Beside, lane_for
 from gateway.deadlines import Deadlines, Watched
 from gateway.exchange import Exchange, Lane
 from gateway.hangups import Hangups
-from gateway.limits import BodyLimits, HeadLimits
+from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.pages import PageRules
 from gateway.request_reader import RequestHead
 from gateway.sessions import Sessions
 
 if TYPE_CHECKING:
-    from gateway.customer import Customer, CustomerLimits
+    from gateway.customer import Customer
 
 
 class Newcomer(Watched, Protocol):
@@ -44,7 +44,7 @@ class Door:
         hangups: Hangups,
         head_limits: HeadLimits,
         body_limits: BodyLimits,
-        customer_limits: "CustomerLimits",
+        customer_limits: CustomerLimits,
         max_connections: int,
         rules: PageRules,
         sessions: Sessions,

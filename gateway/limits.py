@@ -4,6 +4,7 @@ Owns: the limits and their defaults. Must not know: who keeps them.
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -25,3 +26,22 @@ class BodyLimits:
     body_bytes: int = 8 * MIB
     chunk_extension_bytes: int = 1 * KIB
     trailer_bytes: int = 8 * KIB
+
+
+HalfClose = Literal["probe", "wait", "leave"]
+"""What a customer is taken for that ends its stream after a request: docs/gateway.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomerLimits:
+    """What a customer's connection may cost; times in real seconds."""
+
+    head_s: float = 10.0
+    body_s: float = 30.0
+    idle_s: float = 60.0
+    write_s: float = 30.0
+    linger_s: float = 2.0
+    buffered_body_bytes: int = 64 * KIB
+    pipeline_bytes: int = 64 * KIB
+    response_buffer_bytes: int = 1 * MIB
+    half_close: HalfClose = "probe"

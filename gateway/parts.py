@@ -11,9 +11,8 @@ from typing import Final
 
 from gateway.clock import PaperClock
 from gateway.connection_gate import ConnectionGate
-from gateway.customer import CustomerLimits
 from gateway.door import Door
-from gateway.limits import BodyLimits, HeadLimits
+from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.processor_client import ProcessorClient
 from gateway.processor_protocol import Register
 from gateway.session_cookie import SessionCookie

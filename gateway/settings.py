@@ -24,8 +24,7 @@ from pydantic import (
 )
 
 from gateway import pages
-from gateway.customer import HalfClose
-from gateway.limits import KIB, MIB
+from gateway.limits import KIB, MIB, HalfClose
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
 from gateway.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS

@@ -9,12 +9,12 @@ from collections import deque
 
 from gateway.beside import OTHER, Beside
 from gateway.clock import PaperClock
-from gateway.customer import Customer, CustomerLimits
+from gateway.customer import Customer
 from gateway.deadlines import Deadlines
 from gateway.door import Door
 from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
-from gateway.limits import BodyLimits, HeadLimits
+from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.pages import load
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
