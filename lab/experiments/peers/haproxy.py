@@ -87,6 +87,9 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
             for page, number in parameters["priorities"].items()
         ),
         f"  use_backend beside if {{ var(txn.page) -m str {OTHER} }}",
+        "  default_backend shop",
+        "",
+        "backend shop",
         *(
             [
                 f"  http-request return {turned_away} "
@@ -95,9 +98,6 @@ def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: P
             if parameters["maxqueue"]
             else []
         ),
-        "  default_backend shop",
-        "",
-        "backend shop",
         "  http-reuse always",
         "  http-response del-header X-Doorbuster-Verdict",
         "  http-response set-header X-Request-Id %[unique-id]",

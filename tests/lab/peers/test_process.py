@@ -22,11 +22,13 @@ from lab.experiments.errors import ExperimentError
 from lab.experiments.peers import sheets
 from lab.experiments.peers.place import Place
 from lab.experiments.peers.process import (
+    DIALECTS,
     SYSTEM_PATH,
     PeerProcess,
     folder_for_sockets,
     program,
 )
+from lab.experiments.peers.rules import page_rules
 from runtime.settings import REPOSITORY
 from tests.lab.peers.slow_shop import slow_shop
 from tests.lab.waiting import wait_until
@@ -340,15 +342,34 @@ def test_a_program_that_is_missing_names_its_package(monkeypatch):
 
 
 def test_one_that_refuses_its_configuration_says_why(tmp_path):
-    with (
-        slow_shop() as shop,
-        pytest.raises(ExperimentError, match=r"HAProxy does not start: (?s:.*)sometimes"),
-    ):
-        needs("haproxy")
-        with folder_for_sockets() as sockets:
-            place = Place(
-                tmp_path, Path(sockets), "127.0.0.1", 0, "127.0.0.1", shop.port, 10.0, "cancel", 5.6
-            )
-            wrong = sheets.read("haproxy", {}) | {"maxconn": "30 sometimes"}
-            with PeerProcess("haproxy", wrong, place, CPUS):
-                pass
+    needs("haproxy")
+    wrong = sheets.read("haproxy", {}) | {"maxconn": "30 sometimes"}
+    with folder_for_sockets() as sockets:
+        place = Place(
+            tmp_path, Path(sockets), "127.0.0.1", 0, "127.0.0.1", 9, 10.0, "cancel", 5.6
+        )  # fmt: skip
+        peer = PeerProcess("haproxy", wrong, place, CPUS)
+        with pytest.raises(ExperimentError, match=r"HAProxy does not start: (?s:.*)sometimes"):
+            peer.__enter__()
+
+
+@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("abandonment", ["ignore", "cancel"])
+def test_the_program_accepts_what_is_generated_and_warns_of_nothing(name, abandonment, tmp_path):
+    needs(name)
+    given = {"haproxy": {"maxqueue": 50}, "nginx": {"nodelay": int(abandonment == "ignore")}}
+    with folder_for_sockets() as sockets:
+        place = Place(
+            tmp_path, Path(sockets), "127.0.0.1", 9181, "127.0.0.1", 9, 10.0, abandonment, 5.6
+        )  # fmt: skip
+        dialect = DIALECTS[name]
+        file = tmp_path / dialect.CONFIGURATION
+        values = sheets.read(name, given[name])
+        file.write_text(dialect.configuration(values, page_rules(), place), encoding="utf-8")
+        done = subprocess.run(
+            [program(sheets.PEERS[name]), *dialect.check_options(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout + done.stderr) == (0, "")
