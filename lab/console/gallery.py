@@ -178,6 +178,15 @@ EXHIBITS: tuple[Exhibit, ...] = (
         pictured="simulated",
     ),
     Exhibit(
+        "live-leaderboard",
+        TODAY,
+        "Leaderboard: DOOR beside HAProxy, nginx and the papers' best, live",
+        "In front of the same shop, one after the other: who sells how much of what can be sold.",
+        "leaderboard",
+        engine="live",
+        pictured="simulated",
+    ),
+    Exhibit(
         "leaderboard-robustness",
         TODAY,
         "Robustness: other customers, another server, bursts, simulated",
