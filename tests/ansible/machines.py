@@ -173,9 +173,10 @@ class Machines:
         key = str(self.folder / "key")
         return ["ssh", *given, "-i", key, f"root@{self.addresses[name]}", command]
 
-    def ssh(self, name: str, command: str) -> str:
+    def ssh(self, name: str, command: str, given: str = "") -> str:
         done = subprocess.run(
             self.ssh_command(name, command),
+            input=given,
             capture_output=True,
             text=True,
             check=False,

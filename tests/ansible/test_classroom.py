@@ -1,7 +1,6 @@
 """A teacher and two students of the classroom: who has which secret, and who reaches what."""
 
 import re
-import shlex
 
 import pytest
 
@@ -25,16 +24,14 @@ def secrets_of(lab: Machines) -> dict[str, str]:
 def holding(lab: Machines, name: str) -> set[str]:
     """The secrets that lie somewhere on a host, in a file, an environment or a command line."""
     known = secrets_of(lab)
-    patterns = "\\n".join(known.values())
+    grep = "grep --fixed-strings --file=/dev/shm/known --text --no-filename --only-matching"
+    # By standard input: the search itself has a command line, too.
     search = (
-        f"printf {shlex.quote(patterns)} >/dev/shm/known; "
-        f"(grep --recursive --fixed-strings --file=/dev/shm/known --text --no-filename "
-        f"--only-matching {EVERYWHERE} 2>/dev/null; "
-        "for each in environ cmdline; do cat /proc/[0-9]*/$each 2>/dev/null | tr '\\0' '\\n'; done "
-        "| grep --fixed-strings --file=/dev/shm/known --text --only-matching) | sort -u; "
-        "rm /dev/shm/known"
+        f"cat >/dev/shm/known; ({grep} --recursive --devices=skip {EVERYWHERE} 2>/dev/null; "
+        f"cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | {grep}) "
+        "| sort -u; rm /dev/shm/known"
     )
-    found = set(lab.ssh(name, search).splitlines())
+    found = set(lab.ssh(name, search, "\n".join(known.values())).splitlines())
     return {key for key, secret in known.items() if secret in found}
 
 
