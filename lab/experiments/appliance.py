@@ -7,7 +7,7 @@ import http.client
 import json
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gateway.policies.interface import Abandonment
@@ -196,13 +196,15 @@ class Appliance:
         utilisation_interval_s: float,
         seed: int,
         abandonment: Abandonment = "ignore",
+        shadows: Sequence[str] = (),
     ) -> None:
-        """The same shop for every run: seeded stock, no queue, the policy fresh.
+        """The same shop for every run: seeded stock, no queue, policy and shadows fresh.
 
         `policy` is the body of `PUT /policy`; None leaves the gateway's as it is. The shop's sentry
         stops work only with `abandonment` cancel; otherwise it watches, so that the waste is known.
         Pages have no banners.
         """
+        self.set_shadows(())  # also those that somebody has asked for on a page
         self.wait_idle()
         self.shop.call("POST", "/reset")
         self.shop.call(
@@ -227,6 +229,18 @@ class Appliance:
         )
         if policy is not None:
             self.gateway.call("PUT", "/policy", policy)
+        if shadows:
+            self.set_shadows(shadows)
+
+    def set_shadows(self, names: Iterable[str]) -> None:
+        """Policies of these names, with their defaults, beside the acting one from now on, and no
+        others. Raises ExperimentError."""
+        policies = [{"name": name} for name in names]
+        self.gateway.call("PUT", "/shadows", {"policies": policies})
+
+    def shadows(self) -> list[Json]:
+        """What each shadow has said until now, without single requests. Raises ExperimentError."""
+        return list(self.gateway.call("GET", "/snapshot")["shadows"])
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
         """What leaving does from now on, in gateway and shop. Raises ExperimentError."""
@@ -238,6 +252,7 @@ class Appliance:
         for_people = {"profile": "paper", "ads": True, "sentry": "watch"}
         self.shop.call("PUT", "/settings", for_people)
         self.gateway.call("PUT", "/settings", {"abandonment": "ignore"})
+        self.set_shadows(())
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
         """Wait until nobody waits or is served (orphans of the last run end first)."""

@@ -75,6 +75,7 @@ class LiveRun:
         self._on_event = on_event
         self._switched = self._loaded = self._away = 0  # changes that are logged
         self._after: Mapping[str, Any] = {}
+        self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
         self._peer = ExitStack()  # that stands in the gateway's place, while the run goes on
         self._sampler: Sampler
@@ -195,6 +196,8 @@ class LiveRun:
         self._sampler.stop()
         self._check_lived()
         self._after = patiently(self.appliance.counts)
+        if self.spec.shadows:
+            self._shadows = patiently(self.appliance.shadows)
 
     def _check_lived(self) -> None:
         """What was started anew in mid-run is another shop: nothing holds across it."""
@@ -223,6 +226,8 @@ class LiveRun:
         if self.appliance.tells_who_left:
             metered = waste.of_appliance(self.before, self._after, self.spec.time_scale)
             summary |= {"waste": metered}
+        if self._shadows:
+            summary |= {"shadows": list(self._shadows)}
         summary |= {
             "load_generator": load_generator,
             "samples_missed": sampler.missed,
@@ -244,6 +249,7 @@ def prepare(appliance: Appliance, spec: Spec, policy: PolicyChoice, seed: int) -
         utilisation_interval_s=spec.utilisation_interval_s,
         seed=seed,
         abandonment=spec.abandonment_of(policy),
+        shadows=spec.shadows,
     )
 
 

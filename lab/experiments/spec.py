@@ -59,6 +59,8 @@ class Spec(Section):
     at_once: AtOnce = False
     leaderboard: bool = False
     """Also written: ranks, what of DOOR carries the gain, fairness."""
+    shadows: tuple[str, ...] = Field((), max_length=8)
+    """Policies that run beside the acting one in every run, with their defaults; live only."""
     server: Server | None = None
     seed: int = Field(1, ge=0)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -71,6 +73,15 @@ class Spec(Section):
     def _known(cls, admission: str) -> str:
         registry.admission_sheet(admission)
         return admission
+
+    @field_validator("shadows")
+    @classmethod
+    def _known_shadows(cls, shadows: tuple[str, ...]) -> tuple[str, ...]:
+        for name in shadows:
+            registry.sheet(name)
+        if len(set(shadows)) < len(shadows):
+            raise ValueError("named twice; allowed: each policy once")
+        return shadows
 
     @model_validator(mode="before")
     @classmethod
@@ -140,6 +151,11 @@ class Spec(Section):
             self._refuse_what_one_shop_has()
         if self.leaderboard:
             self._refuse_what_nobody_is_ranked_by()
+        if self.shadows and self.engine != "live":
+            raise ValueError(
+                "shadows: run in the gateway, and a simulation has none; "
+                "allowed: with engine = 'live'"
+            )
         for policy in self.policy:
             if policy.gateway is not None:
                 self._refuse_what_no_peer_has(policy, policy.gateway)
@@ -216,6 +232,10 @@ class Spec(Section):
             raise ValueError(
                 f"policy: a closed loop measures no capacity, of which {peer}'s rate is a share; "
                 "allowed: with parameters.rate_rps"
+            )
+        if self.shadows:
+            raise ValueError(
+                f"shadows: run in the gateway, in whose place {peer} stands; allowed: without peers"
             )
         peers.check_leaving(peer, policy.parameters, self.abandonment_of(policy))
 

@@ -6,7 +6,7 @@ Owns: what stands in which cell. Must not know: how runs are made; drawing is th
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from lab.experiments import published, wasted_work
+from lab.experiments import published, shadow_table, wasted_work
 from lab.experiments.capacity import of_result
 from lab.experiments.cells import Cell
 from lab.experiments.honesty import honesty
@@ -208,8 +208,8 @@ def clients(cells: Sequence[Cell]) -> Table:
 
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
     """What there is to show of these runs, the most important first."""
-    wasted = wasted_work.table(spec, cells)
-    last = [wasted] if wasted else []
+    found = (wasted_work.table(spec, cells), shadow_table.table(cells))
+    last = [table for table in found if table is not None]
     if spec.clients:
         return [clients(cells), *last]
     if spec.customers.lengths:  # nobody buys, and pages are all alike

@@ -55,7 +55,11 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("[[policy]]\nname = 'sq'\n[[policy]]\nname = 'sq'", "policy", "named twice"),
         ("[customers]\nretry_probability = 2", "customers.retry_probability", "less than"),
         ("= 1", "", "not TOML"),
+        ("shadows = ['lifo']", "shadows", "8q-lifo-pri"),
+        ("shadows = ['sq', 'sq']", "shadows", "each policy once"),
         # what contradicts itself
+        ("engine = 'simulated'\nshadows = ['sq']", "shadows", "engine = 'live'"),
+        ("shadows = ['sq']\n[[policy]]\ngateway = 'nginx'", "shadows", "without peers"),
         (
             "engine = 'simulated'\n[server]\nsession_known_from = 'admission'\n"
             "[[policy]]\nname = 'sq'\n[[policy]]\nname = 'door-fifo'",
@@ -311,7 +315,7 @@ def shown(value, *, required):
     if isinstance(value, dict):
         return ", ".join(f"{key} {one:g}" for key, one in value.items())
     if isinstance(value, tuple):
-        return ", ".join(getattr(item, "name", None) or f"{item:g}" for item in value)
+        return ", ".join(getattr(item, "name", None) or f"{item:g}" for item in value) or "–"
     return f"{value:g}" if isinstance(value, float) else str(value) or "–"
 
 

@@ -325,3 +325,25 @@ def test_figures_are_png_and_svg(folder):
         assert png.with_name(png.name.removesuffix(".png") + ".svg").is_file()
     drawn = (folder.figures / "ccdf-br1-rho1.4.svg").read_text(encoding="utf-8")
     assert "<dc:date>" not in drawn
+
+
+def test_what_shadows_said_is_a_table_of_shares(tmp_path):
+    made = finished(tmp_path, changed(SPEC, shadows=["door-lifo"]), RUSH)
+    for planned in plan(SPEC):
+        run = made.run(planned)
+        same = 8 if planned.policy == "sq" else 6
+        verdicts = dict.fromkeys(("earlier", "later", "would_serve", "would_lose", "absent"), 0)
+        said = {"same": same, "would_refuse": 10 - same} | verdicts
+        shadow = {"name": "door-lifo", "asked": 10, "verdicts": said}
+        write_json(run.summary_file, run.summary() | {"shadows": [shadow]})
+    tables = write_tables(made, read_cells(made))
+    (found,) = [table for table in tables if table.title == "What others would have done"]
+    rows = {row[0]: row[1:] for row in found.rows}
+    assert rows["DOOR-LIFO: agrees, %"] == ("80.0 ± 0.0", "60.0 ± 0.0")
+    assert rows["DOOR-LIFO: would have refused, %"] == ("20.0 ± 0.0", "40.0 ± 0.0")
+    assert rows["DOOR-LIFO: would have served later, %"] == ("0.0 ± 0.0", "0.0 ± 0.0")
+
+
+def test_without_shadows_there_is_no_such_table(folder):
+    titles = [table.title for table in write_tables(folder, read_cells(folder))]
+    assert "What others would have done" not in titles
