@@ -258,6 +258,7 @@ def test_clients_in_a_closed_loop(appliance, tmp_path):
     assert status == 0, output
 
 
+@pytest.mark.long
 def test_capacity_is_kept(appliance):
     # Two seconds each; at this scale a page is more the shop's own work than what it is told.
     status, output = doorbuster(appliance, "capacity", "--time-scale", "100")
@@ -283,6 +284,7 @@ def test_without_an_appliance_the_mend_is_named_and_nothing_left_behind(command,
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_a_runner_that_is_ended_leaves_no_load_behind(appliance, sign):
     runner = start(appliance, "capacity", *SCALE)

@@ -175,6 +175,7 @@ def test_a_taken_port_stops_the_start_and_leaves_nothing(appliance: Appliance) -
     assert left_over(appliance.state) == []
 
 
+@pytest.mark.long
 def test_a_service_that_cannot_start_shows_its_last_words(appliance: Appliance) -> None:
     code, printed = appliance.run("up", DOORBUSTER_GATEWAY_POLICY="first-come-last-served")
     assert code == 1

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -110,26 +111,38 @@ def run(console: Console, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.fixture(scope="module")
-def console(
-    appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Console]:
-    """Served, with workers; results and database in a folder of the module's own."""
-    folder = tmp_path_factory.mktemp("console")
+@pytest.fixture(scope="session")
+def prepared(appliance_database: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A state folder with the database and the static files of a console that was never served."""
+    state = tmp_path_factory.mktemp("prepared") / "state"
+    made = run(Console(0, state, state, environment_of(appliance_database, state)), "prepare")
+    assert made.returncode == 0, made.stderr
+    return state
+
+
+def environment_of(database: Settings, state: Path) -> dict[str, str]:
+    """Of a console's processes, with ports of its own."""
     lab_port, admin_port = ports.free(2)
-    environment = {
-        name: text for name, text in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"
-    } | {
-        "DOORBUSTER_STATE_DIR": str(folder / "state"),
-        "DOORBUSTER_RESULTS_DIR": str(folder / "results"),
+    return {name: text for name, text in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"} | {
+        "DOORBUSTER_STATE_DIR": str(state),
+        "DOORBUSTER_RESULTS_DIR": str(state.with_name("results")),
         "DOORBUSTER_LAB_PORT": str(lab_port),
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),  # there is no gateway behind it
         "DOORBUSTER_FIRST_LOOK": "0",
-        "DOORBUSTER_CELERY_BROKER": f"redis://127.0.0.1:{appliance_database.redis_port}/3",
+        "DOORBUSTER_CELERY_BROKER": f"redis://127.0.0.1:{database.redis_port}/3",
     }
+
+
+@pytest.fixture(scope="module")
+def console(
+    appliance_database: Settings, prepared: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Console]:
+    """Served, with workers; results and database in a folder of the module's own."""
+    folder = tmp_path_factory.mktemp("console")
+    environment = environment_of(appliance_database, folder / "state")
+    shutil.copytree(prepared, folder / "state")
+    lab_port = int(environment["DOORBUSTER_LAB_PORT"])
     made = Console(lab_port, folder / "state", folder / "results", environment)
-    prepared = run(made, "prepare")
-    assert prepared.returncode == 0, prepared.stderr
     with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
         for name, text in environment.items():
             patch.setenv(name, text)
