@@ -21,6 +21,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from lab.experiments.results import newest
+from lab.experiments.students.template import write_policy
 from runtime.settings import REPOSITORY, Settings, load
 
 FOLDER = REPOSITORY / "docs" / "images" / "labs"
@@ -112,9 +113,9 @@ def watch_collapse(studio: Studio) -> None:
         studio.take("watch-eight-queues", height=1180, at="h1")
 
 
-def _is_full(studio: Studio, policy: str) -> bool:
+def _is_full(studio: Studio, policy: str, waiting: int = 80) -> bool:
     snapshot = studio.snapshot()
-    return snapshot["waiting"] >= 80 and snapshot["policy"]["name"] == policy
+    return snapshot["waiting"] >= waiting and policy in snapshot["policy"]["name"]
 
 
 def lifo_pri(studio: Studio) -> None:
@@ -142,12 +143,21 @@ def lifo_pri(studio: Studio) -> None:
     studio.take("why", height=1000, at="h1")
 
 
-def report_lifo_pri(studio: Studio) -> None:
-    """The paper's report."""
-    studio.result("reproduce", "lifo-pri", "--quick")
-    found = sorted(studio.lab.results_dir.glob("*-reproduce-lifo-pri-quick/report.html"))
-    studio.open(found[-1].as_uri())
-    studio.take("report-lifo-pri", height=1000)
+def reports(studio: Studio) -> None:
+    """The papers' reports, at what the sheets speak of."""
+    for paper, at, arguments in (
+        ("lifo-pri", "main", ()),
+        ("connection-sentry", "main", ("--engine", "simulated")),
+        ("ad-server", "main", ()),
+        ("edragon", "#zones", ()),
+    ):
+        pattern = f"*-reproduce-{paper}*-quick/report.html"
+        if not list(studio.lab.results_dir.glob(pattern)):
+            command = (*DOORBUSTER, "reproduce", paper, *arguments, "--quick")
+            subprocess.run(command, cwd=REPOSITORY, check=True)
+        newest_report = sorted(studio.lab.results_dir.glob(pattern))[-1]
+        studio.open(newest_report.as_uri())
+        studio.take(f"report-{paper}", height=900, at=at)
 
 
 def admission(studio: Studio) -> None:
@@ -174,13 +184,59 @@ def _turned_away(studio: Studio) -> bool:
     return answer is not None and answer.headers.get("x-doorbuster-verdict") == "rejected"
 
 
+def watch_cancel(studio: Studio) -> None:
+    """One queue at twice the capacity whose customers' leaving cancels their work."""
+    studio.open(f"{studio.console}/watch/")
+    arguments = ("compare", "connection-sentry", "--policies", "sq", "--abandonment", "cancel")
+    with studio.rush(*arguments, "--sessions", "3000"):
+        studio.wait_until(lambda: _is_full(studio, "sq", 40), "a queue")
+        studio.page.wait_for_timeout(25_000)
+        studio.take("watch-cancel", height=700, at="h1")
+
+
+def own_policy(studio: Studio) -> None:
+    """The template's policy, live."""
+    file = REPOSITORY / "own" / "quiet_door.py"
+    made = () if file.exists() else write_policy("quiet-door", file.parent)
+    studio.open(f"{studio.console}/watch/")
+    try:
+        arguments = ("compare", "--policies", "own/quiet_door.py", "--rho", "2")
+        with studio.rush(*arguments, "--sessions", "3000"):
+            studio.wait_until(lambda: _is_full(studio, "quiet_door", 40), "a queue")
+            studio.page.wait_for_timeout(15_000)
+            studio.take("own-policy", height=700, at="h1")
+    finally:
+        for path in made:
+            path.unlink()
+
+
+def shop_banner(studio: Studio) -> None:
+    """A shelf with a banner of its own concepts."""
+    studio.open(f"{studio.shop}/browse/crime/")
+    studio.take("shop-banner", height=640)
+
+
+def hysteresis(studio: Studio) -> None:
+    """What a minute of overload leaves behind."""
+    pattern = "*hysteresis*/report.html"
+    if not list(studio.lab.results_dir.glob(pattern)):
+        command = (*DOORBUSTER, "leaderboard", "hysteresis", "--quick")
+        subprocess.run(command, cwd=REPOSITORY, check=True)
+    studio.open(sorted(studio.lab.results_dir.glob(pattern))[-1].as_uri())
+    studio.take("hysteresis", height=900, at="figure")
+
+
 PICTURES: tuple[Callable[[Studio], None], ...] = (
     gallery,
     shop,
+    shop_banner,
     watch_collapse,
-    lifo_pri,
-    report_lifo_pri,
+    watch_cancel,
+    own_policy,
     admission,
+    lifo_pri,
+    reports,
+    hysteresis,
 )
 
 

@@ -9,7 +9,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from lab.experiments.leaderboard.studying import STUDIES
 from lab.experiments.reproduction.studies import PAPERS
+from lab.experiments.spec import load_spec
 from lab.experiments.students.template import write_policy
 from tests.labs import addresses, commands, readings
 from tests.labs.sheets import FOLDER, SECTIONS, Sheet, Step, links, number, pages, sheets
@@ -101,6 +103,11 @@ def small(sheet: Sheet, step: Step, folder):
         for argv in commands.lines(command.quick) if command.file is None else ():
             specs += commands.check(argv, written_by(sheet))
             joined = " ".join(argv)
+            papers += [
+                study(load_spec("leaderboard"), quick=True)
+                for name, study in STUDIES.items()
+                if re.search(rf"leaderboard {name}\b", joined)
+            ]
             papers += [
                 paper.study(quick=True)
                 for name, paper in PAPERS.items()
