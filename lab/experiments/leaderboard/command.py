@@ -64,6 +64,8 @@ def leaderboard_command(carry_out: Carry) -> click.Command:
             raise SpecError(
                 f"{option}: live runs are made here, one at a time; allowed: simulated ones"
             )
+        if part in SIMULATED_PARTS and given["rho"] is not None:
+            raise SpecError(f"--rho: {part} brings its own loads; allowed: with board or fairness")
         broker = broker_of(celery)
         spec = _spec(engine, part, quick=quick, given=given)
         if part not in SIMULATED_PARTS:
