@@ -21,7 +21,7 @@ from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
 from lab.console import gallery, queueing, working  # noqa: E402
 from lab.console.models import Launch, State  # noqa: E402
 from lab.console.settings import LAB  # noqa: E402
-from lab.console.under_way import lanes_now, under_way  # noqa: E402
+from lab.console.under_way import lanes_now, peer_now, under_way  # noqa: E402
 from lab.console.watching import Watch  # noqa: E402
 from runtime import monitoring  # noqa: E402
 
@@ -34,7 +34,7 @@ def _run_under_way() -> Mapping[str, Any] | None:
     return found and found.told()
 
 
-watch = Watch(LAB, _run_under_way, lanes_now)
+watch = Watch(LAB, _run_under_way, lanes_now, peer_now)
 """Of this server process."""
 
 

@@ -15,6 +15,7 @@ from lab.console.settings import LAB
 from lab.experiments import lane
 from lab.experiments.errors import ExperimentError
 from lab.experiments.event_words import load_words
+from lab.experiments.peers import shown
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder
 from lab.experiments.spec import Spec
 from lab.experiments.titles import title_of
@@ -56,7 +57,10 @@ class UnderWay:
     def _which(self) -> str:
         assert self.planned is not None
         if not self.beside:
-            return f"run {self.planned.number}/{self.of}: {title_of(self.planned.policy)}"
+            found = f"run {self.planned.number}/{self.of}: {title_of(self.planned.policy)}"
+            if self.run is not None and self.run.peer_file.is_file():
+                found += " in the gateway's place (which pages wait is known when it is over)"
+            return found
         numbers = [planned.number for planned, _ in self.beside]
         titles = " | ".join(title_of(planned.policy) for planned, _ in self.beside)
         return f"runs {min(numbers)} to {max(numbers)} of {self.of} at once: {titles}"
@@ -99,6 +103,12 @@ def lanes_now() -> list[Seen]:
         for planned, run in going.beside
         if (where := lane.read(run)) is not None
     ]
+
+
+def peer_now() -> Mapping[str, Any] | None:
+    """What the peer in the gateway's place says, of the run under way; None without one."""
+    going = under_way()
+    return None if going is None or going.run is None else shown.read(going.run)
 
 
 @cache

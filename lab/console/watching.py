@@ -19,6 +19,7 @@ from typing import Any
 
 from lab.console.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.lanes import LaneLooks, LanesNow
+from lab.console.peers import PeerNow, in_place
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 from lab.experiments.event_words import factor_words
@@ -51,8 +52,13 @@ class Watch:
     """
 
     def __init__(
-        self, lab: Settings, under_way: UnderWay, lanes_now: LanesNow = lambda: ()
+        self,
+        lab: Settings,
+        under_way: UnderWay,
+        lanes_now: LanesNow = lambda: (),
+        peer_now: PeerNow = lambda: None,
     ) -> None:
+        self._peer_now = peer_now
         self._lab = lab
         self._under_way = under_way
         self._lanes = LaneLooks(lab, lanes_now)
@@ -151,9 +157,10 @@ class Watch:
         return event("history", history, f"{self.name}-{self._number}")
 
     def _look(self, appliance: Appliance) -> Frame:
-        snapshot = appliance.gateway.call("GET", "/snapshot")
+        peer = self._peer_now()
+        snapshot = in_place(appliance.gateway.call("GET", "/snapshot"), peer)
         queue = None
-        if self._is_watched_closely():
+        if peer is None and self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
             if snapshot.get("shadows"):
                 snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}

@@ -11,7 +11,7 @@ import click
 from pydantic import ValidationError
 
 from gateway.policies.interface import Abandonment
-from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
 from gateway.students.files import is_path
 from lab.experiments.errors import SpecError
 from lab.experiments.peers.sheets import PEERS
@@ -160,15 +160,20 @@ def _choice(**fields: Any) -> PolicyChoice:
 def _behind(
     spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
 ) -> Iterator[PolicyChoice]:
-    """Each queueing policy behind each of these; as the spec has it, where it has both."""
+    """Each queueing policy behind each of these; as the spec has it, where it has both.
+
+    A peer has none before it: it is run once.
+    """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
-    if peers := [choice.key for choice in choices if choice.gateway is not None]:
+    peers = [choice for choice in choices if choice.gateway is not None]
+    if peers and NO_ADMISSION not in admissions:
         raise SpecError(
-            f"--admission: needs sessions of the gateway's own, and {peers[0]} stands in its "
-            "place; allowed: without peers"
+            f"--admission: needs sessions of the gateway's own, and {peers[0].key} stands in its "
+            "place; allowed: none among them"
         )
-    for name, parameters in _distinct((choice.name, choice.parameters) for choice in choices):
+    policies = (choice for choice in choices if choice.gateway is None)
+    for name, parameters in _distinct((choice.name, choice.parameters) for choice in policies):
         for admission in admissions:
             wanted = _choice(name=name, parameters=parameters, admission=admission)
             alike = ("name", "parameters", "admission")
@@ -176,6 +181,7 @@ def _behind(
                 c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)
             )
             yield next(own, wanted)
+    yield from peers
 
 
 def _when_left(

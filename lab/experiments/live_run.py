@@ -23,6 +23,7 @@ from lab.experiments.customers import (
 from lab.experiments.errors import ExperimentError
 from lab.experiments.peers.behind import BehindPeer, peer_in_front
 from lab.experiments.peers.samples import completed
+from lab.experiments.peers.shown import Shown
 from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
 from lab.experiments.sampling import Sampler
@@ -78,6 +79,7 @@ class LiveRun:
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
         self._peer = ExitStack()  # that stands in the gateway's place, while the run goes on
+        self._shown = Shown(folder)
         self._sampler: Sampler
 
     def __enter__(self) -> Self:
@@ -127,6 +129,7 @@ class LiveRun:
             self.appliance,
             time_scale=self.spec.time_scale,
             interval_s=self.spec.utilisation_interval_s,
+            on_look=self._shown.look if policy.gateway is not None else lambda snapshot: None,
         )
         self._sampler.start()
 
@@ -135,6 +138,7 @@ class LiveRun:
             if self._told is not None:
                 self._told.close()
             self._sampler.stop()
+            self._shown.close()
             self._complete_samples()
             self._sampler.write(self.folder.samples_file)
         self.folder.load_factor_file.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ Must not know: what the samples are used for.
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,16 @@ _OF_ADMISSION = {
 class Sampler:
     """Polls the gateway's snapshot in a thread of its own between `start` and `stop`."""
 
-    def __init__(self, appliance: Appliance, *, time_scale: float, interval_s: float) -> None:
+    def __init__(
+        self,
+        appliance: Appliance,
+        *,
+        time_scale: float,
+        interval_s: float,
+        on_look: Callable[[Json], None] = lambda snapshot: None,
+    ) -> None:
+        """`on_look` gets every snapshot, in the sampler's thread."""
+        self._on_look = on_look
         self._appliance = appliance.again()
         self._time_scale = time_scale
         self._interval_real_s = interval_s / time_scale
@@ -120,6 +129,7 @@ class Sampler:
                 if before is not None and chosen != before:
                     self.changes.append({"time_s": elapsed_s, **chosen})
                 before = chosen
+                self._on_look(snapshot)
                 if why := snapshot["policy"]["snapshot"].get("fallen_back"):
                     at_s = elapsed_s - (snapshot["time_s"] - why["at_s"])
                     self.fallen_back = {"at_s": at_s, "reason": why["reason"]}

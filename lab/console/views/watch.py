@@ -110,6 +110,9 @@ def _told(form: Form, change: Callable[[Appliance], object]) -> str:
     if going is not None and going.beside:
         form.add_error(None, "Several shops run at once: each keeps what it is there to show.")
         return ""
+    if going is not None and going.run is not None and going.run.peer_file.is_file():
+        form.add_error(None, "A peer stands in the gateway's place: it keeps what it began with.")
+        return ""
     appliance = Appliance(LAB)
     try:
         change(appliance)

@@ -92,6 +92,8 @@ def test_a_gateway_is_run_alone_or_beside_the_policies_that_are_named():
     assert keys(gateway=["haproxy", "nginx"]) == ["haproxy", "nginx"]
     assert keys(gateway=["nginx"], policies=["sq"]) == ["sq", "nginx"]
     assert keys(gateway=["doorbuster", "nginx"]) == ["sq", "8q-af", "8q-lifo-pri", "nginx"]
+    beside = keys(gateway=["haproxy"], policies=["sq"], admission=["none", "sbac"])
+    assert sorted(beside) == ["haproxy", "sq", "sq+sbac"]
     both = keys(gateway=["haproxy"], abandonment=["ignore", "cancel"])
     assert both == ["haproxy", "haproxy+cancel"]
 
@@ -109,7 +111,7 @@ def test_a_peer_is_as_the_spec_has_it():
     [
         ({"gateway": ["apache"]}, "allowed: doorbuster, haproxy, nginx"),
         ({"policies": ["haproxy"]}, "allowed: --gateway haproxy"),
-        ({"gateway": ["haproxy"], "admission": ["sbac"]}, "allowed: without peers"),
+        ({"gateway": ["haproxy"], "admission": ["sbac"]}, "allowed: none among them"),
         ({"gateway": ["haproxy"], "engine": "simulated"}, "allowed: with engine = 'live'"),
         ({"gateway": ["haproxy"], "abandonment": ["drop-queued"]}, "allowed: ignore, cancel"),
     ],

@@ -90,6 +90,7 @@ function bars(element, lengths, most, names = []) {
     const row = element.children[page];
     row.querySelector(".bar").style.width = `${Math.min(100, (100 * length) / most)}%`;
     const number = row.querySelector(".length");
-    if (number.textContent !== String(length)) number.textContent = length;
+    const text = String(length ?? "–"); // a peer does not say which pages wait
+    if (number.textContent !== text) number.textContent = text;
   });
 }

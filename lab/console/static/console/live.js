@@ -38,7 +38,8 @@ const live = (() => {
     const [before, now] = [earlier(at, 2), state.frames[at]];
     const passed = now.time_s - before.time_s;
     if (passed <= 0) return null;
-    return fates.reduce((sum, fate) => sum + now.counts[fate] - before.counts[fate], 0) / passed;
+    const more = fates.reduce((sum, fate) => sum + now.counts[fate] - before.counts[fate], 0);
+    return more < 0 ? null : more / passed; // whoever counted has gone: a peer, a gateway that died
   }
 
   const digits = (value, n = 1) => (value === null || value === undefined ? "–" : value.toFixed(n));
@@ -64,7 +65,7 @@ const live = (() => {
       abandonment: ABANDONMENT[frame.abandonment] ?? frame.abandonment,
       confirms: frame.confirms - base().confirms,
       revenue: frame.sales ? money.format(frame.sales.revenue) : "–",
-      waiting: frame.waiting,
+      waiting: frame.waiting ?? "–",
       "in-service": `${frame.in_service} / ${frame.workers}`,
       cpu: percent(frame.cpu_utilisation_ratio),
       dropped: digits(rate(at, "dropped", "rejected")),

@@ -45,7 +45,7 @@ addEventListener("DOMContentLoaded", () => {
     // What the pictures show, for who cannot see them; seldom, so that it can be read in peace.
     if (performance.now() - describedAt < 10000) return;
     describedAt = performance.now();
-    const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i]}`).join(", ");
+    const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
     queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
     document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first`);
   }

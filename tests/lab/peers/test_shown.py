@@ -1,0 +1,43 @@
+from lab.console.peers import in_place
+from lab.experiments.peers.shown import Shown, read
+from lab.experiments.results import RunFolder
+
+SNAPSHOT = {
+    "time_s": 1.0,
+    "policy": {"name": "haproxy"},
+    "abandonment": {"mode": "cancel"},
+    "waiting": 3,
+    "in_service": 30,
+    "waiting_by_page": {"Br-1": None},
+    "counts": {"Br-1": {"arrived": 5}},
+    "load": {},
+}
+
+
+def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert read(folder) is None
+    shown = Shown(folder)
+    shown.look(SNAPSHOT)
+    peer = read(folder)
+    assert peer is not None
+    assert peer["waiting"] == 3
+    assert "load" not in peer  # which the gateway measures
+    shown.look(SNAPSHOT | {"waiting": 4})  # too soon
+    assert read(folder) == peer
+    shown.close()
+    assert read(folder) is None
+
+
+def test_counts_go_on_from_the_gateways():
+    gateway = SNAPSHOT | {
+        "policy": {"name": "sq"},
+        "waiting": 0,
+        "load": {"busy_workers": 30},
+        "counts": {"Br-1": {"arrived": 100}, "ads": {"arrived": 7}},
+    }
+    assert in_place(gateway, None) is gateway
+    found = in_place(gateway, {key: SNAPSHOT[key] for key in ("policy", "waiting", "counts")})
+    assert found["policy"] == {"name": "haproxy"}
+    assert found["load"] == {"busy_workers": 30}
+    assert found["counts"] == {"Br-1": {"arrived": 105}, "ads": {"arrived": 7}}
