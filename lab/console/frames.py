@@ -21,7 +21,7 @@ Mark = dict[str, Any]
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sales", "run", "marks", "lanes",
-                  "shadows")  # fmt: skip
+                  "shadows", "fallen_back")  # fmt: skip
 _PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
 
 
@@ -47,6 +47,7 @@ def frame_of(
         "policy": policy["name"],
         "title": title(policy),
         "parameters": policy["parameters"],
+        "fallen_back": fallen_back(policy),
         "admission": policy["admission"],
         "discipline": inner.get("discipline", ""),
         "thresholds": [policy["parameters"].get(name) for name in THRESHOLDS],
@@ -94,6 +95,14 @@ def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "disagreements": found.get("disagreements", []),
     }
+
+
+def fallen_back(policy: Mapping[str, Any]) -> str:
+    """That FIFO decides in place of a student's policy, and why; empty where it does not."""
+    why = policy["snapshot"].get("fallen_back")
+    if not why:
+        return ""
+    return f"{policy['name']} was given up at {why['at_s']:.0f} s and FIFO decides: {why['reason']}"
 
 
 def title(policy: Mapping[str, Any]) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 
 from django import forms
 
-from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies.registry import ADMISSIONS
+from lab.console import own_policies
 from lab.console.settings import LAB
 from lab.experiments import lane_cpus
 from lab.experiments.errors import SpecError
 from lab.experiments.experiment_options import with_options
 from lab.experiments.spec import Spec, changed, read_spec
-from lab.experiments.titles import title_of
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",
@@ -56,7 +56,7 @@ class LaunchForm(forms.Form):
         widget=forms.RadioSelect,
     )
     policies = forms.MultipleChoiceField(
-        choices=[(name, title_of(name)) for name in POLICIES], widget=forms.CheckboxSelectMultiple
+        choices=own_policies.choices, widget=forms.CheckboxSelectMultiple
     )
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
@@ -163,7 +163,7 @@ def initial(spec: Spec) -> dict[str, Any]:
     return {
         "title": spec.title,
         "engine": spec.engine,
-        "policies": list(dict.fromkeys(policy.name for policy in spec.policy)),
+        "policies": list(dict.fromkeys(one.name for one in spec.policy if one.gateway is None)),
         "admission": list(dict.fromkeys(policy.admission for policy in spec.policy)),
         "abandonment": list(dict.fromkeys(spec.abandonment_of(policy) for policy in spec.policy)),
         "rho": ", ".join(f"{rho:g}" for rho in spec.load.rhos if rho is not None),

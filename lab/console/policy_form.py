@@ -12,13 +12,13 @@ from django import forms
 from gateway.policies.registry import (
     ADMISSIONS,
     NO_ADMISSION,
-    POLICIES,
     PolicyError,
     admission_sheet,
     create,
-    sheet,
 )
 from gateway.policies.sheet import Parameter, Sheet
+from gateway.students import files, naming
+from lab.console import own_policies
 from lab.console.launch_form import ABANDONMENTS
 from lab.experiments.results import HIGHEST_LOAD_FACTOR
 from lab.experiments.titles import title_of
@@ -32,7 +32,7 @@ class PolicyForm(forms.Form):
     has none of its fields in the form yet.
     """
 
-    policy = forms.ChoiceField(choices=[(name, title_of(name)) for name in POLICIES])
+    policy = forms.ChoiceField(choices=own_policies.choices)
     admission = forms.ChoiceField(
         choices=[
             (name, "no admission" if name == NO_ADMISSION else title_of(name))
@@ -46,8 +46,8 @@ class PolicyForm(forms.Form):
         begin with `ids`: two such forms may be on a page."""
         policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
         self.sheets: list[tuple[str, Sheet]] = []
-        if policy in POLICIES:
-            self.sheets.append(("", sheet(policy)))
+        if (queueing := own_policies.sheet_of(policy)) is not None:
+            self.sheets.append(("", queueing))
         if admission in ADMISSIONS:
             self.sheets.append(("admission.", admission_sheet(admission)))
         values: dict[str, Any] = {"policy": policy, "admission": admission}
@@ -66,8 +66,14 @@ class PolicyForm(forms.Form):
             return None
         given = self.cleaned_data
         chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
+        own: dict[str, str] = {}
         try:  # values that do not go together
-            create(given["policy"], chosen[""], given["admission"], chosen["admission."])
+            if files.is_path(given["policy"]):
+                file = files.read(given["policy"])
+                own = {"source": file.text}
+                naming.check(file, chosen.get("", {}))
+            else:
+                create(given["policy"], chosen[""], given["admission"], chosen["admission."])
         except PolicyError as fault:
             name = fault.field.removeprefix("parameters.")
             name = name.replace("admission_parameters.", "admission.")
@@ -76,7 +82,8 @@ class PolicyForm(forms.Form):
             return None
         return {
             "name": given["policy"],
-            "parameters": chosen[""],
+            **own,
+            "parameters": chosen.get("", {}),
             "admission": {"name": given["admission"], "parameters": chosen["admission."]},
         }
 
@@ -124,7 +131,7 @@ class LoadForm(forms.Form):
 def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
     """The policy of a snapshot as the form's fields."""
     admission = policy["admission"]
-    found = {"policy": policy["name"], "admission": admission["name"]}
+    found = {"policy": policy.get("file", policy["name"]), "admission": admission["name"]}
     for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
         for name, value in values.items():
             pages = value.items() if isinstance(value, dict) else [("", value)]

@@ -11,7 +11,8 @@ from typing import Any
 from django import forms
 
 from gateway.policies.interface import PAGES
-from gateway.policies.registry import POLICIES
+from gateway.students.files import stem
+from lab.console import own_policies
 from lab.console.settings import LAB
 from lab.console.shelf import Shelved
 from lab.experiments import lane_cpus
@@ -122,7 +123,7 @@ class RaceForm(forms.Form):
         label="How",
     )
     policies = forms.MultipleChoiceField(
-        choices=[(name, title_of(name)) for name in POLICIES],
+        choices=own_policies.choices,
         widget=forms.CheckboxSelectMultiple,
         label=f"{FEWEST} to {MOST} policies",
     )
@@ -159,7 +160,7 @@ class RaceForm(forms.Form):
         if not self.is_valid():
             return None
         given = self.cleaned_data
-        names = ", ".join(title_of(name) for name in given["policies"])
+        names = ", ".join(title_of(stem(name)) for name in given["policies"])
         try:
             is_live = given["engine"] == "live"
             base = load_spec("lifo-pri" if is_live else "lifo-pri-simulated")

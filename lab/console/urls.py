@@ -2,7 +2,17 @@
 
 from django.urls import include, path
 
-from lab.console.views import figures, gallery, launches, leaderboard, people, race, streams, watch
+from lab.console.views import (
+    figures,
+    gallery,
+    launches,
+    leaderboard,
+    people,
+    race,
+    scoreboard,
+    streams,
+    watch,
+)
 
 urlpatterns = [
     path("", gallery.gallery, name="gallery"),
@@ -27,6 +37,7 @@ urlpatterns = [
     path("watch/abandonment", watch.abandonment, name="watch-abandonment"),
     path("watch/load", watch.load, name="watch-load"),
     path("watch/stream", streams.stream, name="watch-stream"),
+    path("scoreboard/", scoreboard.scoreboard, name="scoreboard"),
     path("race/", race.race, name="race"),
     path("race/lanes/<str:name>/<str:run>.json", race.lane, name="race-lane"),
     path("race/waiting/<str:pk>/", race.waiting, name="race-waiting"),

@@ -65,6 +65,12 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         for cell, summary in runs
         if summary.get("outages")
     ]
+    lines += [
+        f"FELL BACK TO FIFO: {cell.place}, seed {summary['seed']}, at {why['at_s']:.0f} s: "
+        f"{why['reason']}. From then on its figures are those of FIFO."
+        for cell, summary in runs
+        if (why := summary.get("fallen_back"))
+    ]
     late = [
         (cell, schedule)
         for cell, summary in runs

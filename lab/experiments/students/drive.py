@@ -134,7 +134,7 @@ def mixed(seed: int, steps: int, fresh: Callable[[], Policy] | None = None) -> I
     rng = random.Random(seed)
     kinds = ["arrival"] * 6 + ["completion"] * 4 + ["abandonment", "withdraw", "load_sample"]
     for place in range(steps):
-        if fresh is not None and place % 100 == 99:
+        if fresh is not None and place % 40 == 39:
             yield "switch", fresh()
             continue
         kind = rng.choice(kinds)

@@ -20,7 +20,7 @@ from gateway.policies.sheet import PolicyError
 from gateway.students import naming
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.intervals import Estimate
-from lab.experiments.spec import Spec, changed, load_spec
+from lab.experiments.spec import Spec, changed, read_spec
 from lab.experiments.students.validator import Finding, check
 from lab.experiments.table import Table
 
@@ -50,6 +50,12 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
     console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
 
 
+def conditions() -> Spec:
+    """What everybody is run under; its policies are the known ones."""
+    path = Path(__file__).with_name("scoreboard.toml")
+    return read_spec(path.read_text(encoding="utf-8"), str(path))
+
+
 class Board:
     """The rows, by the policy's key."""
 
@@ -60,14 +66,16 @@ class Board:
     @classmethod
     def read(cls, folder: Path) -> "Board":
         """What is kept there; empty where nothing is, or under other conditions."""
-        conditions = load_spec("scoreboard").fingerprint
+        same = conditions().fingerprint
         try:
             kept = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-            if kept["conditions"] == conditions:
-                return cls(conditions, {row["policy"]: row for row in kept["rows"]})
-        except (OSError, ValueError, KeyError, TypeError):
+            if kept["conditions"] == same:
+                board = cls(same, {row["policy"]: row for row in kept["rows"]})
+                board.table()  # damaged rows show here
+                return board
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             pass
-        return cls(conditions, {})
+        return cls(same, {})
 
     def write(self, folder: Path) -> None:
         """scores.json and scores.md, each whole or not at all."""
@@ -120,9 +128,7 @@ def _play(board: Board, valid: Sequence[Path], processes: int | None) -> None:
     from lab.experiments.leaderboard.board import as_json, rows_of
     from lab.experiments.simulated_comparison import compare_simulated
 
-    spec = _spec(
-        valid, [one for one in load_spec("scoreboard").policy if one.key not in board.rows]
-    )
+    spec = _spec(valid, [one for one in conditions().policy if one.key not in board.rows])
     folder = compare_simulated(spec, fresh=False, processes=processes, broker=None)
     cells = read_cells(folder)
     given_up = {
@@ -149,7 +155,7 @@ def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:
     policies = [{"name": str(path)} for path in valid]
     policies += [one.model_dump(mode="json", exclude_none=True) for one in known]
     names = ", ".join(path.stem for path in valid)
-    return changed(load_spec("scoreboard"), title=f"Scoreboard: {names}"[:200], policy=policies)
+    return changed(conditions(), title=f"Scoreboard: {names}"[:200], policy=policies)
 
 
 def _is_valid(path: Path, say: Callable[[str], None]) -> bool:

@@ -18,6 +18,8 @@ BELONGS = {
     "launches": "/launches/",
     "results": "/results/",
     "race": "/race/",
+    "leaderboard": "/leaderboard/",
+    "scoreboard": "/leaderboard/",
     "people": "",
     "health": "",
     "metrics": "",

@@ -11,7 +11,8 @@ from lab.experiments.spec import SPECS
 from runtime.settings import REPOSITORY
 
 VENDOR = REPOSITORY / "lab/console/static/console/vendor"
-PAGES = ("/", "/watch/", "/launches/", "/results/", "/race/", "/leaderboard/", "/launch/lifo-pri/")
+PAGES = ("/", "/watch/", "/launches/", "/results/", "/race/", "/leaderboard/", "/scoreboard/",
+         "/launch/lifo-pri/")  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PAGES)

@@ -61,6 +61,7 @@ const live = (() => {
     const found = {
       run: frame.run ? [frame.run.words, frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : `no run of this console is under way${start() ? "; figures since the last one began" : ""}`,
       policy: frame.title,
+      fallen_back: frame.fallen_back,
       discipline: frame.discipline,
       abandonment: ABANDONMENT[frame.abandonment] ?? frame.abandonment,
       confirms: frame.confirms - base().confirms,

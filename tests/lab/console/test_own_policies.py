@@ -1,0 +1,67 @@
+"""Students' files in the console's forms: those in the folder, and no others."""
+
+import pytest
+
+from gateway.students import files
+from lab.console import own_policies
+from lab.console.launch_form import LaunchForm
+from lab.console.policy_form import PolicyForm, in_force
+from lab.console.racing import BEGINS_WITH, RaceForm
+from tests.gateway.students.policies import source
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A policy in the folder that the console lists."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    monkeypatch.setattr(own_policies, "FOLDER", folder)
+    path = folder / "plain.py"
+    path.write_text(source())
+    (folder / "test_plain.py").write_text("")
+    return str(path)
+
+
+def test_every_form_offers_it_by_its_stem(path):
+    for form in (LaunchForm(), RaceForm(), PolicyForm({"policy": "sq"})):
+        field = form.fields["policies" if "policies" in form.fields else "policy"]
+        assert (path, "plain (own)") in list(field.choices)
+        assert not any("test_plain" in name for name, _ in field.choices)
+
+
+def test_a_race_takes_it(path):
+    form = RaceForm(BEGINS_WITH | {"policies": ["sq", path], "engine": "simulated"})
+    spec = form.spec()
+    assert spec is not None, form.errors
+    assert spec.title == "Race: SQ, plain"
+    assert [choice.key for choice in spec.policy] == ["sq", "plain"]
+
+
+def test_a_switch_sends_its_text_and_parameters(path):
+    form = PolicyForm({"policy": path, "admission": "none", "capacity": "9"})
+    call = form.call()
+    assert call is not None, form.errors
+    assert (call["name"], call["source"], call["parameters"]) == (path, source(), {"capacity": 9})
+
+
+def test_what_is_wrong_with_it_stands_in_the_form(path, tmp_path):
+    (tmp_path / "own" / "plain.py").write_text("import os\n")
+    form = PolicyForm({"policy": path, "admission": "none"})
+    assert form.call() is None
+    assert "line 1: import os" in str(form.errors["policy"])
+
+
+def test_no_path_comes_from_a_browser(path, tmp_path):
+    elsewhere = tmp_path / "elsewhere.py"
+    elsewhere.write_text(source())
+    form = PolicyForm({"policy": str(elsewhere), "admission": "none"})
+    assert form.call() is None
+    assert own_policies.sheet_of(str(elsewhere)) is None
+    assert "policies" in RaceForm(BEGINS_WITH | {"policies": ["sq", str(elsewhere)]}).errors
+
+
+def test_what_is_in_force_is_chosen_by_its_path():
+    policy = {"name": "plain", "file": "own/plain.py", "parameters": {"capacity": 3},
+              "admission": {"name": "none", "parameters": {}}}  # fmt: skip
+    assert in_force(policy)["policy"] == "own/plain.py"
+    assert files.stem("own/plain.py") == "plain"
