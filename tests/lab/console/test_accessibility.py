@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.lab.console.boards import board, written
 from tests.lab.console.conftest import run
 
 VENDOR = Path(__file__).parent / "vendor"
@@ -30,6 +31,7 @@ def pages(console) -> dict[str, str]:
     launch = console.launch("Looked at", sessions=300, repetitions=2)
     console.wait_until(launch, "done")
     result = console.result_of(launch)
+    written(console, "20260102T000000Z-leaderboard", board())
     attempts = f"/results/{result}/attempts"
     why = re.search(r'href="([^"]*/why\?[^"]*)"', console.get(attempts).text)
     assert why
