@@ -33,7 +33,7 @@ class GatewayFigures:
                 **self._gateway.choice.described(),
                 "snapshot": dict(driver.policy.snapshot()),
             },
-            "shadows": self._gateway.watching.figures(),
+            "shadows": self._gateway.shadow_policies.figures(),
             "abandonment": self.abandonment(),
             "time_scale": self._gateway.clock.scale,
             "counts": self.counts(),
@@ -55,19 +55,18 @@ class GatewayFigures:
 
     def shadows(self) -> dict[str, object]:
         """The shadows with their last disagreements; docs/architecture.md."""
-        watching = self._gateway.watching
-        last = watching.disagreements()
+        them = self._gateway.shadow_policies
+        last = them.disagreements()
         return {
             "time_s": self._gateway.clock(),
             "shadows": [
-                {**one, "disagreements": last.get(str(one["name"]), [])}
-                for one in watching.figures()
+                {**one, "disagreements": last.get(str(one["name"]), [])} for one in them.figures()
             ],
         }
 
     def shadow_counts(self) -> dict[str, dict[str, int]]:
         """Shadow → verdict → requests."""
-        return self._gateway.watching.counts()
+        return self._gateway.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Page type, and what goes beside, → fate → requests, cumulative."""

@@ -101,7 +101,7 @@ class Gateway:
             observe=self._observe,
             abandonment=settings.abandonment,
         )
-        self.watching = Shadows(self.pages.dispatcher, self.clock)
+        self.shadow_policies = Shadows(self.pages.dispatcher, self.clock)
         self.beside: list[Beside] = []
         if settings.ads_port is not None:
             ads = balance(settings.ads_host, settings.ads_port)
@@ -276,7 +276,7 @@ class Gateway:
 
     def _guard(self) -> None:
         """Shadows, too, must know which pages are of one session."""
-        self.sessions.guard(self.choice.needs_sessions or bool(self.watching.entries))
+        self.sessions.guard(self.choice.needs_sessions or bool(self.shadow_policies.entries))
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
         def fell_back(why: FallBack) -> None:
@@ -285,7 +285,7 @@ class Gateway:
         return choice.make(Limits(decision_s=self.settings.own_policy_s), fell_back)
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
-        self.watching.replace(
+        self.shadow_policies.replace(
             [(choice.label, choice.described(), policy) for choice, policy in made]
         )
         self._guard()

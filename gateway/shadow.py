@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final
 
-from gateway.dispatcher import AtHand, Dispatcher
+from gateway.dispatcher import Dispatcher
 from gateway.policies.interface import (
     Abandonment,
     Drop,
@@ -29,7 +29,7 @@ from gateway.policies.interface import (
     Reject,
 )
 from gateway.shadow_customers import Customers
-from gateway.shadow_shop import Account, Decision, Deed, Needs, ThoughtShop
+from gateway.shadow_shop import EXACT_S, Account, Decision, Deed, Needs, ThoughtShop
 from gateway.shadow_tally import Tally
 
 SESSIONS_REMEMBERED: Final = 10_000
@@ -44,8 +44,9 @@ class ShadowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RealWorld:
-    """What the real requests show, for all shadows alike."""
+    """The acting policy's dispatcher and what the real requests show, for all shadows alike."""
 
+    acting: Dispatcher
     shop: Account
     needs: Needs
     customers: Customers
@@ -66,7 +67,7 @@ class _Case:
 class Shadow:
     """`policy` beside an acting one. Events come in order of time; any may raise what it raises."""
 
-    def __init__(self, policy: Policy, *, workers: int, now_s: float, real: RealWorld) -> None:
+    def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
         self._now_s = now_s
         self._real = real
         self._shop = ThoughtShop(real.shop, real.needs, Account(now_s))
@@ -74,7 +75,9 @@ class Shadow:
         self._leaving: list[tuple[float, int]] = []  # a heap: when, whose customer
         self._left: set[int] = set()  # whose customer has gone here, but not in the real world
         self._gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
-        self._driver = Dispatcher(policy, workers=workers, clock_s=lambda: self._now_s, host=self)
+        self._driver = Dispatcher(
+            policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self
+        )
         self._busy_s = 0.0
         self._real_busy_s = real.shop.busy_s
         self.tally = Tally(now_s)
@@ -89,8 +92,9 @@ class Shadow:
         """Requests in service in its world."""
         return self._driver.in_service
 
-    def begin(self, others: AtHand, deeds: Mapping[int, Deed]) -> None:
+    def begin(self, deeds: Mapping[int, Deed]) -> None:
         """From the real world as it stands, as if the policies were switched now."""
+        others = self._real.acting.at_hand()
         for request in others.waiting:
             case = self._cases[request.id] = _Case(deeds[request.id])
             if request.id in others.gone:  # nothing to compare any more
@@ -145,7 +149,7 @@ class Shadow:
         self._busy_s, self._real_busy_s = account.busy_s, real.busy_s
         busier = account.in_service - real.in_service
         ratio = sample.cpu_utilisation_ratio
-        if busier_s:
+        if abs(busier_s) > EXACT_S:
             ratio = min(1.0, max(0.0, ratio + busier_s / sample.interval_s))
         busy_workers = max(0, sample.busy_workers + busier)
         self._driver.load_sample(LoadSample(ratio, busy_workers, sample.interval_s))
@@ -182,7 +186,7 @@ class Shadow:
             self._work(time_s)
             if self._is_here(id):
                 self._left.add(id)
-                self._driver.client_left(id)
+                self._driver.client_left(id, self._real.acting.abandonment)
                 self._undecided_left(id)
         self._work(until_s)
 

@@ -83,7 +83,7 @@ class Shadows:
         for entry in self.entries:
             shadow = entry.shadow
             if shadow is not None and entry is not going.get(entry.name):
-                self._tell_one(entry, lambda new: new.begin(self._acting.at_hand(), self._deeds))
+                self._tell_one(entry, lambda new: new.begin(self._deeds))
         self._acting.witness = self if self.is_running else None
 
     def figures(self) -> list[dict[str, object]]:
@@ -126,7 +126,9 @@ class Shadows:
         self._settle()
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        deed = self._deeds.pop(id)
+        deed = self._deeds.pop(id, None)
+        if deed is None:
+            return
         real = self._real
         real.advance(time_s)
         real.in_service -= 1
@@ -203,8 +205,8 @@ class Shadows:
             self._deeds[id].decision = Decision("left", now_s, len(waiting))
 
     def _fresh(self, now_s: float, policy: Policy) -> Shadow:
-        real = RealWorld(self._real, self._needs, self._customers)
-        return Shadow(policy, workers=self._acting.workers, now_s=now_s, real=real)
+        real = RealWorld(self._acting, self._real, self._needs, self._customers)
+        return Shadow(policy, now_s=now_s, real=real)
 
     def _deed(self, request: Request) -> Deed:
         deed = self._deeds.get(request.id)
@@ -229,7 +231,7 @@ class Shadows:
         for deed in self._decided:
             self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
         for id in self._over:
-            del self._deeds[id]
+            self._deeds.pop(id, None)
         self._decided.clear()
         self._over.clear()
 

@@ -235,6 +235,24 @@ def test_load_is_the_real_one_but_for_what_its_own_shop_is_busier():
     assert heard[0].busy_workers == 3
 
 
+@pytest.mark.parametrize(("mode", "withdrawn"), [("ignore", 0), ("drop-queued", 1)])
+def test_who_waits_longer_there_leaves_after_a_while(mode, withdrawn):
+    """The acting policy serves the newest first, the shadow the oldest; patience is not known."""
+    world = World(create("always-lifo", {}), workers=1, abandonment=mode)
+    world.beside(oldest=create("sq", {"capacity": 1000}))
+    world.run([Comes(0.0, work_s=0.714, patience_s=PATIENT_S) for _ in range(40)])
+    lost = [
+        one for one in world.shadows.disagreements()["oldest"] if one["verdict"] == "would_lose"
+    ]
+    assert lost
+    for one in lost:  # served in time, and waiting for 20 s in the shadow's world
+        assert one["acted"]["after_s"] < 20.0
+        assert one["said"]["after_s"] == pytest.approx(20.0)
+    counts = world.shadows.entries[0].shadow._driver.counts()["Br-1"]
+    assert counts["withdrawn"] == withdrawn * figures(world)["oldest"]["verdicts"]["would_lose"]
+    assert counts["dispatched"] + counts["withdrawn"] == 40
+
+
 def test_sessions_gone_are_forgotten_at_last(monkeypatch):
     monkeypatch.setattr("gateway.shadow.SESSIONS_REMEMBERED", 3)
     world = World(create("sq", {"capacity": 1000}), workers=1)
