@@ -10,6 +10,8 @@ from dashboards.grafana.panels import BAD_FROM_1, BUSY, bars, heat, lines, numbe
 from dashboards.grafana.queries import OF_APPLICATION as OF
 from dashboards.grafana.queries import Ask, quantile, rate
 
+_SHADOWS = "doorbuster_gateway_shadow_requests_total"
+
 
 def board() -> Board:
     """The dashboard."""
@@ -76,6 +78,29 @@ def _policy() -> list[object]:
             Ask(f"doorbuster_gateway_discipline_switches_total{{{OF}}}"),
             wide=3,
             digits=0,
+        ),
+        lines(
+            "Shadows agree",
+            "Policies that run beside the one in force without acting: the share of the requests "
+            "they are asked about on which they decide alike. 1 beside itself; two good policies "
+            "agree in quiet times and part in a rush.",
+            "percentunit",
+            Ask(
+                rate(_SHADOWS, OF, 'verdict="same"', by="policy")
+                + " / "
+                + rate(_SHADOWS, OF, 'verdict!="absent"', by="policy"),
+                "{{policy}}",
+            ),
+        ),
+        lines(
+            "Shadows would have refused, or let in",
+            "Requests that were served and a shadow would have turned away, and the other way "
+            "round.",
+            "reqps",
+            Ask(
+                rate(_SHADOWS, OF, 'verdict=~"would_refuse|would_serve"', by="policy, verdict"),
+                "{{policy}} {{verdict}}",
+            ),
         ),
     ]
 
