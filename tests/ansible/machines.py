@@ -194,14 +194,13 @@ class Machines:
         self, name: str, part: str, for_s: float, every_s: float
     ) -> list[tuple[float, float]]:
         """Time and CPU seconds that a part's slice has used, both from the host's own clocks."""
+        self.limits(name, part)
         code = (
-            "import subprocess, time, json\n"
+            "import sys, time, json; sys.path.insert(0, '/root'); import limits\n"
             f"end = time.monotonic() + {for_s}; seen = []\n"
-            f"show = 'systemctl show -P CPUUsageNSec doorbuster-{part}.slice'.split()\n"
             "while not seen or seen[-1][0] < end:\n"
             f"    if seen: time.sleep({every_s})\n"
-            "    used = int(subprocess.run(show, capture_output=True).stdout) / 1e9\n"
-            "    seen.append((time.monotonic(), used))\n"
+            f"    seen.append((time.monotonic(), limits.read('{part}')['used_s']))\n"
             "print(json.dumps(seen))"
         )
         return [(at, used) for at, used in json.loads(self.ssh(name, f'python3 -c "{code}"'))]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from runtime import postgres, redis_server
+from runtime import compose_settings, postgres, redis_server
 from runtime.settings import REPOSITORY, load
 
 ANSIBLE = REPOSITORY / "ansible"
@@ -56,6 +56,7 @@ def test_secrets_go_where_containers_get_them() -> None:
     groups = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_secrets_of_groups"]
     services = read(REPOSITORY / "docker-compose.yml")["services"]
     secret = {name for names in groups.values() for name in names}
+    assert secret == compose_settings.SECRETS | OF_LAB_HOSTS
     for part, containers in {
         "shop": ["shop"],
         "ads": ["ads"],

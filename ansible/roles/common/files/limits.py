@@ -58,6 +58,16 @@ def kept(group):
     }
 
 
+def used_s(group, properties):
+    """The unified hierarchy counts CPU also where another one has the controllers."""
+    path = (ROOT if UNIFIED else ROOT / "unified") / group.lstrip("/") / "cpu.stat"
+    if path.exists():
+        counts = dict(line.split() for line in path.read_text().splitlines())
+        return int(counts["usage_usec"]) / 1e6
+    nanoseconds = properties["CPUUsageNSec"]
+    return int(nanoseconds) / 1e9 if nanoseconds.isdigit() else None
+
+
 def peak(group):
     name = "memory.peak" if UNIFIED else "memory.max_usage_in_bytes"
     path = folder("memory", group) / name
@@ -85,12 +95,11 @@ def read(part):
     group = properties.get("ControlGroup", "")
     if not group:
         return {"told": told(properties), "kept": None, "cpus": [], "used_s": None, "peak": None}
-    used = properties["CPUUsageNSec"]
     return {
         "told": told(properties),
         "kept": kept(group),
         "cpus": cpus(group),
-        "used_s": int(used) / 1e9 if used.isdigit() else None,
+        "used_s": used_s(group, properties),
         "peak": peak(group),
     }
 
