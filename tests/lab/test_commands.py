@@ -62,6 +62,8 @@ def doorbuster(*arguments):
         ("simulate --celery redis://h:port/1", ["broker", "redis://host:port/database"]),
         ("worker --broker nonsense", ["broker", "redis://host:port/database"]),
         ("report /nowhere", ["FOLDER", "plan.json"]),
+        ("publish x", ["unexpected extra argument (x)"]),
+        ("simulate leaderbord", ["'leaderbord'", "leaderboard", "sbac-live"]),
         ("nope", ["nope"]),
     ],
 )
