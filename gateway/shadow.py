@@ -105,6 +105,10 @@ class Shadow:
             self._shop.start(self._now_s, deed, real_work_s - deed.from_work_s)
         self._driver.take_over(others)
 
+    def end(self) -> None:
+        """Let the policy go, and with it its process if it has one; nothing is told any more."""
+        del self._driver  # each knows the other: they would outlive their use
+
     # ---- what happens in the real world --------------------------------------------------------
 
     def arrival(self, time_s: float, deed: Deed) -> None:

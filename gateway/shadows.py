@@ -23,7 +23,7 @@ from gateway.policies.interface import (
     Reject,
     Request,
 )
-from gateway.shadow import RealWorld, Shadow
+from gateway.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow_customers import Customers
 from gateway.shadow_shop import Account, Decision, Deed, Needs
 
@@ -73,6 +73,7 @@ class Shadows:
         if not self.is_running:
             self._begin(now_s)
         self._catch_up(now_s)
+        before = self.entries
         going = {entry.name: entry for entry in self.entries if entry.shadow is not None}
         self.entries = tuple(
             going[name]
@@ -84,6 +85,9 @@ class Shadows:
             shadow = entry.shadow
             if shadow is not None and entry is not going.get(entry.name):
                 self._tell_one(entry, lambda new: new.begin(self._deeds))
+        for entry in before:
+            if entry.shadow is not None and entry not in self.entries:
+                entry.shadow.end()
         self._acting.witness = self if self.is_running else None
 
     def figures(self) -> list[dict[str, object]]:
@@ -244,11 +248,15 @@ class Shadows:
                 self._tell_one(entry, tell)
 
     def _tell_one(self, entry: Entry, tell: Callable[[Shadow], None]) -> None:
-        assert entry.shadow is not None
+        shadow = entry.shadow
+        assert shadow is not None
         try:
-            tell(entry.shadow)
+            tell(shadow)
         except Exception as fault:
-            log.exception("the shadow %s failed and is taken away", entry.name)
-            entry.shadow, entry.fault = None, f"{type(fault).__name__}: {fault}"
+            is_known = isinstance(fault, ShadowError)
+            log.warning("the shadow %s is taken away", entry.name, exc_info=not is_known)
+            entry.fault = str(fault) if is_known else f"{type(fault).__name__}: {fault}"
+            entry.shadow = None
+            shadow.end()
             if not self.is_running:
                 self._acting.witness = None

@@ -7,6 +7,7 @@ import pytest
 
 from gateway.policies.interface import LoadSample
 from tests.gateway.real_sockets import Shop, bed, run
+from tests.gateway.students.policies import source
 
 TARGETS = ("/", "/books/1/", "/search/?q=x", "/browse/fiction/")
 
@@ -71,3 +72,25 @@ def test_a_timer_of_a_shadow_alone_is_kept():
     assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
     assert shadow["verdicts"]["would_refuse"] == 2
     assert shadow["disagreements"][0]["said"]["reason"] == "waited 0.5 s at the door"
+
+
+def test_a_students_policy_as_a_shadow_falls_out_with_its_process():
+    async def scene():
+        async with bed(Shop(), workers=1, own_policy_s=60.0) as b:
+            faulty = {"name": "own/faulty.py", "source": source(workers_free="1 / 0")}
+            plain = {"name": "own/plain.py", "source": source()}
+            status, answer = await b.admin("PUT", "/shadows", {"policies": [faulty, plain]})
+            assert status == 200, answer
+            assert b"you asked for" in await b.get("/")
+            _, found = await b.admin("GET", "/shadows")
+            _, kept = b.gateway.shadow_policies.entries
+            process = kept.shadow._driver.policy._child._process
+            assert process.returncode is None
+            del kept
+            await b.admin("PUT", "/shadows", {"policies": []})
+            assert process.returncode is not None  # nobody needs it any more
+            return found["shadows"]
+
+    faulty, plain = run(scene())
+    assert "ZeroDivisionError" in faulty["fault"]
+    assert (plain["name"], plain["fault"], plain["verdicts"]["same"]) == ("plain", "", 1)
