@@ -17,7 +17,10 @@ from lab.console.settings import LAB
 from lab.experiments import lane_cpus
 from lab.experiments.errors import SpecError
 from lab.experiments.experiment_options import with_options
+from lab.experiments.peers.sheets import PEERS
 from lab.experiments.spec import Spec, changed, read_spec
+from lab.experiments.titles import title_of
+from runtime import hosts
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",
@@ -34,6 +37,7 @@ MOST_SPEC_BYTES = 64 * 1024
 _FIELD_OF = {
     "policy": "policies",
     "--policies": "policies",
+    "--gateway": "gateway",
     "--admission": "admission",
     "--abandonment": "abandonment",
     "load.rho": "rho",
@@ -57,6 +61,12 @@ class LaunchForm(forms.Form):
     )
     policies = forms.MultipleChoiceField(
         choices=own_policies.choices, widget=forms.CheckboxSelectMultiple
+    )
+    gateway = forms.MultipleChoiceField(
+        choices=[(name, title_of(name)) for name in PEERS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Beside them, in the gateway's place (live)",
     )
     admission = forms.MultipleChoiceField(
         choices=[(name, name) for name in ADMISSIONS],
@@ -106,6 +116,8 @@ class LaunchForm(forms.Form):
         super().__init__(*given, **named)
         if not lane_cpus.most_shops(LAB):
             del self.fields["at_once"]
+        if not hosts.is_loopback(LAB.shop_host):  # peers are run natively, beside the shop
+            del self.fields["gateway"]
 
     def spec(self, base: Spec) -> Spec | None:
         """The spec that the fields describe; None if one of them is wrong, which is then said."""
@@ -151,11 +163,11 @@ class LaunchForm(forms.Form):
 def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
     """What was chosen of policies; nothing where it is what the spec has: then its own list holds,
     of which the fields do not know who stands behind which admission, nor labels."""
-    keys = ("policies", "admission", "abandonment")
-    own = initial(base)
-    if all(set(given[key]) == set(own[key]) for key in keys):
+    keys = ("policies", "gateway", "admission", "abandonment")
+    own, chosen = initial(base), {key: given.get(key, []) for key in keys}
+    if all(set(chosen[key]) == set(own[key]) for key in keys):
         return {}
-    return {key: given[key] for key in keys}
+    return {key: values or None for key, values in chosen.items()}
 
 
 def initial(spec: Spec) -> dict[str, Any]:
@@ -164,6 +176,7 @@ def initial(spec: Spec) -> dict[str, Any]:
         "title": spec.title,
         "engine": spec.engine,
         "policies": list(dict.fromkeys(one.name for one in spec.policy if one.gateway is None)),
+        "gateway": [one.gateway for one in spec.policy if one.gateway is not None],
         "admission": list(dict.fromkeys(policy.admission for policy in spec.policy)),
         "abandonment": list(dict.fromkeys(spec.abandonment_of(policy) for policy in spec.policy)),
         "rho": ", ".join(f"{rho:g}" for rho in spec.load.rhos if rho is not None),

@@ -56,9 +56,8 @@ def sheets(choice: PolicyChoice) -> list[Known]:
     Or of the peer in the gateway's place.
     """
     if choice.gateway is not None:
-        peer = PEERS[choice.gateway]
         values = peers.read(choice.gateway, choice.parameters)
-        return [Known(peer.title, peer.sheet, values)]
+        return [Known(title_of(choice.gateway), PEERS[choice.gateway].sheet, values)]
     queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
     found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
     if choice.admission != NO_ADMISSION:

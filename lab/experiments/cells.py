@@ -142,6 +142,7 @@ def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
     """Whether this is what LIFO-Pri's Tables 4 and 5 are about: its customers, server, policies."""
     return (
         policy.is_pure_queueing
+        and policy.gateway is None
         and not policy.parameters
         and spec.clients is None
         and spec.customers == Customers()

@@ -11,6 +11,7 @@ from lab.experiments import outages
 from lab.experiments.cells import Cell
 from lab.experiments.event_words import factor_words
 from lab.experiments.published import table5
+from lab.experiments.titles import title_of
 from runtime import cpus
 
 WHY_IT_DIFFERS = (
@@ -84,6 +85,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
             f"{1000 * schedule['late_tolerance_s']:.0f} ms late, the latest by "
             f"{schedule['max_behind_s']:.2f} s (real time)"
         )
+    lines += _of_peers([summary for _, summary in runs])
     lines += _of_runs_at_once([summary for _, summary in runs])
     simulated = [s for _, s in runs if s["load_generator"].get("engine") == "simulated"]
     if simulated:
@@ -100,6 +102,21 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     if {"sq", "8q-lifo-pri"} <= beside_published:
         lines.append(WHY_IT_DIFFERS)
     return lines
+
+
+def _of_peers(summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which programs stood in the gateway's place; nothing where none did."""
+    found = dict.fromkeys(
+        f"{title_of(peer['name'])} {peer['version']}"
+        for summary in summaries
+        if (peer := summary.get("peer"))
+    )
+    if not found:
+        return []
+    return [
+        f"In the gateway's place, as set up in docs/peers.md: {', '.join(sorted(found))}. Their "
+        "counts are from their own logs."
+    ]
 
 
 def _of_runs_at_once(summaries: Sequence[Mapping[str, Any]]) -> list[str]:

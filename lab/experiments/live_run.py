@@ -232,6 +232,9 @@ class LiveRun:
             summary |= {"waste": metered}
         if self._shadows:
             summary |= {"shadows": list(self._shadows)}
+        if isinstance(self.appliance, BehindPeer):
+            peer = {"name": self.appliance.name, "version": self.appliance.version()}
+            summary |= {"peer": peer}
         summary |= {
             "load_generator": load_generator,
             "samples_missed": sampler.missed,

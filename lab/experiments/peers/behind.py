@@ -21,7 +21,7 @@ from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 from lab.experiments.peers import sheets
 from lab.experiments.peers.place import OTHER, Ended, Place
-from lab.experiments.peers.process import Log, PeerProcess, folder_for_sockets
+from lab.experiments.peers.process import PeerProcess, folder_for_sockets
 from runtime import settings
 
 _LEFT = ("cancelled", "orphaned")
@@ -44,8 +44,7 @@ class BehindPeer(Appliance):
         super().__init__(lab)
         self._standing = standing
         self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
-        process = standing.process
-        self._log = Log(process.log.dialect, process.log.path)  # read at one's own pace
+        self._log = standing.process.log()
 
     def again(self) -> "BehindPeer":
         """The same with connections of its own."""
@@ -60,6 +59,10 @@ class BehindPeer(Appliance):
     def name(self) -> str:
         """The peer's."""
         return self._standing.process.peer.sheet.name
+
+    def version(self) -> str:
+        """The peer's, as the program says it; raises ExperimentError."""
+        return self._standing.process.version()
 
     @property
     def tells_who_left(self) -> bool:  # type: ignore[override]

@@ -5,6 +5,7 @@ what is in a configuration.
 """
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from lab.experiments.peers import haproxy, nginx
 from lab.experiments.peers.place import Ended, Place, Queue
 from lab.experiments.peers.rules import page_rules
 from lab.experiments.peers.sheets import PEERS, Peer
+from lab.experiments.titles import title_of
 from runtime import hosts, pinned, settings
 
 
@@ -52,6 +54,7 @@ READY_WITHIN_S: Final = 60.0
 _TRIES: Final = 3
 """A free port may be taken by somebody else before the peer has it."""
 _LAST_CHARACTERS: Final = 500
+_VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
 def program(peer: Peer) -> str:
@@ -105,7 +108,6 @@ class PeerProcess:
         self._parameters = parameters
         self._cpus = cpus
         self._process: subprocess.Popen[bytes] | None = None
-        self.log = Log(self._dialect, place.files / self._dialect.LOG)
 
     def __enter__(self) -> Self:
         for last in (False,) * (_TRIES - 1) + (True,):
@@ -136,11 +138,29 @@ class PeerProcess:
         """Where customers find it."""
         return f"http://{hosts.authority(hosts.from_here(self.place.host), self.place.port)}"
 
+    @property
+    def title(self) -> str:
+        """For people."""
+        return title_of(self.peer.sheet.name)
+
+    def log(self) -> "Log":
+        """Its log, from the beginning."""
+        return Log(self._dialect, self.place.files / self._dialect.LOG)
+
+    def version(self) -> str:
+        """The distribution's, as the program says it; raises ExperimentError."""
+        words = [program(self.peer), "-v"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        found = _VERSION.search(done.stdout + done.stderr)  # nginx says it on standard error
+        if found is None:
+            raise ExperimentError(f"{self.title} does not say its version.")
+        return found[1]
+
     def check_lives(self) -> None:
         """Raise ExperimentError when it has ended by itself."""
         if self._process is not None and self._process.poll() is not None:
             raise ExperimentError(
-                f"{self.peer.title} ended in mid-run with status {self._process.returncode}: "
+                f"{self.title} ended in mid-run with status {self._process.returncode}: "
                 f"{self._last_words()}"
             )
 
@@ -151,7 +171,7 @@ class PeerProcess:
             text = _ask(path, self._dialect.STATS_QUESTION)
             queue: Queue = self._dialect.read_stats(text)
         except (OSError, ValueError) as fault:
-            raise ExperimentError(f"{self.peer.title} does not answer ({fault}).") from None
+            raise ExperimentError(f"{self.title} does not answer ({fault}).") from None
         return queue
 
     def end(self) -> None:
@@ -195,14 +215,14 @@ class PeerProcess:
         deadline_s = time.monotonic() + READY_WITHIN_S
         while time.monotonic() < deadline_s:
             if self._process.poll() is not None:
-                raise ExperimentError(f"{self.peer.title} does not start: {self._last_words()}")
+                raise ExperimentError(f"{self.title} does not start: {self._last_words()}")
             try:
                 self.look()
             except ExperimentError:
                 time.sleep(0.02)
             else:
                 return
-        raise ExperimentError(f"{self.peer.title} did not answer within {READY_WITHIN_S:g} s.")
+        raise ExperimentError(f"{self.title} did not answer within {READY_WITHIN_S:g} s.")
 
     @property
     def _errors(self) -> Path:

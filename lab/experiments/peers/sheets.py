@@ -20,12 +20,11 @@ class Peer:
     """A proxy that can stand in the gateway's place."""
 
     sheet: Sheet
-    title: str
     program: str
     package: str
     """Debian's, and its relatives'."""
-    leaving: Mapping[Abandonment, str]
-    """What it can do when a customer leaves, and how."""
+    leaving: tuple[Abandonment, ...]
+    """What it can do when a customer leaves."""
 
 
 HAPROXY: Final = Peer(
@@ -87,13 +86,9 @@ HAPROXY: Final = Peer(
             ),
         ),
     ),
-    title="HAProxy",
     program="haproxy",
     package="haproxy",
-    leaving={
-        "ignore": "HAProxy's default: aborted requests are served",
-        "cancel": "`option abortonclose`: out of the queue, and the connection to the shop is cut",
-    },
+    leaving=("ignore", "cancel"),
 )
 
 NGINX: Final = Peer(
@@ -170,14 +165,9 @@ NGINX: Final = Peer(
             ),
         ),
     ),
-    title="nginx",
     program="nginx",
     package="nginx-light",
-    leaving={
-        "ignore": "`proxy_ignore_client_abort on`, with nodelay = 1 alone",
-        "drop-queued": "the same; whoever leaves while being delayed is withdrawn",
-        "cancel": "nginx's default: the connection to the shop is cut",
-    },
+    leaving=("ignore", "drop-queued", "cancel"),
 )
 
 PEERS: Final[Mapping[str, Peer]] = {peer.sheet.name: peer for peer in (HAPROXY, NGINX)}

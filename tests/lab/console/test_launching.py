@@ -7,7 +7,7 @@ import subprocess
 import psutil
 import pytest
 
-from lab.experiments.spec import SPECS
+from lab.experiments.spec import SPECS, read_spec
 from tests.lab.console.conftest import wait_for, worker
 
 FORM = {
@@ -77,6 +77,16 @@ def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
     faults = answer.text.split('class="fault"')[1:]
     assert any(said in fault.split("</p>")[0] for fault in faults), faults
     assert console.get("/launches/table").text.count("<tr>") == before
+
+
+def test_peers_are_chosen_beside_policies(console):
+    live = {**FORM, "engine": "live", "download": "", "gateway": ["haproxy", "nginx"]}
+    spec = read_spec(console.post("/launch/lifo-pri/", live).text, "downloaded")
+    assert [one.key for one in spec.policy] == ["sq", "8q-lifo-pri", "haproxy", "nginx"]
+    answer = console.post("/launch/lifo-pri/", {**live, "engine": "simulated"})
+    assert "haproxy is a real program, which nothing simulates" in answer.text
+    answer = console.post("/launch/lifo-pri/", {**live, "admission": ["sbac"]})
+    assert "allowed: none among them" in answer.text
 
 
 def test_a_prediction_follows_the_form(console):

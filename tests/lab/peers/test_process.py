@@ -6,6 +6,7 @@ Skipped where a program is not installed; no run here takes longer than its cust
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -81,8 +82,7 @@ class Customer:
 
 
 def fates(peer, pages="Br-1"):
-    peer.log.read()
-    return Counter(one.fate for one in peer.log.ended if one.page in pages)
+    return Counter(one.fate for one in peer.log().read() if one.page in pages)
 
 
 @pytest.mark.parametrize("name", sheets.PEERS)
@@ -131,10 +131,10 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
         shop.let_go()
         for method, path in asked:
             Customer(peer, path, method).answer()
-        assert wait_until(lambda: peer.log.read() or len(peer.log.ended) == len(asked), 60)
-        peer.log.read()
-        assert [one.page for one in peer.log.ended] == list(asked.values())
-        assert {one.fate for one in peer.log.ended} == {"answered"}
+        log = peer.log()
+        assert wait_until(lambda: log.read() == [] and len(log.ended) == len(asked), 60)
+        assert [one.page for one in log.ended] == list(asked.values())
+        assert {one.fate for one in log.ended} == {"answered"}
 
 
 def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
@@ -274,6 +274,7 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
     with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
         port = peer.place.port
         assert peer.url == f"http://127.0.0.1:{port}"
+        assert re.match(r"\d+\.\d+", peer.version())
         process = psutil.Process(peer._process.pid)
         assert set(process.cpu_affinity()) == set(CPUS)
     assert not process.is_running()
