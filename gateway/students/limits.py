@@ -3,6 +3,7 @@
 Owns: the limits and their values. Must not know: how they are enforced.
 """
 
+import math
 from dataclasses import dataclass
 
 
@@ -14,6 +15,9 @@ class Limits:
     """From starting the interpreter until the policy is made."""
     decision_s: float = 0.25
     """One answer. A gateway's event loop stands still meanwhile, at most once so long."""
+    share_ratio: float = 0.25
+    """Of all time that may go into waiting for answers, each in time, for more than `burst_s`."""
+    burst_s: float = 1.0
     cpu_s: int = 3600
     """CPU of the whole process: an hour of a run uses some seconds; this ends what is forgotten."""
     memory_bytes: int = 256 * 1024 * 1024
@@ -28,5 +32,5 @@ class Limits:
 
 IN_THE_GATEWAY = Limits()
 
-WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0)
+WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0, share_ratio=1.0, burst_s=math.inf)
 """Where nobody waits in real time: simulations, checks. A busy machine must not change a result."""

@@ -50,6 +50,9 @@ class Child:
     def __init__(self, file: PolicyFile, limits: Limits) -> None:
         """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
         self._limits = limits
+        self._owed_s = 0.0
+        """Time taken and not yet earned, of `limits.burst_s`."""
+        self._paid_s = time.monotonic()
         ours, theirs = socket.socketpair()
         with theirs:
             command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
@@ -88,7 +91,7 @@ class Child:
         if event in self.ignores:
             return NOTHING
         message = [event, time_s, *wire.plain(told)]
-        answer = self._ask(message, self._limits.decision_s, event)
+        answer = self._decision(message, event)
         if type(answer) is not list or len(answer) != 2:
             raise MisbehavedError("its answer is not in the form of answers")
         self.timer_s = _read(wire.timer_of, answer[1])
@@ -96,15 +99,22 @@ class Child:
 
     def snapshot(self) -> dict[str, object]:
         """What the policy says of itself."""
-        answer = self._ask(["snapshot"], self._limits.decision_s, "snapshot()")
+        answer = self._decision(["snapshot"], "snapshot()")
         return _read(wire.snapshot_of, answer)
 
     def waiting(self) -> Sequence[int]:
         """The ids of those who wait, as the policy has it."""
-        found = self._ask(["waiting"], self._limits.decision_s, "waiting()")
+        found = self._decision(["waiting"], "waiting()")
         if not isinstance(found, list) or any(type(id) is not int for id in found):
             raise MisbehavedError("waiting() must return the requests that wait, oldest first")
         return found
+
+    def _decision(self, message: object, what: str) -> Any:
+        """An answer for which somebody may be waiting."""
+        asked_s = time.monotonic()
+        answer = self._ask(message, self._limits.decision_s, what)
+        self._pay(asked_s, time.monotonic())
+        return answer
 
     def _ask(self, message: object, limit_s: float, what: str) -> Any:
         """The child's answer; with `fault` in it MisbehavedError."""
@@ -127,6 +137,17 @@ class Child:
         if type(answer) is dict and "fault" in answer:
             raise MisbehavedError(_printable(answer["fault"]))
         return answer
+
+    def _pay(self, asked_s: float, answered_s: float) -> None:
+        """Who is never late may still take all the time there is, an answer after the other."""
+        earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
+        self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
+        self._paid_s = answered_s
+        if self._owed_s > self._limits.burst_s:
+            raise MisbehavedError(
+                f"its answers take more than {self._limits.share_ratio:.0%} of all time; a "
+                "decision may take a few milliseconds"
+            )
 
     def _rest(self, received: bytes, deadline_s: float) -> bytes:
         """A whole message of which `received` is the beginning; however slowly it comes, the

@@ -1,10 +1,11 @@
 """A student's policy behind the gateway's dispatcher, with a clock that the test moves."""
 
+from dataclasses import replace
+
 import pytest
 
 from gateway.dispatcher import Dispatcher
 from gateway.policies.interface import LoadSample, Outcome, Page
-from gateway.students.limits import Limits
 from tests.gateway.students.policies import PATIENT, own, request, source
 
 SAMPLE = LoadSample(0.5, 1, 1.0)
@@ -92,7 +93,7 @@ LOOPS = {
 @pytest.mark.parametrize("where", LOOPS)
 def test_an_endless_loop_ends_at_the_deadline(where):
     driven = Driven(
-        source(workers_free=THIRD + LOOPS[where]), limits=Limits(start_s=240.0, decision_s=0.3)
+        source(workers_free=THIRD + LOOPS[where]), limits=replace(PATIENT, decision_s=0.3)
     )
     if driven.policy.fallen_back is None:  # a busy machine may have been late before
         for id in (1, 2, 3):
@@ -181,13 +182,23 @@ def test_garbage_on_the_wire_is_refused(sent, words):
 def test_who_dribbles_is_late_all_the_same():
     code = "while self.times == 3: " + WIRE.format(b"\0")
     driven = Driven(
-        source(workers_free=code, more=IS_LINE), limits=Limits(start_s=240.0, decision_s=0.5)
+        source(workers_free=code, more=IS_LINE), limits=replace(PATIENT, decision_s=0.5)
     )
     for id in (1, 2, 3):
         driven.submit(id)
     driven.finished(1)
     assert driven.policy.fallen_back is not None
     driven.serves_on([3])
+
+
+def test_who_is_never_late_but_always_slow_is_given_up():
+    limits = replace(PATIENT, share_ratio=0.25, burst_s=0.2)
+    driven = Driven(source(arrival="sum(range(300_000))"), limits=limits)
+    for id in range(1, 1001):
+        if driven.told:
+            break
+        driven.submit(id)
+    assert "its answers take more than 25% of all time" in driven.why
 
 
 def test_a_silent_policy_is_given_up_when_nobody_is_served_for_long():
@@ -236,7 +247,7 @@ def next_timer_s(self):
 
 def test_a_storm_of_timers_is_given_up():
     more = "def next_timer_s(self): return 1.0"
-    driven = Driven(source(more=more), limits=Limits(start_s=240.0, decision_s=240.0, timers=20))
+    driven = Driven(source(more=more), limits=replace(PATIENT, timers=20))
     driven.now_s = 1.0
     for _ in range(21):
         driven.dispatcher.tick()
@@ -244,7 +255,7 @@ def test_a_storm_of_timers_is_given_up():
 
 
 def test_too_many_who_wait_are_served_by_fifo():
-    limits = Limits(start_s=240.0, decision_s=240.0, waiting=5)
+    limits = replace(PATIENT, waiting=5)
     driven = Driven(source(arrival="self.line.capacity = 100"), limits=limits)
     for id in range(1, 9):
         driven.submit(id)
