@@ -56,10 +56,14 @@ def create(
 
 def _made(file: PolicyFile, parameters: Mapping[str, object], limits: Limits) -> Child:
     child = _started(file, limits)
-    values: dict[str, Any] = child.sheet.read(parameters)
     try:
+        values: dict[str, Any] = child.sheet.read(parameters)
         child.make(values)
+    except PolicyError:
+        child.end()
+        raise
     except MisbehavedError as fault:
+        child.end()
         raise _refused(file, fault) from None
     return child
 

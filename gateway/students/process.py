@@ -69,17 +69,24 @@ class Child:
         self._socket = ours
         self.end = weakref.finalize(self, _end, self._process, ours)
         """Ends the process, whatever it does; harmless the second time."""
-        confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
-        answer = self._ask([file.name, file.text, confined], limits.start_s, "to start")
-        if not isinstance(answer, dict) or set(answer) != {"holding", "sheet"}:
-            raise MisbehavedError("its process did not start as it should")
-        self.holding = _texts(answer["holding"])
-        """Layers of confinement that hold here (`confinement.LAYERS`)."""
-        self.sheet: Sheet = _read(wire.sheet_of, answer["sheet"])
+        try:
+            self.holding, self.sheet = self._load(file)
+        except MisbehavedError:
+            self.end()
+            raise
         self.timer_s: float | None = None
         """When the policy's timer is due, once it is made."""
         self.ignores: frozenset[str] = frozenset()
         """Events that it need not be told."""
+
+    def _load(self, file: PolicyFile) -> tuple[Mapping[str, str], Sheet]:
+        """The layers of confinement that hold (`confinement.LAYERS`), and the file's sheet."""
+        limits = self._limits
+        confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
+        answer = self._ask([file.name, file.text, confined], limits.start_s, "the file")
+        if not isinstance(answer, dict) or set(answer) != {"holding", "sheet"}:
+            raise MisbehavedError("its process did not start as it should")
+        return _texts(answer["holding"]), _read(wire.sheet_of, answer["sheet"])
 
     def make(self, parameters: Mapping[str, Any]) -> None:
         """A fresh policy with these parameters, checked before."""
@@ -120,18 +127,19 @@ class Child:
         """The child's answer; with `fault` in it MisbehavedError."""
         line = self._socket
         line.settimeout(limit_s)
+        deadline_s = time.monotonic() + limit_s
         try:
             line.sendall(wire.packed(message))
             received = line.recv(_RECEIVED_BYTES)
             if len(received) < 4 or len(received) != 4 + wire.HEAD.unpack_from(received)[0]:
-                received = self._rest(received, time.monotonic() + limit_s)
+                received = self._rest(received, deadline_s)
             answer = wire.unpacked(received[4:])
         except TimeoutError:
             raise MisbehavedError(
                 f"{what} did not return within {limit_s:g} s; is there a loop that does not end?"
             ) from None
         except OSError:
-            raise MisbehavedError(self._how_it_ended(what)) from None
+            raise MisbehavedError(self._how_it_ended(what, limit_s)) from None
         except wire.WireError as fault:
             raise MisbehavedError(str(fault)) from None
         if type(answer) is dict and "fault" in answer:
@@ -168,9 +176,9 @@ class Child:
             raise wire.WireError("it said more than it was asked")
         return bytes(content)
 
-    def _how_it_ended(self, what: str) -> str:
+    def _how_it_ended(self, what: str, limit_s: float) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(_KILLED_WITHIN_S)
+            status = self._process.wait(limit_s)
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
                 f"its process ended in {what} ({how}); "
