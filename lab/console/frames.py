@@ -7,7 +7,7 @@ Counts are the gateway's own, cumulative since it started: a viewer makes rates 
 so that frames may be left out of a long history.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES
@@ -18,6 +18,8 @@ from lab.experiments.titles import title_of
 Frame = dict[str, Any]
 Mark = dict[str, Any]
 
+DISAGREEMENTS = 12
+"""So many of the last disagreements are shown one by one."""
 THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
 _OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
                   "sessions", "connections", "sales", "run", "marks", "lanes",
@@ -68,6 +70,7 @@ def frame_of(
         "connections": connections(snapshot.get("connections") or {}),
         "sales": sales,
         "shadows": [shadow(one) for one in snapshot.get("shadows", ())],
+        "disagreements": disagreements(snapshot.get("shadows", ())),
         "strip": None,
     }
     if queue is not None:
@@ -78,23 +81,41 @@ def frame_of(
 
 
 def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
-    """A shadow of `GET /shadows`; one of a snapshot has no disagreements.
+    """A shadow of `GET /shadows` or of a snapshot, without its disagreements.
 
     `pages` has by page type, in their order, [asked, agrees, earlier by, later by], null for none.
     """
-    _, bracket, parameters = found["name"].partition(" (")
     names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
              "later_s")  # fmt: skip
     of_pages = [found.get("pages", {}).get(page) for page in PAGES]
     return {
-        "title": title(found["policy"]) + bracket + parameters,
+        "title": _shadow_title(found),
         **{name: found.get(name) for name in names},
         "pages": [
             one and [one[name] for name in ("asked", "agrees_ratio", "earlier_s", "later_s")]
             for one in of_pages
         ],
-        "disagreements": found.get("disagreements", []),
     }
+
+
+def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The newest of all shadows, the newest first, each with its `shadow`'s title."""
+    found = [
+        {**one, "shadow": _shadow_title(each)}
+        for each in shadows
+        for one in each.get("disagreements", ())
+    ]
+
+    def known_s(one: Mapping[str, Any]) -> float:
+        """When the later of both decided."""
+        return float(one["arrived_s"] + max(one["acted"]["after_s"], one["said"]["after_s"]))
+
+    return sorted(found, key=known_s, reverse=True)[:DISAGREEMENTS]
+
+
+def _shadow_title(found: Mapping[str, Any]) -> str:
+    _, bracket, parameters = found["name"].partition(" (")
+    return title(found["policy"]) + bracket + parameters
 
 
 def fallen_back(policy: Mapping[str, Any]) -> str:

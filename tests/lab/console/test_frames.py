@@ -63,10 +63,27 @@ def test_a_shadow_is_told_by_its_title_and_by_page():
     (one,) = frame_of(snapshot(shadows=[found]), None, None)["shadows"]
     assert one["title"] == "SQ + SBAC (capacity 50)"
     assert one["pages"] == [None, [4, 0.75, None, 2.5], *[None] * 6]
-    assert (one["asked"], one["verdicts"], one["disagreements"]) == (4, verdicts, [])
+    assert (one["asked"], one["verdicts"]) == (4, verdicts)
     gone = {"name": "sq", "policy": policy(), "fault": "KeyError: 1", "waiting": None}
     (one,) = frame_of(snapshot(shadows=[gone]), None, None)["shadows"]
     assert (one["fault"], one["asked"], one["pages"]) == ("KeyError: 1", None, [None] * 8)
+
+
+def test_the_newest_disagreements_of_all_shadows_are_told():
+    def said(id, arrived_s, acted_s, said_s):
+        return {
+            "id": id,
+            "arrived_s": arrived_s,
+            "acted": {"after_s": acted_s},
+            "said": {"after_s": said_s},
+        }
+
+    one = {"name": "sq", "policy": policy(), "disagreements": [said(7, 5.0, 1.0, 9.0)]}
+    old = [said(id, 0.0, 0.5, 0.0) for id in range(20)]
+    other = {"name": "8q-af", "policy": policy("8q-af"), "disagreements": [said(8, 9, 1, 0), *old]}
+    found = frame_of(snapshot(shadows=[one, other]), None, None)["disagreements"]
+    assert [(each["id"], each["shadow"]) for each in found[:2]] == [(7, "SQ"), (8, "8Q-AF")]
+    assert len(found) == 12
 
 
 @pytest.mark.parametrize(

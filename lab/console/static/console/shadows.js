@@ -2,7 +2,6 @@
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const SAY_EVERY_MS = 15000;
-  const LISTED = 12;
   const place = document.getElementById("shadows");
   const find = (name) => place.querySelector(name);
   const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
@@ -75,15 +74,11 @@ addEventListener("DOMContentLoaded", () => {
       element.classList.toggle("failed", Boolean(one.fault));
       fill(pages.children[number], [one.title, ...one.pages.map(ofPage)]);
     });
-    if (!document.getElementById("hold").checked) list(shadows);
+    if (!document.getElementById("hold").checked) list(live.state.newest.disagreements ?? []);
     say(shadows);
   }
 
-  function list(shadows) {
-    const all = shadows.flatMap((one) => one.disagreements.map((each) => ({ ...each, shadow: one.title })));
-    // The newest by when it was known, which is the later of the two decisions.
-    const known = (each) => each.arrived_s + Math.max(each.acted.after_s, each.said.after_s);
-    const last = all.sort((a, b) => known(b) - known(a)).slice(0, LISTED);
+  function list(last) {
     const body = find("[data-disagreements]");
     fit(body, last.length, () => row(4, false));
     last.forEach((each, number) => {
