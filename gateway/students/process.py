@@ -188,9 +188,9 @@ class Child:
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    line.close()
     with contextlib.suppress(OSError):  # another account's, where only root may change accounts
         process.kill()
+    line.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_KILLED_WITHIN_S)
 
