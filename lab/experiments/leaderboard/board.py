@@ -5,7 +5,7 @@ a page looks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.experiments.cells import Cell
@@ -32,6 +32,8 @@ class Row:
     """ρ → confirms / bound, which scatters more."""
     confirms: Mapping[float, int]
     """ρ → confirms of all repetitions together."""
+    repetitions: Mapping[float, tuple[float, ...]]
+    """ρ → the estimated efficiency of each repetition, in the order of the seeds."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
@@ -51,17 +53,12 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
                 estimated=estimated,
                 counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
                 confirms={cell.rho: sum(run.confirms for run in cell.runs) for cell in own},  # type: ignore[misc]
+                repetitions={cell.rho: _repetitions(cell) for cell in own},  # type: ignore[misc]
             )
         )
     found.sort(key=lambda row: -row.overall.mean)
     ranked = [row for row in found if not is_step(row.policy)]
-    return [
-        Row(
-            row.policy, row.title, ranked.index(row) + 1 if row in ranked else None,
-            row.overall, row.estimated, row.counted, row.confirms,
-        )
-        for row in found
-    ]  # fmt: skip
+    return [replace(row, rank=ranked.index(row) + 1) if row in ranked else row for row in found]
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
@@ -70,23 +67,23 @@ def loads_of(rows: Sequence[Row]) -> list[float]:
 
 
 def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
-    """Who is best at `rho`: the highest mean, and all ranked ones whose interval reaches its own.
+    """Who is best at `rho`: the highest mean, and all ranked ones that are level with it.
 
-    Without intervals the highest alone.
+    Level: the interval of the difference, runs of the same seed in pairs, reaches 0. Without
+    repetitions the highest alone.
     """
     there = [row for row in rows if row.rank is not None and rho in row.estimated]
     if not there:
         return []
     best = max(there, key=lambda row: row.estimated[rho].mean)
-    least = best.estimated[rho].mean - (best.estimated[rho].half_width or 0.0)
-    level = [
-        row
-        for row in there
-        if row is not best
-        and row.estimated[rho].half_width is not None
-        and row.estimated[rho].mean + (row.estimated[rho].half_width or 0.0) >= least
-    ]
+    level = [row for row in there if row is not best and _is_level(row, best, rho)]
     return [best, *sorted(level, key=lambda row: -row.estimated[rho].mean)]
+
+
+def _is_level(row: Row, best: Row, rho: float) -> bool:
+    pairs = zip(best.repetitions[rho], row.repetitions[rho], strict=False)
+    behind = estimate([theirs - ours for theirs, ours in pairs])
+    return behind.half_width is not None and behind.mean <= behind.half_width
 
 
 def efficiency_table(rows: Sequence[Row]) -> Table:
@@ -163,6 +160,11 @@ def over_loads(cells: Sequence[Cell], figure: Callable[[Outcomes], float | None]
 
 def _overall(cells: Sequence[Cell]) -> Estimate:
     return estimate(over_loads(cells, lambda run: run.estimated_efficiency_ratio))
+
+
+def _repetitions(cell: Cell) -> tuple[float, ...]:
+    known = (run.estimated_efficiency_ratio for run in cell.runs)
+    return tuple(0.0 if value is None else value for value in known)
 
 
 def _by_rho(

@@ -34,7 +34,7 @@ def test_rows_are_ranked_over_all_loads_and_steps_are_not():
     assert rows[3].confirms == {1.0: 20, 2.0: 20}
 
 
-def test_level_with_the_best_is_whose_interval_reaches_its():
+def test_level_with_the_best_is_whose_difference_reaches_nothing():
     rows = rows_of(CELLS)
     assert [row.title for row in leaders(rows, 1.0)] == ["DOOR-LIFO", "DAGOR"]
     assert [row.title for row in leaders(rows, 2.0)] == ["DOOR-LIFO"]
