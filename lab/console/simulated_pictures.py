@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from lab.experiments.cells import Cell, read_cells
+from lab.experiments.leaderboard.ablation import is_step
 from lab.experiments.results import ResultFolder
 
 FOLDER = Path(__file__).parent / "static" / "console" / "simulated"
@@ -28,7 +29,12 @@ def draw(name: str, result: ResultFolder, folder: Path = FOLDER) -> Path:
     from matplotlib import pyplot as plt
     from matplotlib import rc_context
 
-    cells = [cell for cell in read_cells(result) if _efficiency(cell) is not None]
+    is_board = result.spec().leaderboard  # on which steps of the ablation are not ranked
+    cells = [
+        cell
+        for cell in read_cells(result)
+        if _efficiency(cell) is not None and not (is_board and is_step(cell.policy))
+    ]
     found = [_efficiency(cell) for cell in cells]
     size = 11 if len(cells) <= CROWDED else 7.5
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
