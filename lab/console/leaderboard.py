@@ -44,6 +44,8 @@ class BoardShown:
     """A board as a page shows it."""
 
     result: Shelved
+    title: str
+    engine: str
     made: int
     planned: int
     sessions: str
@@ -105,6 +107,8 @@ def _board(result: Shelved) -> BoardShown | None:
         loads = tuple(str(load) for load in plain["loads"])
         return BoardShown(
             result=result,
+            title=str(plain["heading"]),
+            engine=str(plain["engine"]),
             made=int(plain["made"]),
             planned=int(plain["planned"]),
             sessions=str(plain["sessions"]),

@@ -28,9 +28,10 @@ class Estimate:
 
     def text(self, digits: int = 0) -> str:
         """For tables: `123 ± 4`, or the mean alone."""
+        mean = round(self.mean, digits) + 0.0  # no negative zero
         if self.half_width is None:
-            return f"{self.mean:,.{digits}f}"
-        return f"{self.mean:,.{digits}f} ± {self.half_width:,.{digits}f}"
+            return f"{mean:,.{digits}f}"
+        return f"{mean:,.{digits}f} ± {self.half_width:,.{digits}f}"
 
 
 def estimate(values: Sequence[float]) -> Estimate:

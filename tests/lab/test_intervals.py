@@ -27,3 +27,8 @@ def test_many_runs_use_the_normal_quantile():
 def test_nothing_is_refused():
     with pytest.raises(ValueError, match="no repetitions"):
         estimate([])
+
+
+def test_there_is_no_negative_zero():
+    assert estimate([-0.001, -0.002]).text(1).startswith("0.0 ± ")
+    assert estimate([-0.4]).text() == "0"
