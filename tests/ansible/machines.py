@@ -156,7 +156,8 @@ class Machines:
         until_s = time.monotonic() + UP_WITHIN_S
         while True:
             try:
-                return self.ssh(name, "true") and None
+                self.ssh(name, "true")
+                return
             except AssertionError:
                 if time.monotonic() > until_s:
                     raise
@@ -228,7 +229,7 @@ class Machines:
             for name, address in self.addresses.items()
         }
         here = self.folder / "hosts.json"
-        more = {
+        more: dict[str, Any] = {
             part: {"hosts": {name: {} for name in names}} for part, names in self.groups.items()
         }
         here.write_text(json.dumps({"host": {"hosts": hosts}, **more}))
