@@ -1,14 +1,16 @@
 """The scenarios are specs that can be run; a tiny simulation of each kind."""
 
 import math
+import re
 
 import pytest
 
+from lab.experiments.errors import SpecError
 from lab.experiments.leaderboard import hysteresis, hysteresis_study, robustness_study
 from lab.experiments.leaderboard.scenario_case import ScenarioCase, simulate_scenario
 from lab.experiments.leaderboard.scenarios import RHO, scenarios
 from lab.experiments.reproduction.making import Options, carry_out, finish, prepare
-from lab.experiments.spec import changed, load_spec
+from lab.experiments.spec import changed, load_spec, read_spec
 from lab.experiments.titles import title_of
 from runtime import settings
 
@@ -54,6 +56,23 @@ def test_pages_that_take_twice_as_long_are_twice_the_load():
         found[key] = simulate_scenario({"case": case.as_json(), "seed": 1})
     assert found["usual"]["sessions"] == found["slow-server"]["sessions"] == 60
     assert found["usual"]["estimated"] != found["slow-server"]["estimated"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[customers]\nbuy_probability = 0.2", "customers.buy_probability: the load generator"),
+        ("[customers]\nbuy_probability = 2", "customers.buy_probability: "),
+        (
+            "[customers]\nbuy_probability = 0.2\nlengths = { mean = 5 }",
+            "buy_probability: sessions of given lengths walk no chain",
+        ),
+        ("engine = 'simulated'\n[server]\nexecution_factor = 0", "server.execution_factor: "),
+    ],
+)
+def test_what_a_scenario_needs_is_checked_as_all_else(text, said):
+    with pytest.raises(SpecError, match=re.escape(said)):
+        read_spec(f"version = 1\n{text}\n", "mine")
 
 
 @pytest.fixture(scope="module")
