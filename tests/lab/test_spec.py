@@ -321,7 +321,7 @@ def shown(value, *, required):
 
 def test_the_documented_keys_and_defaults_are_the_codes():
     text = (Path(__file__).parents[2] / "docs/experiments.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `([a-z_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z0-9_.]+)` \| (.+?) \| .+ \|$", text, flags=re.MULTILINE)
     expected = flat(Spec) | {"version": "must be given", "load.sessions": "1000"}
     expected |= flat(PolicyChoice, "policy.") | {"policy.admission": "–", "policy.parameters": "–"}
     expected |= {"policy.admission_parameters": "–"} | flat(Clients, "clients.")
