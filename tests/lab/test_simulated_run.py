@@ -120,6 +120,7 @@ def test_a_packed_run_is_the_same_run(tmp_path):
         "spec": SPEC.plain(),
         "run": {"number": 1, "policy": "sq", "rho": 2.0, "seed": planned.seed},
         "capacity_rps": summary["load_generator"]["capacity_rps"],
+        "own": [],
     }
     other = RunFolder(tmp_path / "other")
     size_bytes = other.unpack(make_packed_run(json.loads(json.dumps(task)))["files"])
