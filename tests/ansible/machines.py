@@ -78,6 +78,9 @@ def prepared_image(suite: str, folder: Path) -> str:
     name = f"{IMAGE}:{suite}-{digest.hexdigest()[:12]}"
     if docker("image", "ls", "--quiet", name):
         return name
+    old = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", f"{IMAGE}:{suite}-*")
+    if old:
+        docker("image", "rm", *old.split(), check=False)
     seed = Machines(folder, "single-host", ["here"], f"doorbuster-seed-{secrets.token_hex(3)}")
     try:
         seed.start(base)

@@ -32,10 +32,13 @@ def refused(lab: Machines, **variables: object) -> str:
 
 
 def test_a_clock_that_is_not_kept_is_refused(lab: Machines) -> None:
-    said = refused(lab)
+    kept = lab.ssh("here", "timedatectl show --property=NTPSynchronized --value") == "yes"
+    said = "" if kept else refused(lab)
+    lab.ssh("here", CLOCK_WITHOUT_RIGHTS)
+    if kept:
+        pytest.skip("this machine's clock is kept, and so is its containers'")
     assert "host here: its clock is not synchronised" in said
     assert "doorbuster_clock_left_alone_because" in said
-    lab.ssh("here", CLOCK_WITHOUT_RIGHTS)
 
 
 def test_too_few_cpus_stop_before_any_change(lab: Machines) -> None:
@@ -97,11 +100,11 @@ def test_the_shop_has_its_hardware(lab: Machines) -> None:
 
 def test_a_shop_of_one_cpu_never_uses_more_in_a_loaded_minute(lab: Machines) -> None:
     """Pages that are CPU and nothing else, as many customers as it can serve and more."""
-    load = "doorbuster capacity --page-profile cpu --time-scale 5"
+    for_s = LOADED_S + 30
+    load = f"timeout --signal=INT {for_s} doorbuster capacity --page-profile cpu --time-scale 5"
     with subprocess.Popen(lab.ssh_command("here", load), stdout=subprocess.DEVNULL) as loading:
         samples = lab.cpu_samples("here", "shop", LOADED_S, SAMPLE_EVERY_S)
         still_loading = loading.poll() is None
-        loading.terminate()
     windows = [(then - at, used - before) for (at, before), (then, used) in pairwise(samples)]
     assert still_loading, "the load ended before the minute did"
     assert all(used <= passed + TOLERANCE_S for passed, used in windows), windows
