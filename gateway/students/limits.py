@@ -16,8 +16,9 @@ class Limits:
     decision_s: float = 0.25
     """One answer. A gateway's event loop stands still meanwhile, at most once so long."""
     share_ratio: float = 0.25
-    """Of all time that may go into waiting for answers, each in time, for more than `burst_s`."""
+    """Of all time that answers, each in time, may take of a CPU."""
     burst_s: float = 1.0
+    """Waiting for answers beyond that share, until the CPU is looked at."""
     cpu_s: int = 3600
     """CPU of the whole process: an hour of a run uses some seconds; this ends what is forgotten."""
     memory_bytes: int = 256 * 1024 * 1024

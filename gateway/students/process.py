@@ -32,6 +32,7 @@ _PROGRAM: Final = (
 )
 _KILLED_WITHIN_S: Final = 5.0
 _RECEIVED_BYTES: Final = 65_536
+_OF_A_PROCESS: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
 T = TypeVar("T")
 
 
@@ -53,6 +54,8 @@ class Child:
         self._owed_s = 0.0
         """Time taken and not yet earned, of `limits.burst_s`."""
         self._paid_s = time.monotonic()
+        self._looked = (self._paid_s, 0.0)
+        """When its CPU was looked at, and what it had used."""
         ours, theirs = socket.socketpair()
         with theirs:
             command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
@@ -147,15 +150,29 @@ class Child:
         return answer
 
     def _pay(self, asked_s: float, answered_s: float) -> None:
-        """Who is never late may still take all the time there is, an answer after the other."""
+        """Who is never late may still take all the time there is, an answer after the other.
+
+        What counts in the end is the child's CPU: for a busy machine it can do nothing.
+        """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
         self._paid_s = answered_s
-        if self._owed_s > self._limits.burst_s:
+        if self._owed_s <= self._limits.burst_s:
+            return
+        (since_s, cpu_s), self._looked = self._looked, (answered_s, self._cpu_s())
+        self._owed_s = 0.0
+        if self._looked[1] - cpu_s > (answered_s - since_s) * self._limits.share_ratio:
             raise MisbehavedError(
                 f"its answers take more than {self._limits.share_ratio:.0%} of all time; a "
                 "decision may take a few milliseconds"
             )
+
+    def _cpu_s(self) -> float:
+        """CPU that the child has used."""
+        try:
+            return time.clock_gettime((~self._process.pid << 3) | _OF_A_PROCESS)
+        except OSError:  # it has ended: the next question shows it
+            return 0.0
 
     def _rest(self, received: bytes, deadline_s: float) -> bytes:
         """A whole message of which `received` is the beginning; however slowly it comes, the

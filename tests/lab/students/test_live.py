@@ -9,6 +9,9 @@ from lab.experiments.students.template import write_policy
 from tests.gateway.students.policies import source
 from tests.lab.test_live_comparison import doorbuster, folders
 
+LATE = "did not return within"
+"""A machine with much else to do may not let a policy answer in time."""
+
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]
 
 
@@ -29,10 +32,10 @@ def test_they_run_beside_a_known_one_and_nobody_is_lost(appliance, tmp_path):
         run.name.split("-")[1]: json.loads((run / "run.json").read_text())
         for run in (folder / "runs").iterdir()
     }
-    assert "ZeroDivisionError" in summaries["bad"]["fallen_back"]["reason"]
+    why = summaries["bad"]["fallen_back"]["reason"]
+    assert "ZeroDivisionError" in why or LATE in why
     assert summaries["sq"]["fallen_back"] is None
-    # A machine with much else to do may not have let it answer in time.
     fallen_back = summaries["quiet_door"]["fallen_back"]
-    assert fallen_back is None or "did not return within" in fallen_back["reason"]
+    assert fallen_back is None or LATE in fallen_back["reason"]
     (run,) = (folder / "runs").glob("*quiet_door*")
     assert set(pq.read_table(run / "samples.parquet")["policy"].to_pylist()) == {"quiet_door"}
