@@ -300,8 +300,8 @@ def _refused() -> Iterator[str]:
         f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
         f"{simulator.decision_s:g} s in the simulator), "
         f"more than {gateway.memory_bytes // 2**20} MiB of memory;",
-        f"* in the gateway, answers that keep a CPU busy for more than {gateway.share_ratio:.0%} of "
-        "all time;",
+        "* in the gateway, answers that keep a CPU busy for more than "
+        f"{gateway.share_ratio:.0%} of all time;",
         f"* nobody in service for {gateway.silence_s:g} paper seconds while workers are free and "
         "somebody waits;",
         f"* more than {gateway.waiting:,} who wait, or {gateway.timers} timers within a second.",
