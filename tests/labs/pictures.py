@@ -147,9 +147,9 @@ def reports(studio: Studio) -> None:
     """The papers' reports, at what the sheets speak of."""
     for paper, at, arguments in (
         ("lifo-pri", "main", ()),
-        ("connection-sentry", "main", ("--engine", "simulated")),
+        ("connection-sentry", "table", ("--engine", "simulated")),
         ("ad-server", "main", ()),
-        ("edragon", "#zones", ()),
+        ("edragon", "figure", ()),
     ):
         pattern = f"*-reproduce-{paper}*-quick/report.html"
         if not list(studio.lab.results_dir.glob(pattern)):

@@ -4,6 +4,7 @@ Owns: where commands run, files that are written and taken away again, which res
 Must not know: bands.
 """
 
+import ssl
 import subprocess
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -54,7 +55,9 @@ class Class:
     def opens(self, step: Step) -> None:
         """Every address that the step names."""
         for address in addresses("\n".join(_outside_blocks(step.text))):
-            with urllib.request.urlopen(self._here(address), timeout=120) as answer:
+            with urllib.request.urlopen(
+                self._here(address), timeout=120, context=_unverified()
+            ) as answer:
                 assert answer.status == 200, address
 
     def _here(self, text: str) -> str:
@@ -98,6 +101,14 @@ def students_files(sheet: Sheet) -> Iterator[None]:
                 path.rmdir() if path.is_dir() else path.unlink()
         if before is None and OWN.exists():
             OWN.rmdir()
+
+
+def _unverified() -> ssl.SSLContext:
+    """The appliance's certificate is its own: a student's browser is told to go on, too."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _write(path: Path, text: str) -> None:
