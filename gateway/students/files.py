@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from gateway.policies import registry
 from gateway.policies.sheet import PolicyError
 from gateway.students import purity
 
@@ -61,12 +62,7 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 def read(name: str) -> PolicyFile:
     """The file at this path, pure; raises PolicyError that says which line is not."""
     path = Path(name)
-    if not path.stem.isidentifier():
-        raise PolicyError(
-            "policy",
-            f"{name}: its name cannot be a module's",
-            "letters, digits and _, e.g. own/x.py",
-        )
+    _check_name(name)
     try:
         with path.open("rb") as opened:
             content = opened.read(MOST_BYTES + 1)
@@ -80,7 +76,8 @@ def read(name: str) -> PolicyFile:
 
 
 def checked(file: PolicyFile) -> PolicyFile:
-    """The same file, remembered; raises PolicyError when it is too large or not pure."""
+    """The same file, remembered; raises PolicyError for its name, its size, or if not pure."""
+    _check_name(file.name)
     if len(file.text.encode()) > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
         raise PolicyError("policy", f"{file.name}: is too large", allowed)
@@ -100,6 +97,14 @@ def checked(file: PolicyFile) -> PolicyFile:
         )
     remember(file)
     return file
+
+
+def _check_name(name: str) -> None:
+    allowed = "small letters, digits and _, e.g. own/quiet_door.py"
+    if not stem(name).isidentifier():
+        raise PolicyError("policy", f"{name}: its name cannot be a module's", allowed)
+    if stem(name) in {*registry.POLICIES, *registry.ADMISSIONS}:
+        raise PolicyError("policy", f"{name}: tables call another policy {stem(name)}", allowed)
 
 
 _known: OrderedDict[str, PolicyFile] = OrderedDict()

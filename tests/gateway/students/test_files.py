@@ -43,6 +43,7 @@ def test_another_text_than_was_meant_is_refused(tmp_path):
     [
         ("nowhere.py", None, "No such file"),
         ("two words.py", b"x = 1", "its name cannot be a module's"),
+        ("sq.py", b"x = 1", "tables call another policy sq"),
         ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
         ("binary.py", b"\xff\xfe", "is no text"),
         ("broken.py", b"def f(:\n", "line 1: invalid syntax"),
