@@ -1,0 +1,109 @@
+"""Settings, firewall and accounts of a classroom and of four hosts, as the roles write them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime.compose_settings import SECRETS
+from runtime.settings import REPOSITORY
+
+ANSIBLE = REPOSITORY / "ansible"
+PROGRAM = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
+
+pytestmark = [
+    pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools"),
+    pytest.mark.long,
+]
+
+
+def rendered(folder: Path, inventory: str, hosts: str) -> Path:
+    given = {
+        "rendered": str(folder / "rendered"),
+        "doorbuster_secrets": str(folder / "secrets"),
+        "ansible_facts": {"processor_nproc": 2},
+        "ansible_python_interpreter": sys.executable,
+    }
+    command = [str(PROGRAM), "-i", str(ANSIBLE / "inventories" / inventory / "hosts.yml")]
+    command += [str(Path(__file__).with_name("rendered.yml")), "--limit", hosts]
+    done = subprocess.run(
+        [*command, "--extra-vars", json.dumps(given)],
+        cwd=ANSIBLE,
+        env={**os.environ, "ANSIBLE_HOME": str(folder / "ansible"), "ANSIBLE_NOCOLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "rendered"
+
+
+def settings_of(host: Path) -> dict[str, str]:
+    lines = (host / "environment").read_text().splitlines()
+    pairs = (line.split("=", 1) for line in lines if not line.startswith("#"))
+    return {name: text.strip("'") for name, text in pairs}
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("classroom")
+    return rendered(folder, "classroom", "teacher:student-01:student-02")
+
+
+@pytest.fixture(scope="module")
+def sentry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rendered(tmp_path_factory.mktemp("sentry"), "connection-sentry", "host")
+
+
+def test_a_student_has_one_secret(classroom: Path) -> None:
+    for student in ("student-01", "student-02"):
+        settings = settings_of(classroom / student)
+        assert settings.keys() & SECRETS == {"DOORBUSTER_GRID_BROKER"}
+        assert f"//grid-{student}:" in settings["DOORBUSTER_GRID_BROKER"]
+        assert "DOORBUSTER_REDIS_PASSWORD" not in settings
+
+
+def test_no_two_hosts_share_one(classroom: Path) -> None:
+    secrets = {path.read_text().split()[0] for path in (classroom.parent / "secrets").iterdir()}
+    assert len(secrets) == len(list((classroom.parent / "secrets").iterdir()))
+    text = {path.name: (path / "environment").read_text() for path in classroom.iterdir()}
+    held = {name: {one for one in secrets if one in text[name]} for name in text}
+    assert len(held["student-01"]) == len(held["student-02"]) == 1
+    assert not held["student-01"] & held["student-02"]
+    assert not held["teacher"] & (held["student-01"] | held["student-02"])
+
+
+def test_redis_has_digests_only(classroom: Path) -> None:
+    text = (classroom / "teacher" / "redis.conf").read_text()
+    for path in (classroom.parent / "secrets").iterdir():
+        assert path.read_text().split()[0] not in text
+    accounts = re.findall(r"^user (\S+) on #[0-9a-f]{64} ", text, re.MULTILINE)
+    assert accounts[:3] == ["default", "console", "monitoring"]
+    assert accounts[3:] == [f"grid-student-{number:02}" for number in range(1, 21)]
+
+
+def test_students_are_let_in_to_redis_alone(classroom: Path) -> None:
+    rules = (classroom / "teacher" / "firewall.nft").read_text()
+    (inner,) = re.findall(r"ip saddr { ([^}]*) } accept", rules)
+    assert inner == "10.0.0.11"
+    ((students, port),) = re.findall(r"ip saddr { ([^}]*) } tcp dport (\d+)", rules)
+    assert (students.split(", ")[0], port) == ("10.0.0.101", "6379")
+    database = (classroom / "teacher" / "pg_hba.conf").read_text()
+    assert "10.0.0.11/32" in database
+    assert "10.0.0.101" not in database
+
+
+def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
+    """As tests/runtime/test_compose_settings.py has them for containers."""
+    had = {host.name: settings_of(host).keys() & SECRETS for host in sentry.iterdir()}
+    assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY"}
+    assert had["application"] == {"DOORBUSTER_POSTGRES_PASSWORD", "DOORBUSTER_SECRET_KEY"}
+    assert had["database"] == set()
+    assert "DOORBUSTER_CELERY_BROKER" in had["client"]
+    assert "DOORBUSTER_GRAFANA_ADMIN_PASSWORD" not in had["client"]
