@@ -9,7 +9,8 @@ from lab.experiments.cells import Cell
 from lab.experiments.figures import draw_figures
 from lab.experiments.honesty import honesty
 from lab.experiments.leaderboard import ablation
-from lab.experiments.leaderboard.report import board_of, write_board
+from lab.experiments.leaderboard.board_study import board_of
+from lab.experiments.leaderboard.report import write_board
 from lab.experiments.results import ResultFolder
 from lab.experiments.tables import write_tables
 from lab.experiments.terminal import console, show
