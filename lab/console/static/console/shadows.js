@@ -69,7 +69,7 @@ addEventListener("DOMContentLoaded", () => {
     shadows.forEach((one, number) => {
       const element = rows.children[number];
       element.dataset.name = one.name;
-      element.querySelector("button").setAttribute("aria-label", `Take ${one.title} away`);
+      element.querySelector("button").setAttribute("aria-label", `Take away: ${one.title}`);
       fill(element, [one.title, ...(one.fault ? [`taken away: ${one.fault}`, "", "", "", "", "", "", ""] : cells(one))]);
       element.classList.toggle("failed", Boolean(one.fault));
       fill(pages.children[number], [one.title, ...one.pages.map(ofPage)]);
