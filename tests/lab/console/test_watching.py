@@ -251,6 +251,7 @@ engine = "live"
 seed = 1
 repetitions = 1
 time_scale = 20
+shadows = ["always-lifo"]
 [[policy]]
 name = "sq"
 [load]
@@ -278,6 +279,8 @@ def test_a_run_that_is_changed_says_so(appliance, lab):
     assert "CHANGED IN MID-RUN" in lab.get(f"/results/{name}/").text
     ((_, run),) = ResultFolder(lab.results / name).whole_runs()
     assert not run.load_factor_file.exists()
+    assert [one["name"] for one in run.summary()["shadows"]] == ["always-lifo"]
+    assert call(appliance, "gateway", "GET", "/shadows")["shadows"] == []  # they end with the run
     told = [json.loads(line) for line in run.events_file.read_text().splitlines()]
     assert [one["policy"]["name"] for one in told if one["event"] == "switched"] == ["always-lifo"]
     assert [one["factor"] for one in told if one["event"] == "load changed"] == [3.0]
