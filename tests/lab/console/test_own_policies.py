@@ -1,5 +1,8 @@
 """Students' files in the console's forms: those in the folder, and no others."""
 
+import re
+import shutil
+
 import pytest
 
 from gateway.students import files
@@ -7,7 +10,9 @@ from lab.console import own_policies
 from lab.console.launch_form import LaunchForm
 from lab.console.policy_form import PolicyForm, in_force
 from lab.console.racing import BEGINS_WITH, RaceForm
+from lab.experiments.students.scoreboard import Board, conditions
 from tests.gateway.students.policies import source
+from tests.lab.students.test_scoreboard import row
 
 
 @pytest.fixture
@@ -65,3 +70,18 @@ def test_what_is_in_force_is_chosen_by_its_path():
               "admission": {"name": "none", "parameters": {}}}  # fmt: skip
     assert in_force(policy)["policy"] == "own/plain.py"
     assert files.stem("own/plain.py") == "plain"
+
+
+def test_the_scoreboard_shows_what_is_kept(console):
+    folder = console.results / "scoreboard"
+    made = {"result": "20260101T000000Z-scoreboard", "played_at": "2026-01-01T00:00:00+00:00"}
+    rows = [row("good", 0.9, **made), row("lost", 0.5, fallen_back="line 7: 1 / 0", **made)]
+    Board(conditions().fingerprint, {one["policy"]: one for one in rows}).write(folder)
+    try:
+        text = console.get("/scoreboard/").text
+    finally:
+        shutil.rmtree(folder)
+    assert re.findall(r'<th scope="row">(\d)</th><td>([a-z*]+)</td>', text) == [
+        ("1", "good"), ("2", "lost*"),
+    ]  # fmt: skip
+    assert "lost was given up in a run, and FIFO decided from then on: line 7: 1 / 0" in text
