@@ -189,8 +189,8 @@ def watch_cancel(studio: Studio) -> None:
     studio.open(f"{studio.console}/watch/")
     arguments = ("compare", "connection-sentry", "--policies", "sq", "--abandonment", "cancel")
     with studio.rush(*arguments, "--sessions", "3000"):
-        studio.wait_until(lambda: _is_full(studio, "sq", 40), "a queue")
-        studio.page.wait_for_timeout(25_000)
+        studio.wait_until(lambda: _is_full(studio, "sq", 15), "a queue")
+        studio.page.wait_for_timeout(15_000)
         studio.take("watch-cancel", height=700, at="h1")
 
 
