@@ -78,7 +78,7 @@ class LiveRun:
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
-        self._peer = ExitStack()  # that stands in the gateway's place, while the run goes on
+        self._open = ExitStack()  # what goes on with the run: peer, sampler, what others are told
         self._shown = Shown(folder)
         self._sampler: Sampler
 
@@ -88,8 +88,8 @@ class LiveRun:
         with ExitStack() as stack:
             if policy.gateway is not None:
                 self.appliance = stack.enter_context(self._in_front(policy.gateway, policy))
-            self._begin(policy)
-            self._peer = stack.pop_all()
+            self._begin(policy, stack)
+            self._open = stack.pop_all()
         return self
 
     def _in_front(self, peer: str, policy: PolicyChoice) -> AbstractContextManager[BehindPeer]:
@@ -103,7 +103,7 @@ class LiveRun:
             files=self.folder.path,
         )
 
-    def _begin(self, policy: PolicyChoice) -> None:
+    def _begin(self, policy: PolicyChoice, stack: ExitStack) -> None:
         prepare(self.appliance, self.spec, policy, self.planned.seed)
         self.before = self.appliance.counts()
         self.folder.log(
@@ -125,29 +125,28 @@ class LiveRun:
                 "started_at": time.time(),
             },
         )
+        stack.callback(self._told.close)
         self._sampler = Sampler(
             self.appliance,
             time_scale=self.spec.time_scale,
             interval_s=self.spec.utilisation_interval_s,
             on_look=self._shown.look if policy.gateway is not None else lambda snapshot: None,
         )
+        stack.callback(self._keep_samples)
         self._sampler.start()
 
     def __exit__(self, *_: object) -> None:
-        with self._peer:
-            if self._told is not None:
-                self._told.close()
-            self._sampler.stop()
-            self._shown.close()
-            self._complete_samples()
-            self._sampler.write(self.folder.samples_file)
+        self._open.close()
         self.folder.load_factor_file.unlink(missing_ok=True)
 
-    def _complete_samples(self) -> None:
-        """What a peer does not tell at once its log tells afterwards."""
+    def _keep_samples(self) -> None:
+        """Written; what a peer does not tell at once its log tells afterwards."""
+        self._sampler.stop()
+        self._shown.close()
         if isinstance(self.appliance, BehindPeer):
             ended = self.appliance.read_log()
             completed(self._sampler.rows, ended, self._sampler.began_at, self.spec.time_scale)
+        self._sampler.write(self.folder.samples_file)
 
     def load_generator(self, on_progress: Progress) -> LoadGenerator:
         """Who comes; `on_progress` gets its progress lines, too."""

@@ -101,9 +101,10 @@ class Sampler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End and wait for the last row."""
+        """End and wait for the last row; harmless when repeated."""
         self._stop.set()
-        self._thread.join()
+        if self._thread.is_alive():
+            self._thread.join()
         self._appliance.close()
 
     def write(self, path: Path) -> None:
