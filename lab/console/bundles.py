@@ -15,13 +15,15 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from lab.experiments.errors import SpecError
+from lab.experiments.own_policies import COPIES
 from lab.experiments.results import ResultFolder
 
 MOST_FILES = 20_000
 MOST_BYTES = 4 * 2**30
 """Unpacked."""
-_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log",
-             ".py"}  # fmt: skip
+_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log"}
+_POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
+"""A copy of a student's own; it is never run but in a process apart."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
 
 
@@ -86,7 +88,8 @@ def _checked(bundle: zipfile.ZipFile) -> str:
             or not all(_NAME.fullmatch(part) for part in path.parts)
         ):
             raise SpecError(f"bundle: {entry.filename!r:.80} is no name in a result folder")
-        if not entry.is_dir() and (len(path.parts) < 2 or path.suffix not in _SUFFIXES):
+        is_part = path.suffix in _SUFFIXES or _POLICY.fullmatch(entry.filename)
+        if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
                 f"one folder that end with {', '.join(sorted(_SUFFIXES))}"

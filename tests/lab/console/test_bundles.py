@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
+from lab.console import bundles
+from lab.experiments.errors import SpecError
 from tests.results_in_postgres import connected
 
 
@@ -120,3 +122,17 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(console, kind):
 @pytest.mark.parametrize("file", ["../../spec.toml", "%2e%2e/x", ".hidden", "runs", "nothing.json"])
 def test_only_files_of_the_result_are_given(console, result, file):
     assert console.get(f"/results/{result}/files/{file}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [("r/policies/x.py", True), ("r/runs/x.py", False), ("r/x/policies/x.py", False)],
+)
+def test_of_programs_only_copies_of_own_policies_are_part_of_a_result(name, is_part):
+    content = io.BytesIO(bundle_with(lambda b: b.writestr(name, "1")))
+    with zipfile.ZipFile(content) as bundle:
+        if is_part:
+            assert bundles._checked(bundle) == "r"
+        else:
+            with pytest.raises(SpecError, match="no part of a result"):
+                bundles._checked(bundle)
