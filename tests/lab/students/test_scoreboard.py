@@ -60,7 +60,7 @@ def test_a_newcomer_s_walk_ends_with_a_row(tmp_path, monkeypatch, capsys):
     broken = tmp_path / "own" / "broken.py"
     broken.write_text("import os\n")
     late = tmp_path / "own" / "late.py"  # fine in the check, given up in a run
-    late.write_text(source(workers_free="1 / (self.times < 4000)"))
+    late.write_text(source(workers_free="1 / (time_s < 300)"))
     play([policy, broken, late], fresh=False, processes=None)
     found = Board.read(tmp_path / "results" / "scoreboard")
     assert set(found.rows) == {"quiet_door", "late", "sq", "8q-lifo-pri", "door-lifo"}
