@@ -46,5 +46,5 @@ def test_who_is_done_makes_room():
 
 
 def test_a_threshold_that_is_not_below_the_capacity_is_refused():
-    with pytest.raises(PolicyError, match="parameters.throttle_from: 100 .* allowed: at most 99"):
+    with pytest.raises(PolicyError, match=r"parameters.throttle_from: 100 .* allowed: at most 99"):
         create("prioritised-rejection", {"throttle_from": 100})
