@@ -56,6 +56,7 @@ _NAMES: Final = {
     "breakpoint": "test it in its test file instead",
     "globals": "keep what the policy remembers in attributes of its object",
 }
+_INSIDE: Final = "what begins with _ is a module's own"
 _ATTRIBUTES: Final = ("__subclasses__", "__globals__", "__builtins__", "__code__")
 
 
@@ -76,6 +77,7 @@ def impurities(text: str) -> list[Impurity]:
 
 
 def _found(tree: ast.Module) -> Iterator[Impurity]:
+    modules = set(_modules(tree))
     for node in ast.walk(tree):
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
@@ -90,6 +92,8 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
             if node.attr in _ATTRIBUTES:
                 why = "a policy does not look behind the interpreter"
                 yield Impurity(line, node.attr, why)
+            elif node.attr.startswith("_") and ast.unparse(node.value).split(".")[0] in modules:
+                yield Impurity(line, ast.unparse(node), _INSIDE)
             elif _is_name(node.value, "random") and node.attr != "Random":
                 yield Impurity(line, f"random.{node.attr}", _INSTEAD["random"])
         elif isinstance(node, ast.Call) and not node.args and not node.keywords:
@@ -97,6 +101,15 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
                 yield Impurity(line, "Random()", "give it a seed: Random(seed)")
         elif isinstance(node, ast.AsyncFunctionDef | ast.Await):
             yield Impurity(line, "async", _INSTEAD["asyncio"])
+
+
+def _modules(tree: ast.Module) -> Iterator[str]:
+    """The names under which the file has modules."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module in ("gateway", "gateway.policies"):
+            yield from (alias.asname or alias.name for alias in node.names)
 
 
 def _imported(line: int, name: str) -> Iterator[Impurity]:
@@ -121,9 +134,12 @@ def _imported_from(line: int, node: ast.ImportFrom) -> Iterator[Impurity]:
             yield from _imported(line, f"gateway.policies.{alias.name}")
     else:
         yield from _imported(line, module)
+        for alias in node.names:
+            if alias.name.startswith("_"):
+                yield Impurity(line, f"{module}.{alias.name}", _INSIDE)
         if module == "random":
             for alias in node.names:
-                if alias.name != "Random":
+                if alias.name != "Random" and not alias.name.startswith("_"):
                     yield Impurity(line, f"random.{alias.name}", _INSTEAD["random"])
 
 

@@ -12,6 +12,7 @@ from gateway.students.files import PolicyFile
 from gateway.students.process import Child, MisbehavedError
 from tests.gateway.students.policies import PATIENT, source
 
+FUTEX = 202 if os.uname().machine == "x86_64" else 98
 ATTEMPTS = {
     "open a file": "open('/etc/passwd')",
     "open its own source": "open(Line.__init__.__code__.co_filename)",
@@ -33,6 +34,7 @@ ATTEMPTS = {
     "mount": "libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)",
     "sleep": "time.sleep(3600)",
     "wait for a signal": "libc.pause()",
+    "wait on a futex": f"libc.syscall({FUTEX}, (ctypes.c_int * 1)(), 0, 0, None)",
     "use a keyring": "libc.syscall(250, 0, 0, 0, 0)",
     "use io_uring": "libc.syscall(425, 8, (ctypes.c_char * 120)())",
     "fill the memory": "[bytearray(10_000_000) for _ in range(1000)]",
@@ -79,6 +81,17 @@ def test_a_curious_policy_cannot(what, curious):
         pytest.skip(f"this kernel holds only {', '.join(curious.holding)}")
     answer = tried(curious, ATTEMPTS[what])
     assert any(words in answer for words in REFUSED), answer
+
+
+def test_a_lock_s_wait_is_no_sleep_but_the_end():
+    """Asleep it would use no CPU, and be in time with each answer."""
+    child = Child(PolicyFile("own/curious.py", CURIOUS + source(arrival=CALLED)), PATIENT)
+    child.make({"capacity": 3})
+    if "seccomp" not in child.holding:
+        pytest.skip("this kernel has no seccomp")
+    assert tried(child, "_thread.allocate_lock().acquire(True, 0.2)") == "True 0"
+    with pytest.raises(MisbehavedError, match="its process ended"):
+        tried(child, "[lock.acquire(True, 0.2) for lock in [_thread.allocate_lock()] * 2]")
 
 
 def test_it_can_compute(curious):

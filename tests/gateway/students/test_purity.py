@@ -23,6 +23,10 @@ from gateway.students.purity import impurities
         ("print(1)", "print: nobody sees it; return what you want to show from snapshot()"),
         ("eval('1')", "eval: write the code itself"),
         ("().__class__.__subclasses__()", "__subclasses__: a policy does not look behind"),
+        ("import collections\ncollections._sys.modules", "line 2: collections._sys: what begins"),
+        ("import collections.abc as c\nc._sys.x.y", "line 2: c._sys: what begins with _"),
+        ("from gateway.policies import base\nbase._x", "line 2: base._x: what begins with _"),
+        ("from collections import _sys", "line 1: collections._sys: what begins with _"),
         ("async def f(): pass", "async: a policy answers at once"),
         ("def f():\n    import socket", "line 2: import socket: allowed"),
     ],
@@ -40,6 +44,7 @@ def test_what_is_not_pure(text, words):
         "import random\nx = random.Random(7)\ny = x.random()",
         "from random import Random\nx = Random(7)",
         "def f(id, open_places): return id",
+        "import math\nclass A:\n    def f(self): return self._math._x",
         "class A:\n    def open(self): return self.open",
     ],
 )
