@@ -76,11 +76,11 @@ class Ledger:
         dispatched = 0
         for verdict in verdicts:
             id = verdict.id
-            if type(verdict) is Cancel and id in self.in_service:
-                continue
             if id in judged:
                 raise BrokenRuleError(f"{_short(verdict)}: {event} gave two verdicts on {id}")
             judged.add(id)
+            if type(verdict) is Cancel and id in self.in_service:
+                continue
             if id not in self.waiting:
                 raise BrokenRuleError(f"{_short(verdict)} in {event}, although {self._story(id)}")
             if type(verdict) is Cancel and id not in self._left:

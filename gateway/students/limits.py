@@ -5,6 +5,10 @@ Owns: the limits and their values. Must not know: how they are enforced.
 
 import math
 from dataclasses import dataclass
+from typing import Final
+
+MOST_WAITING: Final = 20_000
+"""Requests that may wait at a time, in a student's policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,8 @@ class Limits:
     decision_s: float = 0.25
     """One answer. A gateway's event loop stands still meanwhile, at most once so long."""
     share_ratio: float = 0.25
-    """Of all time that answers, each in time, may take of a CPU."""
+    """Of all time that answers, each in time, may take of a CPU: the child's to find them, and
+    likewise ours to read them."""
     burst_s: float = 1.0
     """Waiting for answers beyond that share, until the CPU is looked at."""
     cpu_s: int = 3600
@@ -25,7 +30,7 @@ class Limits:
     """Address space, the interpreter included."""
     silence_s: float = 10.0
     """Paper seconds that nobody may be served while workers are offered and somebody waits."""
-    waiting: int = 20_000
+    waiting: int = MOST_WAITING
     """Requests that may wait at a time."""
     timers: int = 200
     """`timer_due` calls within one paper second."""

@@ -56,6 +56,8 @@ class Child:
         self._paid_s = time.monotonic()
         self._looked = (self._paid_s, 0.0)
         """When its CPU was looked at, and what it had used."""
+        self._own_cpu_s = 0.0
+        """CPU of our own on its answers, since then."""
         ours, theirs = socket.socketpair()
         with theirs:
             command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
@@ -101,28 +103,22 @@ class Child:
         if event in self.ignores:
             return NOTHING
         message = [event, time_s, *wire.plain(told)]
-        answer = self._decision(message, event)
-        if type(answer) is not list or len(answer) != 2:
-            raise MisbehavedError("its answer is not in the form of answers")
-        self.timer_s = _read(wire.timer_of, answer[1])
-        return _read(wire.verdicts_of, answer[0]) if answer[0] else NOTHING
+        self.timer_s, verdicts = self._decision(message, event, wire.decision_of)
+        return verdicts
 
     def snapshot(self) -> dict[str, object]:
         """What the policy says of itself."""
-        answer = self._decision(["snapshot"], "snapshot()")
-        return _read(wire.snapshot_of, answer)
+        return self._decision(["snapshot"], "snapshot()", wire.snapshot_of)
 
     def waiting(self) -> Sequence[int]:
         """The ids of those who wait, as the policy has it."""
-        found = self._decision(["waiting"], "waiting()")
-        if not isinstance(found, list) or any(type(id) is not int for id in found):
-            raise MisbehavedError("waiting() must return the requests that wait, oldest first")
-        return found
+        return self._decision(["waiting"], "waiting()", wire.waiting_of)
 
-    def _decision(self, message: object, what: str) -> Any:
+    def _decision(self, message: object, what: str, reader: Callable[[object], T]) -> T:
         """An answer for which somebody may be waiting."""
-        asked_s = time.monotonic()
-        answer = self._ask(message, self._limits.decision_s, what)
+        asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
+        answer = _read(reader, self._ask(message, self._limits.decision_s, what))
+        self._own_cpu_s += time.thread_time() - asked_cpu_s
         self._pay(asked_s, time.monotonic())
         return answer
 
@@ -152,7 +148,7 @@ class Child:
     def _pay(self, asked_s: float, answered_s: float) -> None:
         """Who is never late may still take all the time there is, an answer after the other.
 
-        What counts in the end is the child's CPU: for a busy machine it can do nothing.
+        What counts in the end is CPU, the child's and ours: for a busy machine it can do nothing.
         """
         earned_s = (asked_s - self._paid_s) * self._limits.share_ratio
         self._owed_s = max(0.0, self._owed_s - earned_s) + answered_s - asked_s
@@ -160,8 +156,9 @@ class Child:
         if self._owed_s <= self._limits.burst_s:
             return
         (since_s, cpu_s), self._looked = self._looked, (answered_s, self._cpu_s())
-        self._owed_s = 0.0
-        if self._looked[1] - cpu_s > (answered_s - since_s) * self._limits.share_ratio:
+        own_cpu_s, self._own_cpu_s, self._owed_s = self._own_cpu_s, 0.0, 0.0
+        allowed_s = (answered_s - since_s) * self._limits.share_ratio
+        if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
             raise MisbehavedError(
                 f"its answers take more than {self._limits.share_ratio:.0%} of all time; a "
                 "decision may take a few milliseconds"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from gateway.policies.interface import (
+    NOTHING,
     Cancel,
     Dispatch,
     Drop,
@@ -26,10 +27,13 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from gateway.policies.sheet import Parameter, Sheet
+from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
 MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
 """Of a message of the child: verdicts on all who may wait come to 2 MB."""
+MOST_VERDICTS: Final = 2 * MOST_WAITING
+"""Of one answer; none of those who wait can have two."""
 MOST_REASON: Final = 200
 """Characters of a verdict's reason, and of each text of a sheet five times as many."""
 _MOST_TEXT: Final = 5 * MOST_REASON
@@ -136,6 +140,8 @@ def verdicts_of(rows: object) -> Verdicts:
     """The verdicts of an answer; raises WireError."""
     if not isinstance(rows, list):
         raise WireError("its answer is no list of verdicts")
+    if len(rows) > MOST_VERDICTS:
+        raise WireError(f"its answer has over {MOST_VERDICTS:,} verdicts")
     return [_verdict(row) for row in rows]
 
 
@@ -179,6 +185,21 @@ def timer_of(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise WireError(f"next_timer_s returned {value!r:.80}; return a time in seconds, or None")
     return float(value)
+
+
+def decision_of(answer: object) -> tuple[float | None, Verdicts]:
+    """What follows an event: when the timer is due, and the verdicts; raises WireError."""
+    if type(answer) is not list or len(answer) != 2:
+        raise WireError("its answer is not in the form of answers")
+    timer_s = timer_of(answer[1])
+    return timer_s, verdicts_of(answer[0]) if answer[0] else NOTHING
+
+
+def waiting_of(answer: object) -> list[int]:
+    """The ids of those who wait, as the policy has it; raises WireError."""
+    if not isinstance(answer, list) or any(type(id) is not int for id in answer):
+        raise WireError("waiting() must return the requests that wait, oldest first")
+    return answer
 
 
 MAY_BE_IGNORED: Final = ("completion", "abandonment", "load_sample")

@@ -1,5 +1,6 @@
 """A student's policy behind the gateway's dispatcher, with a clock that the test moves."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -119,6 +120,8 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return [Dispatch(77)]", "there is no request 77"),
         ("return [Dispatch(3), Dispatch(3)]", "two verdicts on 3"),
         ("return [Dispatch(3), Dispatch(4)]", "offered 1 and answered 2"),
+        ("return [Cancel(2), Cancel(2)]", "two verdicts on 2"),
+        ("return [Dispatch(3)] * 40_001", "over 40,000 verdicts"),
         ("return [Dispatch('3')]", "is no verdict"),
         ("return [Dispatch(True)]", "is no verdict"),
         ("return [Drop(3, '')]", "1 to 200 printable characters"),
@@ -200,9 +203,21 @@ def test_who_is_never_late_but_always_slow_is_given_up():
     assert "its answers take more than 0% of all time" in driven.why
 
 
+def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
+    """A hundred thousand spaces are sent at once, and read for long."""
+    slow = "import gateway.students.wire as w; plain = w.packed\n"
+    slow += "w.packed = lambda m: w.HEAD.pack(100_000) + plain(m)[4:].ljust(100_000)"
+    limits = replace(PATIENT, share_ratio=0.0, burst_s=0.0)
+    driven = Driven(f"{source()}\n{slow}\n", limits=limits)
+    monkeypatch.setattr(driven.policy._child, "_cpu_s", lambda: 0.0)
+    driven.submit(1)
+    assert "its answers take more than 0% of all time" in driven.why
+
+
 def test_a_machine_that_is_busy_is_not_the_policy_s_fault(monkeypatch):
     driven = Driven(source(), limits=replace(PATIENT, share_ratio=0.25, burst_s=0.0))
     monkeypatch.setattr(driven.policy._child, "_cpu_s", lambda: 0.0)
+    monkeypatch.setattr(time, "thread_time", lambda: 0.0)
     for id in range(1, 10):
         driven.submit(id)
     assert not driven.told
