@@ -6,11 +6,13 @@ again. Must not know: policies, how a run is made, how a picture looks. Times ar
 At time t one looks at the attempts that ended in the ten seconds up to t, answered or left by
 their customers; a customer who leaves counts as an endless response time, one who is turned away is
 not counted (who is told at once has not waited). Their 95th percentile is *normal* as long as it is
-at most twice that of the calm before the rush. Recovered is the first time after the rush from
-which on it is normal for ten seconds without a break.
+at most twice that of the calm before the rush; where that calm is not known, or endless itself,
+nothing is normal. Recovered is the first time after the rush from which on it is normal for ten
+seconds without a break, of which at least half are known.
 """
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,29 +131,32 @@ def rolling(
     )
 
 
-def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float) -> float | None:
+def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
     """Seconds after the rush until the percentile is normal and stays so; None: not at all.
 
-    `p95_s` has a value per second from the start, the first at 1 s; None is not known, and passed
-    over.
+    `p95_s` has a value per second from the start, the first at 1 s, the last while customers still
+    arrive; None is not known, and passed over, but at least half of STAYS_S must be known. Without
+    a normal (None) nobody recovers.
     """
+    if normal_p95_s is None:
+        return None
     limit_s = NORMAL_FACTOR * normal_p95_s
-    known = [
-        (second, value)
-        for second, value in enumerate(p95_s, start=1)
-        if value is not None and second >= BEFORE_S + RUSH_S
-    ]
-    for place, (second, _) in enumerate(known):
-        following = [value for at, value in known[place:] if at < second + STAYS_S]
-        is_watched = known[-1][0] >= second + STAYS_S - 1
-        if is_watched and all(value <= limit_s for value in following):
+    for second in range(int(BEFORE_S + RUSH_S), len(p95_s) - STAYS_S + 2):
+        first, *more = p95_s[second - 1 : second - 1 + STAYS_S]
+        known = [value for value in (first, *more) if value is not None]
+        if first is None or 2 * len(known) < STAYS_S:
+            continue
+        if all(value <= limit_s for value in known):
             return float(second - BEFORE_S - RUSH_S)
     return None
 
 
-def normal_p95_s(calms: Sequence[float]) -> float:
-    """Of the repetitions of one policy: their median."""
-    return float(np.median(calms))
+def normal_p95_s(calms: Sequence[float | None]) -> float | None:
+    """Of the repetitions of one policy: the median of those that are known; None where none is, or
+    where it is endless."""
+    known = [calm for calm in calms if calm is not None]
+    middle = statistics.median(known) if known else math.inf
+    return middle if math.isfinite(middle) else None
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:

@@ -13,7 +13,7 @@ from lab.experiments.intervals import estimate
 from lab.experiments.leaderboard import HYSTERESIS, hysteresis
 from lab.experiments.leaderboard.ablation import is_step
 from lab.experiments.leaderboard.hysteresis import CONDUCTS, Conduct
-from lab.experiments.leaderboard.pictures import Course, small_multiples
+from lab.experiments.leaderboard.pictures import NOT_NORMAL, Course, small_multiples
 from lab.experiments.leaderboard.scenario_case import ScenarioCase
 from lab.experiments.reproduction.claims import Claim, Verdict
 from lab.experiments.reproduction.exhibits import BuiltTable, Drawing, Exhibit, Study
@@ -64,12 +64,14 @@ def study(base: Spec, *, quick: bool) -> Study:
                 f"{hysteresis.WINDOW_S:g} s, those of customers who left endless, those turned "
                 f"away not counted, is at most {hysteresis.NORMAL_FACTOR:g} times that of the calm "
                 "before the rush (of the same policy: the median of its repetitions; the first "
-                f"{hysteresis.WARM_UP_S:g} s left out).",
+                f"{hysteresis.WARM_UP_S:g} s left out). Where customers left in the calm, too, so "
+                "that it is endless, nothing is normal.",
             ),
             (
                 "Recovered",
                 f"The first second after the rush from which on that holds for "
-                f"{hysteresis.STAYS_S} s without a break.",
+                f"{hysteresis.STAYS_S} s without a break, at least half of them known, while "
+                "customers still arrive.",
             ),
             *((conduct.title, conduct.what) for conduct in CONDUCTS),
         ],
@@ -91,7 +93,7 @@ def _exhibit(conduct: Conduct, cases: Cases) -> Exhibit:
             "below.",
             "Orange: 95th percentile of the response times, median of the repetitions; at the top: "
             "customers leave. Blue: requests that wait. Grey: the rush. Green: recovered; “stays”: "
-            "not within what was watched.",
+            f"not within what was watched; “{NOT_NORMAL}”: customers left in the calm, too.",
             is_wide=True,
         ),
         tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
@@ -99,16 +101,32 @@ def _exhibit(conduct: Conduct, cases: Cases) -> Exhibit:
 
 
 def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
-    """Of the repetitions of one policy: seconds until each has recovered; None: has not."""
-    calms = hysteresis.as_numbers([run["calm_p95_s"] for run in runs])
-    normal_s = hysteresis.normal_p95_s([calm for calm in calms if calm is not None])
+    """Of the repetitions of one policy: seconds until each has recovered; None: has not.
+
+    What follows the last arrival does not count: a queue that nobody joins any more ends by itself.
+    """
+    normal_s = hysteresis.normal_p95_s(_calms(runs))
     return [
-        hysteresis.recovered_s(hysteresis.as_numbers(run["response_p95_s"]), normal_s)
+        hysteresis.recovered_s(
+            hysteresis.as_numbers(run["response_p95_s"][: _end_s(run)]), normal_s
+        )
         for run in runs
     ]
 
 
-def _recovered_words(found: Sequence[float | None]) -> str:
+def _calms(runs: Sequence[Metrics]) -> list[float | None]:
+    return hysteresis.as_numbers([run["calm_p95_s"] for run in runs])
+
+
+def _was_normal(runs: Sequence[Metrics]) -> bool:
+    """Whether there is a calm before the rush that the rest can be held against."""
+    return hysteresis.normal_p95_s(_calms(runs)) is not None
+
+
+def _recovered_words(runs: Sequence[Metrics]) -> str:
+    if not _was_normal(runs):
+        return NOT_NORMAL
+    found = recoveries(runs)
     known = [value for value in found if value is not None]
     never = len(found) - len(known)
     if not never:
@@ -124,25 +142,32 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
          f"Answered in the last {AT_THE_END_S} s, %"),
         note="Means of the repetitions ± half-width of the 95 % interval. Never: not within what "
-        "was watched. Answered: of the attempts that ended, those turned away counted too.",
+        "was watched. Not normal before: customers left in the calm, too, or nobody was answered. "
+        "Answered: of the attempts that ended, those turned away counted too.",
     )  # fmt: skip
     for policy in _ordered(cases, results):
         runs = results.of(cases[policy])
         if not runs:
             table.rows.append((title_of(policy), "–", "–", "–", "–"))
             continue
-        calms = [float(run["calm_p95_s"]) for run in runs]
         answered = [_at_the_end(run) for run in runs]
         table.rows.append(
             (
                 title_of(policy),
-                _recovered_words(recoveries(runs)),
-                "customers leave" if math.inf in calms else estimate(calms).text(1),
+                _recovered_words(runs),
+                _calm_words(_calms(runs)),
                 estimate([float(max(run["waiting"])) for run in runs]).text(0),
                 estimate([100 * share for share in answered]).text(0),
             )
         )
     return table
+
+
+def _calm_words(calms: Sequence[float | None]) -> str:
+    known = [calm for calm in calms if calm is not None]
+    if math.inf in known:
+        return "customers leave"
+    return estimate(known).text(1) if known else "not known"
 
 
 def _at_the_end(run: Metrics) -> float:
@@ -199,6 +224,7 @@ def course(policy: str, runs: Sequence[Metrics]) -> Course:
         response_s=[_middle(column) for column in series.T],
         waiting=np.mean([run["waiting"][start:end] for run in runs], axis=0).tolist(),
         recovered_s=_mean(known) if len(known) == len(found) else None,
+        was_normal=_was_normal(runs),
     )
 
 
@@ -241,10 +267,10 @@ def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
 
 
 def _recovers(runs: Sequence[Metrics]) -> Verdict:
-    found = recoveries(runs)
-    return f"{_recovered_words(found)} s", None not in found
+    found, said = recoveries(runs), _recovered_words(runs)
+    return said if set(found) == {None} else f"{said} s", None not in found
 
 
 def _stays(runs: Sequence[Metrics]) -> Verdict:
-    found = recoveries(runs)
-    return _recovered_words(found), all(value is None for value in found)
+    collapsed = all(value is None for value in recoveries(runs))
+    return _recovered_words(runs), collapsed and _was_normal(runs)

@@ -18,6 +18,8 @@ _MAP = "cividis"
 """Told apart by colour-blind eyes, and in grey."""
 _CELL_INCHES = (0.82, 0.3)
 _NAMES_INCHES = 2.4
+NOT_NORMAL = "not normal before"
+"""Said of a policy that was not well before the rush: it cannot be so again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,8 @@ class Course:
     waiting: Sequence[float]
     recovered_s: float | None
     """None: not within what was watched."""
+    was_normal: bool
+    """Whether it was well before the rush, so that it could be again."""
 
 
 def small_multiples(courses: Sequence[Course], rush_s: float, ceiling_s: float) -> Figure:
@@ -110,7 +114,10 @@ def _course(course: Course, axes: Axes, rush_s: float, ceiling_s: float) -> None
     axes.plot(course.time_s, shown, color=COLOURS[0], linewidth=1.1)
     if course.recovered_s is not None:
         axes.axvline(course.recovered_s, color=COLOURS[2], linestyle="--", linewidth=1.2)
-    ending = "stays" if course.recovered_s is None else f"{course.recovered_s:.0f} s"
+    if course.recovered_s is not None:
+        ending = f"{course.recovered_s:.0f} s"
+    else:
+        ending = "stays" if course.was_normal else NOT_NORMAL
     axes.set_title(f"{course.title}: {ending}", fontsize=8)
     axes.set_ylim(0, 1.05 * ceiling_s)
     axes.tick_params(labelsize=7)

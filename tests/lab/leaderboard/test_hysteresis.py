@@ -5,15 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from lab.experiments.leaderboard import hysteresis
+from lab.experiments.leaderboard import hysteresis, hysteresis_study
 from lab.experiments.leaderboard.hysteresis import (
     BEFORE_S,
     RUSH_S,
     as_numbers,
     course_of,
+    normal_p95_s,
     recovered_s,
     rolling,
 )
+from lab.experiments.leaderboard.hysteresis_study import recoveries
+from lab.experiments.reproduction.store import Results
+from lab.experiments.spec import changed, load_spec
 from tests.lab.attempt_tables import table
 
 RUSH_ENDS_S = int(BEFORE_S + RUSH_S)
@@ -37,6 +41,73 @@ def test_a_moment_of_calm_is_not_the_end():
 def test_what_is_not_known_is_passed_over_and_what_is_not_watched_does_not_count():
     assert recovered_s(course(*[9.0] * 4, *[None] * 5, *[1.0] * 11), 1.0) == 10.0
     assert recovered_s(course(*[9.0] * 4, *[1.0] * 9), 1.0) is None
+
+
+def test_what_is_hardly_known_is_no_recovery():
+    """A policy that turns everybody away at once has no response times, and is not well."""
+    assert recovered_s(course(*[1.0, None] * 20), 1.0) == 1.0
+    assert recovered_s(course(*[1.0, None, None] * 20), 1.0) is None
+    assert recovered_s(course(*[1.0] * 4, *[None] * 40), 1.0) is None
+
+
+def test_without_a_calm_nothing_is_normal():
+    assert recovered_s(course(*[0.1] * 40), normal_p95_s([])) is None
+    assert normal_p95_s([None, 3.0, 1.0, 2.0]) == 2.0
+    assert normal_p95_s([None]) is None
+    assert normal_p95_s([1.0, math.inf, 2.0]) == 2.0  # most of them are well
+    assert normal_p95_s([1.0, math.inf, math.inf]) is None
+
+
+def run(*after, calm=1.0, drain=()):
+    """The metrics of a repetition, as `course_of` writes them."""
+    watched = course(*after)
+    p95_s = [*watched, *drain]
+    return {
+        "arrivals_until_s": float(len(watched)),
+        "calm_p95_s": "inf" if calm == math.inf else calm,
+        "response_p95_s": ["inf" if value == math.inf else value for value in p95_s],
+        "answered_ratio": [0.5] * len(p95_s),
+        "waiting": [7] * len(p95_s),
+    }
+
+
+def test_a_collapse_that_ends_with_its_customers_stays():
+    """960 s of the rush and after, then a queue that nobody joins any more: no recovery."""
+    after = [math.inf] * 900
+    assert recoveries([run(*after, drain=[1.0] * 30)]) == [None]
+    assert recoveries([run(*after[:-30], *[1.0] * 30)]) == [871.0]
+
+
+def told(policy, *runs):
+    """(row of the table, verdicts of the claims) of a policy with the given runs."""
+    board = changed(load_spec("leaderboard"), policy=[{"name": policy}])
+    study = hysteresis_study.study(board, quick=True)
+    case, *_ = [one for one in study.cases() if one.scenario == "stubborn"]
+    results = Results({case.id: runs})
+    table = study.exhibits[1].tables[0].table(results)
+    verdicts = [one.decide(results) for one in study.claims if one.needs == [case]]
+    return table.rows[0], verdicts
+
+
+def test_who_was_not_normal_before_is_said_to_be():
+    endless = run(*[1.0] * 40, calm=math.inf)
+    row, verdicts = told("pass-through", endless, endless)
+    assert row[1:3] == ("not normal before", "customers leave")
+    assert verdicts == [("not normal before", False)]  # no collapse by the rush
+    row, verdicts = told("door-lifo", run(*[1.0] * 40, calm=None))
+    assert row[1:3] == ("not normal before", "not known")
+    assert verdicts == [("not normal before", False)]
+
+
+def test_one_endless_calm_of_several_takes_nothing_away():
+    good, odd = run(*[1.0] * 40), run(*[1.0] * 40, calm=math.inf)
+    row, verdicts = told("door-lifo", good, odd, good)
+    assert row[1:3] == ("1 ± 0", "customers leave")
+    assert verdicts == [("1 ± 0 s", True)]
+    drawn = hysteresis_study.course("door-lifo", [good, odd, good])
+    assert (drawn.recovered_s, drawn.was_normal) == (1.0, True)
+    drawn = hysteresis_study.course("door-lifo", [odd])
+    assert (drawn.recovered_s, drawn.was_normal) == (None, False)
 
 
 def test_who_never_was_bad_has_recovered_at_once():
