@@ -74,9 +74,13 @@ class PolicyChoice:
     def described(self) -> dict[str, object]:
         """Names and all parameters, JSON-ready; for a choice that could be made.
 
-        A student's policy has its file's stem for a name; `file` and `sha256` say which it is.
+        A student's policy has its file's stem for a name; `file` and `sha256` say which it is,
+        `confinement` which layers hold around it.
         """
-        file = {"file": self.name, "sha256": self.file.sha256} if self.file else {}
+        file: dict[str, object] = {}
+        if self.file:
+            confined = dict(naming.confinement_of_file(self.file))
+            file = {"file": self.name, "sha256": self.file.sha256, "confinement": confined}
         return {
             "name": files.stem(self.name),
             **file,

@@ -82,13 +82,14 @@ def main(descriptor: int, parent: int) -> None:
     """Serve the gateway at the other end of `descriptor` until it closes it."""
     _import_all()
     line = _Line(descriptor)
-    name, text, limits = line.receive()
-    holding = confinement.confine(**limits, parent=parent)
+    holding = confinement.confine(**line.receive(), parent=parent)
+    line.send(wire.packed(holding))  # before there is a policy that could say it
+    name, text = line.receive()
     own: _Own | None = None
     policy: Any = None
     try:
         own = _Own(name, text)
-        content = wire.packed({"holding": holding, "sheet": own.sheet()})
+        content = wire.packed(own.sheet())
     except BaseException as fault:
         content = wire.packed({"fault": _words(fault, name, text)})
     while True:

@@ -4,6 +4,7 @@ Owns: the layers, their order, and saying which of them hold here.
 Must not know: what is computed.
 
 Each layer stands by itself; where a kernel refuses one, the others hold and the report lacks it.
+Without those in `NEEDED` no policy is run.
 The interpreter has loaded all it needs before: afterwards nothing can be opened, not even its own
 files. This runs in the child, once, before it reads a line of the policy.
 """
@@ -32,6 +33,8 @@ LAYERS: Final = {
     "seccomp": "makes no system calls but those of a computation (seccomp)",
 }
 """Name → what it means while it holds."""
+NEEDED: Final = ("limits", "seccomp")
+"""Without these a policy could fill the machine's memory, or do whatever its account may."""
 
 
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:

@@ -3,8 +3,9 @@
 Owns: finding the data sheet and making the policy for either. Must not know: what any policy does.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from gateway.policies import registry
 from gateway.policies.combination import Combination
@@ -16,18 +17,38 @@ from gateway.students.limits import WITHOUT_CUSTOMERS, Limits
 from gateway.students.process import Child, MisbehavedError
 from gateway.students.stand_in import FallBack, StandIn
 
-_sheets: dict[str, Sheet] = {}
-"""By the digest of the text: to read one takes a process."""
+_REMEMBERED: Final = 1000
+
+
+class _Started(NamedTuple):
+    """What is known of a text once a process has loaded it."""
+
+    sheet: Sheet
+    holding: Mapping[str, str]
+
+
+_known: OrderedDict[str, _Started] = OrderedDict()
+"""By the digest of the text, the last asked for at the end: to know it takes a process."""
 
 
 def sheet_of_file(file: PolicyFile) -> Sheet:
     """The sheet in a student's file; raises PolicyError."""
-    found = _sheets.get(file.sha256)
-    if found is None:
+    return _of(file).sheet
+
+
+def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
+    """The layers that hold around it (`confinement.LAYERS`); raises PolicyError."""
+    return _of(file).holding
+
+
+def _of(file: PolicyFile) -> _Started:
+    try:
+        _known.move_to_end(file.sha256)
+        return _known[file.sha256]
+    except KeyError:
         child = _started(file, WITHOUT_CUSTOMERS)
         child.end()
-        found = child.sheet
-    return found
+        return _Started(child.sheet, child.holding)
 
 
 def check(file: PolicyFile, parameters: Mapping[str, object]) -> None:
@@ -73,9 +94,10 @@ def _started(file: PolicyFile, limits: Limits) -> Child:
         child = Child(file, limits)
     except MisbehavedError as fault:
         raise _refused(file, fault) from None
-    if len(_sheets) > 1000:
-        _sheets.clear()
-    _sheets[file.sha256] = child.sheet
+    _known[file.sha256] = _Started(child.sheet, child.holding)
+    _known.move_to_end(file.sha256)
+    if len(_known) > _REMEMBERED:
+        _known.popitem(last=False)
     return child
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 
 from gateway.policies.interface import NOTHING, Verdicts
 from gateway.policies.sheet import Sheet
-from gateway.students import wire
+from gateway.students import confinement, wire
 from gateway.students.files import PolicyFile
 from gateway.students.limits import Limits
 
@@ -88,10 +88,14 @@ class Child:
         """The layers of confinement that hold (`confinement.LAYERS`), and the file's sheet."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
-        answer = self._ask([file.name, file.text, confined], limits.start_s, "the file")
-        if not isinstance(answer, dict) or set(answer) != {"holding", "sheet"}:
-            raise MisbehavedError("its process did not start as it should")
-        return _texts(answer["holding"]), _read(wire.sheet_of, answer["sheet"])
+        holding = _texts(self._ask(confined, limits.start_s, "its process"))
+        lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
+        if lacks:
+            raise MisbehavedError(
+                f"this machine cannot confine it: needed is a process that {' and '.join(lacks)}"
+            )
+        answer = self._ask([file.name, file.text], limits.start_s, "the file")
+        return holding, _read(wire.sheet_of, answer)
 
     def make(self, parameters: Mapping[str, Any]) -> None:
         """A fresh policy with these parameters, checked before."""

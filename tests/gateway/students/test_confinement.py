@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gateway.policies.interface import Drop, Page, Request
-from gateway.students.confinement import LAYERS
+from gateway.students import process
+from gateway.students.confinement import LAYERS, NEEDED
 from gateway.students.files import PolicyFile
 from gateway.students.process import Child, MisbehavedError
 from tests.gateway.students.policies import PATIENT, source
@@ -77,8 +78,6 @@ def tried(child, code):
 
 @pytest.mark.parametrize("what", ATTEMPTS)
 def test_a_curious_policy_cannot(what, curious):
-    if not {"seccomp", "limits"} <= set(curious.holding):
-        pytest.skip(f"this kernel holds only {', '.join(curious.holding)}")
     answer = tried(curious, ATTEMPTS[what])
     assert any(words in answer for words in REFUSED), answer
 
@@ -87,8 +86,6 @@ def test_a_lock_s_wait_is_no_sleep_but_the_end():
     """Asleep it would use no CPU, and be in time with each answer."""
     child = Child(PolicyFile("own/curious.py", CURIOUS + source(arrival=CALLED)), PATIENT)
     child.make({"capacity": 3})
-    if "seccomp" not in child.holding:
-        pytest.skip("this kernel has no seccomp")
     assert tried(child, "_thread.allocate_lock().acquire(True, 0.2)") == "True 0"
     with pytest.raises(MisbehavedError, match="its process ended"):
         tried(child, "[lock.acquire(True, 0.2) for lock in [_thread.allocate_lock()] * 2]")
@@ -128,7 +125,17 @@ def test_it_has_the_line_and_no_terminal(curious):
 
 def test_every_layer_has_its_words(curious):
     assert set(curious.holding) <= set(LAYERS)
-    assert {"privileges", "parent", "limits"} <= set(curious.holding)
+    assert {"privileges", "parent", *NEEDED} <= set(curious.holding)
+
+
+@pytest.mark.parametrize("layer", NEEDED)
+def test_without_a_layer_that_is_needed_nothing_is_run(layer, monkeypatch):
+    lacks = f"confinement.confine = lambda **_: dict.fromkeys({[*{*NEEDED} - {layer}]}, 'yes')"
+    program = process._PROGRAM.replace("main; ", f"main, confinement; {lacks}; ")
+    monkeypatch.setattr(process, "_PROGRAM", program)
+    with pytest.raises(MisbehavedError, match="this machine cannot confine it") as refused:
+        Child(PolicyFile("own/plain.py", "raise SystemExit"), PATIENT)
+    assert LAYERS[layer] in str(refused.value)
 
 
 def test_it_ends_with_the_line():

@@ -30,6 +30,7 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
             assert status == 200, answer
             assert (answer["name"], answer["file"]) == ("plain", str(path))
             assert len(answer["sha256"]) == 64
+            assert {"limits", "seccomp"} <= answer["confinement"].keys()
             assert answer["parameters"] == {"capacity": 1}
             process = b.gateway.pages.dispatcher.policy._child._process
             assert b"X-Doorbuster-Verdict: dropped" in await b.get("/?n=3")
