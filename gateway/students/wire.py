@@ -10,6 +10,7 @@ Infinity, and every value is checked for its type and size. Nothing is unpickled
 import json
 import math
 import struct
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -237,11 +238,15 @@ def snapshot_of(found: object) -> dict[str, object]:
             known[name] = _text("snapshot()['discipline']", value)
         elif name == "discipline_switches":
             known[name] = _number("snapshot()['discipline_switches']", value)
-        elif value is None or isinstance(value, bool | int | float):
-            figures[_text("a name in snapshot()", name)] = value
         else:
-            figures[_text("a name in snapshot()", name)] = _text(f"snapshot()[{name!r}]", value)
+            figures[_text("a name in snapshot()", name)] = _figure(f"snapshot()[{name!r}]", value)
     return {**known, "figures": figures}
+
+
+def _figure(where: str, value: object) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    return _number(where, value) if isinstance(value, int | float) else _text(where, value)
 
 
 def _by_queue(name: str, value: object) -> dict[str, float]:
@@ -252,8 +257,11 @@ def _by_queue(name: str, value: object) -> dict[str, float]:
 
 
 def _number(where: str, value: object) -> float:
+    """Finite, and no whole number that no float can be."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise WireError(f"{where} must be a number")
+    if not abs(value) <= sys.float_info.max:
+        raise WireError(f"{where} must be a finite number, of at most {sys.float_info.max:.0e}")
     return value
 
 

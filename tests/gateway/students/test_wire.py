@@ -44,6 +44,7 @@ def test_a_sheet_that_lacks_something_says_what(change, words):
         ({"default": "3"}, "must be a number"),
         ({"default": {"Br-1": 1}}, "needs all of Br-1"),
         ({"low": None}, "low must be a number"),
+        ({"high": 10**400}, "high must be a finite number"),
     ],
 )
 def test_a_parameter_that_is_wrong_says_what(change, words):
@@ -61,6 +62,11 @@ def test_a_parameter_that_is_wrong_says_what(change, words):
         ({"queues": 3}, "name of a queue → number"),
         ({"queues": {"all": "3"}}, "must be a number"),
         ({"discipline": 3}, "must be a text"),
+        ({"queues": {"all": 10**400}}, r"snapshot\(\)\['queues'\] must be a finite number"),
+        ({"capacities": {"all": float("inf")}}, "must be a finite number"),
+        ({"discipline_switches": float("nan")}, "must be a finite number"),
+        ({"mine": 10**400}, r"snapshot\(\)\['mine'\] must be a finite number"),
+        ({"mine": -float("inf")}, "must be a finite number"),
         ({"mine": [1]}, "must be a text"),
         ({"two\nlines": 1}, "must be a text"),
     ],
@@ -68,6 +74,11 @@ def test_a_parameter_that_is_wrong_says_what(change, words):
 def test_a_snapshot_that_is_wrong_says_what(found, words):
     with pytest.raises(wire.WireError, match=words):
         wire.snapshot_of(found)
+
+
+def test_single_figures_stay_what_they_are():
+    found = {"yes": True, "none": None, "count": 3, "ratio": 0.5, "word": "full"}
+    assert wire.snapshot_of(through(found)) == {"figures": found}
 
 
 def test_numbers_that_json_does_not_have_are_refused_both_ways():
