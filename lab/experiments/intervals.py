@@ -5,7 +5,7 @@ Owns: Student's t for the few repetitions an experiment has. Must not know: what
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # Student's t, 97.5 % quantile, by degrees of freedom 1 to 30; beyond that the normal quantile is
@@ -26,6 +26,16 @@ class Estimate:
     mean: float
     half_width: float | None
 
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the whole interval is; never without one."""
+        return self.half_width is not None and self.mean > self.half_width
+
+    @property
+    def is_below_zero(self) -> bool:
+        """Whether the whole interval is; never without one."""
+        return self.half_width is not None and self.mean < -self.half_width
+
     def text(self, digits: int = 0) -> str:
         """For tables: `123 ± 4`, or the mean alone."""
         mean = round(self.mean, digits) + 0.0  # no negative zero
@@ -44,3 +54,20 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(mean, None)
     quantile = _T_975[freedom - 1] if freedom <= len(_T_975) else 1.96
     return Estimate(mean, quantile * statistics.stdev(values) / math.sqrt(len(values)))
+
+
+def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
+    """By seed, of the seeds that both have: `these` less `those`, which met the same customers."""
+    return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
+
+
+def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
+    """Mean over several parts (loads), each with its values by seed; ValueError when all are empty.
+
+    A repetition is a seed that every part has. Where there is none it is the mean of the parts'
+    means, without an interval.
+    """
+    there = [part for part in parts if part]
+    if whole := set.intersection(*(set(part) for part in there)) if there else set():
+        return estimate([statistics.fmean(part[seed] for part in there) for seed in sorted(whole)])
+    return Estimate(estimate([statistics.fmean(part.values()) for part in there]).mean, None)

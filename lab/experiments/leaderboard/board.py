@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lab.experiments.cells import Cell
-from lab.experiments.intervals import Estimate, estimate
-from lab.experiments.leaderboard.ablation import is_step
+from lab.experiments.intervals import Estimate, differences, estimate, over_parts
+from lab.experiments.leaderboard.ablation import efficiency, is_step
 from lab.experiments.outcomes import Outcomes
 from lab.experiments.table import Table
 
@@ -32,8 +32,8 @@ class Row:
     """ρ → confirms / bound, which scatters more."""
     confirms: Mapping[float, int]
     """ρ → confirms of all repetitions together."""
-    repetitions: Mapping[float, tuple[float, ...]]
-    """ρ → the estimated efficiency of each repetition, in the order of the seeds."""
+    repetitions: Mapping[float, Mapping[int, float]]
+    """ρ → seed → the estimated efficiency."""
 
 
 def rows_of(cells: Sequence[Cell]) -> list[Row]:
@@ -41,7 +41,7 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
         own = [cell for cell in cells if cell.policy == policy and cell.rho is not None]
-        estimated = _by_rho(own, lambda run: run.estimated_efficiency_ratio)
+        estimated = _by_rho(own, efficiency)
         if not estimated:
             continue
         found.append(
@@ -49,11 +49,11 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
                 policy=policy,
                 title=own[0].title,
                 rank=None,
-                overall=_overall(own),
+                overall=over_parts([cell.by_seed(efficiency) for cell in own]),
                 estimated=estimated,
                 counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
                 confirms={cell.rho: sum(run.confirms for run in cell.runs) for cell in own},  # type: ignore[misc]
-                repetitions={cell.rho: _repetitions(cell) for cell in own},  # type: ignore[misc]
+                repetitions={cell.rho: cell.by_seed(efficiency) for cell in own},  # type: ignore[misc]
             )
         )
     found.sort(key=lambda row: -row.overall.mean)
@@ -81,9 +81,9 @@ def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
 
 
 def _is_level(row: Row, best: Row, rho: float) -> bool:
-    pairs = zip(best.repetitions[rho], row.repetitions[rho], strict=False)
-    behind = estimate([theirs - ours for theirs, ours in pairs])
-    return behind.half_width is not None and behind.mean <= behind.half_width
+    pairs = differences(best.repetitions[rho], row.repetitions[rho])
+    behind = estimate(list(pairs.values())) if pairs else None
+    return behind is not None and behind.half_width is not None and not behind.is_above_zero
 
 
 def efficiency_table(rows: Sequence[Row]) -> Table:
@@ -150,21 +150,6 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-
-
-def over_loads(cells: Sequence[Cell], figure: Callable[[Outcomes], float | None]) -> list[float]:
-    """Of one policy's cells the mean over the loads, per repetition; whole repetitions only."""
-    known = [[figure(run) for run in cell.runs] for cell in cells]
-    return [sum(values) / len(values) for values in zip(*known, strict=False) if None not in values]
-
-
-def _overall(cells: Sequence[Cell]) -> Estimate:
-    return estimate(over_loads(cells, lambda run: run.estimated_efficiency_ratio))
-
-
-def _repetitions(cell: Cell) -> tuple[float, ...]:
-    known = (run.estimated_efficiency_ratio for run in cell.runs)
-    return tuple(0.0 if value is None else value for value in known)
 
 
 def _by_rho(

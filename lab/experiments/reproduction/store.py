@@ -50,7 +50,7 @@ class Results:
         self._found = found
 
     def of(self, case: AnyCase) -> Sequence[Metrics]:
-        """All repetitions there are; empty while none is."""
+        """All repetitions there are, each with its `seed`; empty while none is."""
         return self._found.get(case.id, ())
 
     def beside(self, other: "Results") -> "Results":
@@ -136,7 +136,9 @@ class Store:
         for simulation in sorted(simulations, key=lambda one: one.seed):
             if self.has(simulation):
                 content = read_json(self._file(simulation))
-                found.setdefault(simulation.case.id, []).append(content["metrics"])
+                found.setdefault(simulation.case.id, []).append(
+                    {"seed": simulation.seed, **content["metrics"]}
+                )
         return Results(found)
 
     def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from lab.experiments.outcomes import Outcomes, SessionFates
 
 
 def outcomes(efficiency, rho, confirms=10):
-    """Of a run in which so much of the bound was reached (by the estimate)."""
+    """Of a run in which so much of the bound was reached (by the estimate); None: nobody buys."""
     return Outcomes(
         rho=rho,
         attempts={"Tr-4": {"completed": confirms}},
@@ -13,12 +13,13 @@ def outcomes(efficiency, rho, confirms=10):
         fates=SessionFates(1000, 0, 900, 2000),
         confirms=confirms,
         duration_s=100.0,
-        lost_worth_ratio=1.0 - efficiency / max(1.0, rho),
+        lost_worth_ratio=None if efficiency is None else 1.0 - efficiency / max(1.0, rho),
     )
 
 
-def cell(policy, rho, *efficiencies):
-    """A repetition per efficiency."""
+def cell(policy, rho, *efficiencies, seeds=(1, 2, 3)):
+    """A repetition per efficiency, of the seeds in turn."""
     runs = tuple(outcomes(one, rho) for one in efficiencies)
     nothing = tuple({} for _ in runs)
-    return Cell(policy, rho, runs, nothing, (0.5,) * len(runs), nothing, None, f"{rho:g}")
+    summaries = tuple({"seed": seed} for seed, _ in zip(seeds, runs, strict=False))
+    return Cell(policy, rho, runs, summaries, (0.5,) * len(runs), nothing, None, f"{rho:g}")

@@ -48,6 +48,35 @@ def test_without_all_steps_there_is_no_ablation():
     assert steps_of([one for one in RISING if one.policy != "Few hands"]) == []
 
 
+def test_a_step_falls_by_its_pairs_where_the_customers_differ_more_than_the_policies():
+    """Every seed loses a point; what the seeds differ among themselves hides it from two means."""
+    before = cell("8q-lifo-pri", 1.4, 0.60, 0.70, 0.80)
+    after = cell("static-stages", 1.4, 0.59, 0.691, 0.789)
+    others = [cell(policy, 1.4, 0.9, 0.9, 0.9) for policy, _ in STEPS[2:]]
+    later, *_ = steps_of([before, after, *others])
+    assert later.falls_at == (1.4,)
+
+
+def test_pairs_are_those_of_a_seed_and_what_has_none_is_left_out():
+    """A run that is missing, or in which nobody planned to buy, is no run without a confirm."""
+    unpaired = [
+        one if one.policy != "Few hands" else cell("Few hands", one.rho, 0.99, 0.97, seeds=(2, 3))
+        for one in RISING
+    ]
+    hands = steps_of(unpaired)[1]
+    assert hands.by_rho[1.4].mean == pytest.approx((0.99 - 0.79 + 0.97 - 0.80) / 2)
+    without = [
+        one if one.policy != "Few hands" else cell("Few hands", one.rho, None, 0.99, 0.97)
+        for one in RISING
+    ]
+    assert steps_of(without)[1].gain.mean == pytest.approx(hands.gain.mean)
+    strange = [
+        one if one.policy != "Few hands" else cell("Few hands", one.rho, 0.9, seeds=(9,))
+        for one in RISING
+    ]
+    assert steps_of(strange) == []
+
+
 def test_one_repetition_decides_nothing():
     once = steps_of(cells((0.7,), (0.5,), (0.9,), (0.9,), (0.9,)))
     assert not any(step.carries or step.falls for step in once)

@@ -48,6 +48,21 @@ def test_the_overall_mean_is_of_whole_repetitions():
     (row,) = rows_of(half)
     assert row.overall.mean == pytest.approx(0.6)
     assert row.overall.half_width is None
+    (row,) = rows_of([cell("sq", 1.0, 0.8), cell("sq", 2.0, 0.4, seeds=(2,))])
+    assert row.overall.mean == pytest.approx(0.6)  # no seed has both
+    assert row.overall.half_width is None
+
+
+def test_pairs_are_those_of_a_seed_whatever_is_missing():
+    """By position 0.80 would be held against 0.80, and the two would be level."""
+    best = cell("door-lifo", 1.0, 0.8, 0.9, 1.0)
+    behind = cell("sq", 1.0, 0.80, 0.91, seeds=(2, 3))
+    assert [row.title for row in leaders(rows_of([best, behind]), 1.0)] == ["DOOR-LIFO"]
+    nobody_buys = rows_of([best, cell("dagor", 1.0, None, 0.81, 0.95)])
+    assert [row.title for row in leaders(nobody_buys, 1.0)] == ["DOOR-LIFO", "DAGOR"]
+    assert nobody_buys[1].repetitions[1.0] == {2: 0.81, 3: 0.95}
+    apart = rows_of([best, cell("sq", 1.0, 0.7, 0.7, seeds=(8, 9))])
+    assert [row.title for row in leaders(apart, 1.0)] == ["DOOR-LIFO"]
 
 
 def test_the_tables_have_every_load():

@@ -1,0 +1,61 @@
+"""What the report on robustness claims of DOOR: judged by pairs of the same seed."""
+
+from lab.experiments.leaderboard import robustness_study
+from lab.experiments.leaderboard.scenarios import scenarios
+from lab.experiments.reproduction.store import Results
+from lab.experiments.spec import changed, load_spec
+
+BOARD = changed(
+    load_spec("leaderboard"), policy=[{"name": "door-lifo"}, {"name": "sq"}, {"name": "dagor"}]
+)
+
+
+def verdict(**efficiencies):
+    """Of "usual: DOOR is the best or level with the best"; seeds from 1, None: nobody buys."""
+    study = robustness_study.study(BOARD, quick=True)
+    usual = scenarios(quick=True)[0].key
+    cases = {one.spec["policy"][0]["name"]: one for one in study.cases() if one.scenario == usual}
+    results = Results(
+        {
+            cases[policy.replace("_", "-")].id: [
+                {"seed": seed, "estimated": value, "counted": value}
+                for seed, value in enumerate(values, start=1)
+                if value != "missing"
+            ]
+            for policy, values in efficiencies.items()
+        }
+    )
+    (claim,) = [one for one in study.claims if one.text.startswith("Usual: DOOR is the best")]
+    return claim.decide(results)
+
+
+def test_a_point_more_at_each_seed_is_more_though_seeds_differ_by_ten():
+    told, holds = verdict(
+        door_lifo=(0.70, 0.80, 0.90), sq=(0.5, 0.5, 0.5), dagor=(0.711, 0.809, 0.911)
+    )
+    assert holds is False
+    assert told == (
+        "DOOR-LIFO 0.80 ± 0.25, best of the others DAGOR 0.81 ± 0.25, difference 0.010 ± 0.003"
+    )
+
+
+def test_level_is_whose_difference_reaches_nothing():
+    _, holds = verdict(door_lifo=(0.7, 0.8, 0.9), sq=(0.5, 0.5, 0.5), dagor=(0.69, 0.83, 0.91))
+    assert holds is True
+
+
+def test_who_is_second_by_the_mean_may_be_better_all_the_same():
+    told, holds = verdict(
+        door_lifo=(0.70, 0.80, 0.90), sq=(0.5, 0.9, 1.1), dagor=(0.711, 0.809, 0.911)
+    )
+    assert holds is False
+    assert told.endswith("; better, too: DAGOR")
+
+
+def test_pairs_are_those_of_a_seed():
+    """By position DAGOR's 0.79 of seed 2 would be held against DOOR-LIFO's 0.7 of seed 1."""
+    _, holds = verdict(
+        door_lifo=(0.70, 0.80, 0.90), sq=(0.5, 0.5, 0.5), dagor=("missing", 0.79, 0.892)
+    )
+    assert holds is True
+    assert verdict(door_lifo=(None,), sq=(0.5,), dagor=(0.4,)) == ("nothing to measure", None)
