@@ -30,8 +30,9 @@ from gateway.policy_choice import PolicyChoice
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.shadow import ShadowError
+from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.shadows import Shadows
-from gateway.students.limits import Limits
+from gateway.students.limits import IN_THE_GATEWAY, Limits
 from gateway.students.stand_in import FallBack
 from gateway.tls_handshake import Handshake
 from gateway.upstream import Pool, ShopAddress
@@ -282,7 +283,10 @@ class Gateway:
         def fell_back(why: FallBack) -> None:
             raise ShadowError(why.reason)
 
-        return choice.make(Limits(decision_s=self.settings.own_policy_s), fell_back)
+        # All shadows together take no more of a CPU than the one that acts.
+        share_ratio = IN_THE_GATEWAY.share_ratio / (MOST_SHADOWS + 1)
+        limits = Limits(decision_s=self.settings.own_policy_s, share_ratio=share_ratio)
+        return choice.make(limits, fell_back)
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
         self.shadow_policies.replace(

@@ -94,3 +94,17 @@ def test_a_students_policy_as_a_shadow_falls_out_with_its_process():
     faulty, plain = run(scene())
     assert "ZeroDivisionError" in faulty["fault"]
     assert (plain["name"], plain["fault"], plain["verdicts"]["same"]) == ("plain", "", 1)
+
+
+def test_own_policies_as_shadows_have_the_share_of_one_among_them():
+    async def scene():
+        async with bed(Shop(), workers=1) as b:
+            call = {"name": "own/plain.py", "source": source()}
+            await b.admin("PUT", "/policy", call)
+            await b.admin("PUT", "/shadows", {"policies": [call]})
+            (entry,) = b.gateway.shadow_policies.entries
+            acting = b.gateway.pages.dispatcher.policy
+            return acting._limits.share_ratio, entry.shadow._driver.policy._limits.share_ratio
+
+    acting, shadow = run(scene())
+    assert 8 * shadow < acting == 0.25
