@@ -84,8 +84,8 @@ class Cell:
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
         """The same over the repetitions that have it; None when none has."""
-        known = self.by_seed(figure)
-        return estimate(list(known.values())) if known else None
+        known = [value for run in self.runs if (value := figure(run)) is not None]
+        return estimate(known) if known else None
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
         """Seed → a figure, of the repetitions that have it."""
