@@ -90,6 +90,12 @@ def _json(status: int, value: object) -> Answer:
     return Answer(status, json.dumps(value).encode() + b"\n")
 
 
+def failed(fault: BaseException) -> Answer:
+    """What is said of a fault of the gateway's own, in one line."""
+    text = " ".join(f"{type(fault).__name__}: {fault}".split())
+    return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
+
+
 class AdminApi:
     """Answers calls to one gateway."""
 

@@ -5,11 +5,12 @@ Must not know: what the calls mean.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, cast
 
-from gateway.admin import Answer
+from gateway.admin import Answer, failed
 from gateway.deadlines import Deadlines
 from gateway.framing import END
 from gateway.limits import BodyLimits, HeadLimits
@@ -18,6 +19,8 @@ from gateway.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
 _CALL_BYTES: Final = 256 * 1024
+
+log = logging.getLogger("gateway.admin")
 
 
 class AdminConnection(asyncio.Protocol):
@@ -84,10 +87,17 @@ class AdminConnection(asyncio.Protocol):
             self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
         else:
             self._awaited = asyncio.ensure_future(answer)
-            self._awaited.add_done_callback(lambda done: self._answered(head, done.result()))
+            self._awaited.add_done_callback(lambda done: self._answered(head, done))
 
-    def _answered(self, head: RequestHead, answer: Answer) -> None:
+    def _answered(self, head: RequestHead, done: asyncio.Future[Answer]) -> None:
         self._awaited = None
+        if done.cancelled():  # the gateway ends
+            return
+        try:
+            answer = done.result()
+        except Exception as fault:
+            log.exception("a call of the admin API failed")
+            answer = failed(fault)
         if not self._transport.is_closing():
             self._write(answer, keeps_alive=head.keeps_alive, is_head=False)
             self._pull()

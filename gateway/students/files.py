@@ -4,7 +4,10 @@ Owns: what such a file is called, reading it, finding the same text again by its
 Must not know: what is in it, but that it is pure.
 """
 
+import errno
 import hashlib
+import os
+import stat
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,11 +64,9 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 
 def read(name: str) -> PolicyFile:
     """The file at this path, pure; raises PolicyError that says which line is not."""
-    path = Path(name)
     _check_name(name)
     try:
-        with path.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
+        content = _content(Path(name))
     except OSError as fault:
         allowed = ", ".join(listed()) or "make new-policy NAME=… writes one"
         raise PolicyError("policy", f"{name}: {fault.strerror}", allowed) from None
@@ -75,10 +76,22 @@ def read(name: str) -> PolicyFile:
         raise PolicyError("policy", f"{name}: is no text", "Python source, UTF-8") from None
 
 
+def _content(path: Path) -> bytes:
+    """At most `MOST_BYTES` and one; of a regular file, for another one may never end or begin."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "is no regular file")
+        return opened.read(MOST_BYTES + 1)
+
+
 def checked(file: PolicyFile) -> PolicyFile:
     """The same file, remembered; raises PolicyError for its name, its size, or if not pure."""
     _check_name(file.name)
-    if len(file.text.encode()) > MOST_BYTES:
+    try:
+        size_bytes = len(file.text.encode())
+    except UnicodeEncodeError:  # half of a pair, which JSON can bring
+        raise PolicyError("policy", f"{file.name}: is no text", "Python source, UTF-8") from None
+    if size_bytes > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
         raise PolicyError("policy", f"{file.name}: is too large", allowed)
     try:
@@ -101,6 +114,8 @@ def checked(file: PolicyFile) -> PolicyFile:
 
 def _check_name(name: str) -> None:
     allowed = "small letters, digits and _, e.g. own/quiet_door.py"
+    if not name.isprintable():
+        raise PolicyError("policy", f"{name!a}: cannot be printed", allowed)
     if not stem(name).isidentifier():
         raise PolicyError("policy", f"{name}: its name cannot be a module's", allowed)
     if stem(name) in {*registry.POLICIES, *registry.ADMISSIONS}:

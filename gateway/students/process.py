@@ -58,19 +58,26 @@ class Child:
         """When its CPU was looked at, and what it had used."""
         self._own_cpu_s = 0.0
         """CPU of our own on its answers, since then."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as fault:
+            raise _no_process(fault) from None
         with theirs:
             command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
-            self._process = subprocess.Popen(
-                [*command, str(_ROOT), str(theirs.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={"PYTHONHASHSEED": "0"},
-                cwd="/",
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [*command, str(_ROOT), str(theirs.fileno()), str(os.getpid())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={"PYTHONHASHSEED": "0"},
+                    cwd="/",
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+            except OSError as fault:
+                ours.close()
+                raise _no_process(fault) from None
         self._socket = ours
         self.end = weakref.finalize(self, _end, self._process, ours)
         """Ends the process, whatever it does; harmless the second time."""
@@ -203,6 +210,10 @@ class Child:
                 "it may have used more memory or CPU than it has"
             )
         return f"its process closed the line in {what}"
+
+
+def _no_process(fault: OSError) -> MisbehavedError:
+    return MisbehavedError(f"no process can be started for it: {fault.strerror}")
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:

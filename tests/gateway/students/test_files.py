@@ -1,5 +1,7 @@
 """Files of students' policies: named by path, known by content."""
 
+import os
+
 import pytest
 
 from gateway.policies.sheet import PolicyError
@@ -43,6 +45,8 @@ def test_another_text_than_was_meant_is_refused(tmp_path):
     [
         ("nowhere.py", None, "No such file"),
         ("two words.py", b"x = 1", "its name cannot be a module's"),
+        ("two\nlines.py", b"x = 1", "lines.py'?: cannot be printed"),
+        ("null\0.py", None, "cannot be printed"),
         ("sq.py", b"x = 1", "tables call another policy sq"),
         ("large.py", b"#" * (files.MOST_BYTES + 1), "is too large"),
         ("binary.py", b"\xff\xfe", "is no text"),
@@ -58,6 +62,18 @@ def test_what_cannot_be_a_policy_is_refused_in_one_line(name, content, words, tm
     with pytest.raises(PolicyError, match=words) as refused:
         files.read(str(path))
     assert "\n" not in str(refused.value)
+
+
+def test_what_never_ends_or_begins_is_not_read(tmp_path):
+    path = tmp_path / "pipe.py"
+    os.mkfifo(path)
+    with pytest.raises(PolicyError, match="is no regular file"):
+        files.read(str(path))
+
+
+def test_half_a_pair_is_no_text():
+    with pytest.raises(PolicyError, match="is no text"):
+        files.checked(PolicyFile("own/x.py", "x = '\ud800'"))
 
 
 def test_only_so_many_texts_are_remembered(monkeypatch):

@@ -1,9 +1,14 @@
 """A student's policy in a whole gateway on real sockets: customers are served whatever it does."""
 
 import asyncio
+import errno
 
+import pytest
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import naming, process
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
-from tests.gateway.students.policies import source
+from tests.gateway.students.policies import own, source
 
 PATIENT = {"workers": 1, "own_policy_s": 60.0}
 FALLBACKS = "doorbuster_gateway_policy_fallbacks_total"
@@ -97,6 +102,9 @@ def test_what_cannot_be_a_policy_changes_nothing():
                 ({"name": "own/x.py", "source": "import os"}, "name", "line 1: import os"),
                 ({"name": "own/x.py", "source": "x = 1"}, "name", "has no SHEET"),
                 ({"name": "own/x.py", "source": 7}, "source", "must be text"),
+                ({"name": "own/x.py", "source": "x = '\ud800'"}, "name", "is no text"),
+                ({"name": "own/\ud800.py", "source": "x = 1"}, "name", "cannot be printed"),
+                ({"name": "own\0/x.py"}, "name", "cannot be printed"),
                 (
                     {"name": "own/x.py", "source": source(), "parameters": {"capacity": 0}},
                     "parameters.capacity",
@@ -110,6 +118,33 @@ def test_what_cannot_be_a_policy_changes_nothing():
             assert b"you asked for" in await b.get("/")
 
     run(scene())
+
+
+@pytest.mark.parametrize("path", ["/policy", "/shadows"])
+def test_a_fault_of_the_gateway_s_own_gets_an_answer(path, monkeypatch):
+    def fails(*_, **__):
+        raise RuntimeError("two\nlines")
+
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            monkeypatch.setattr(naming, "create", fails)
+            call = {"name": "own/plain.py", "source": source()}
+            call = {"policies": [call]} if path == "/shadows" else call
+            status, answer = await b.admin("PUT", path, call)
+            assert status == 500
+            assert answer == {"error": "the gateway could not do it: RuntimeError: two lines"}
+            assert b"you asked for" in await b.get("/")
+
+    run(scene())
+
+
+def test_where_no_process_can_be_started_it_is_said(monkeypatch):
+    def fails(*_, **__):
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(process.subprocess, "Popen", fails)
+    with pytest.raises(PolicyError, match="no process can be started for it: Resource temp"):
+        own(source())
 
 
 def test_it_stands_behind_session_admission():
