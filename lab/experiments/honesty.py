@@ -67,8 +67,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         if summary.get("outages")
     ]
     lines += [
-        f"FELL BACK TO FIFO: {cell.place}, seed {summary['seed']}, at {why['at_s']:.0f} s: "
-        f"{why['reason']}. From then on its figures are those of FIFO."
+        fell_back(cell.place, summary["seed"], why)
         for cell, summary in runs
         if (why := summary.get("fallen_back"))
     ]
@@ -102,6 +101,14 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     if {"sq", "8q-lifo-pri"} <= beside_published:
         lines.append(WHY_IT_DIFFERS)
     return lines
+
+
+def fell_back(place: str, seed: int, why: Mapping[str, Any]) -> str:
+    """Of a policy of somebody's own that was given up; `why` as a stand-in's snapshot has it."""
+    return (
+        f"FELL BACK TO FIFO: {place}, seed {seed}, at {why['at_s']:.0f} s: {why['reason']}. "
+        "From then on its figures are those of FIFO."
+    )
 
 
 def _of_peers(summaries: Sequence[Mapping[str, Any]]) -> list[str]:

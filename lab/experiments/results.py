@@ -139,6 +139,13 @@ class RunFolder:
             events.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
+def write_copies(folder: Path, copies: Mapping[str, str]) -> None:
+    """Texts of students' policies by file name (`own_policies.named_copies`) into a result."""
+    for name, text in copies.items():
+        (folder / own_policies.COPIES).mkdir(exist_ok=True)
+        write_text(folder / own_policies.COPIES / name, text)
+
+
 class ResultFolder:
     """The folder of one experiment."""
 
@@ -161,9 +168,7 @@ class ResultFolder:
             folder = cls(results_dir / f"{when}-{words}-{beside}")
         try:
             (folder.path / "runs").mkdir(parents=True)
-            for name, text in copies.items():
-                (folder.path / own_policies.COPIES).mkdir(exist_ok=True)
-                write_text(folder.path / own_policies.COPIES / name, text)
+            write_copies(folder.path, copies)
             for name, content in facts.items():
                 write_json(folder.path / f"{name}.json", content)
             write_text(folder.path / "spec.toml", spec.to_toml())

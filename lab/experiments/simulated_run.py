@@ -20,7 +20,7 @@ from lab.experiments.reconciliation import summarise
 from lab.experiments.results import PlannedRun, RunFolder, write_json
 from lab.experiments.sampling import SCHEMA, of_admission, write_samples
 from lab.experiments.spec import Spec
-from lab.experiments.spec_sections import FifoServerSection, SharedCpusServer
+from lab.experiments.spec_sections import FifoServerSection, PolicyChoice, SharedCpusServer
 from loadgen.attempts import AttemptLog
 from loadgen.clients import KIND_PAGE, Clients
 from loadgen.sessions import CONFIRM_PAGE, MEAN_EXECUTION_S, Customers
@@ -74,10 +74,16 @@ def make_simulated_run(
     folder.log("run ended")
     summary = summarise(spec, planned, folder, *_counts(simulated))
     summary |= {"waste": waste.of_simulation(simulated), "load_generator": load_generator}
-    if policy.sha256 is not None:
-        summary["fallen_back"] = scenario.policy.snapshot().get("fallen_back")
+    summary |= fallen_back(policy, scenario)
     write_json(folder.summary_file, summary)
     return summary
+
+
+def fallen_back(policy: PolicyChoice, scenario: Scenario) -> dict[str, Any]:
+    """Of a student's policy whether it was given up, when and why; of others nothing."""
+    if policy.sha256 is None:
+        return {}
+    return {"fallen_back": scenario.policy.snapshot().get("fallen_back")}
 
 
 def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:

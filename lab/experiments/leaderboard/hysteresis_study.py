@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lab.experiments.intervals import estimate
-from lab.experiments.leaderboard import HYSTERESIS, hysteresis
+from lab.experiments.leaderboard import HYSTERESIS, giving_up, hysteresis
 from lab.experiments.leaderboard.ablation import is_step
 from lab.experiments.leaderboard.hysteresis import CONDUCTS, Conduct
 from lab.experiments.leaderboard.pictures import NOT_NORMAL, Course, small_multiples
@@ -143,7 +143,8 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
          f"Answered in the last {AT_THE_END_S} s, %"),
         note="Means of the repetitions ± half-width of the 95 % interval. Never: not within what "
         "was watched. Not normal before: customers left in the calm, too, or nobody was answered. "
-        "Answered: of the attempts that ended, those turned away counted too.",
+        "Answered: of the attempts that ended, those turned away counted too."
+        + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
     )  # fmt: skip
     for policy in _ordered(cases, results):
         runs = results.of(cases[policy])
@@ -153,7 +154,7 @@ def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
         answered = [_at_the_end(run) for run in runs]
         table.rows.append(
             (
-                title_of(policy),
+                _title(policy, runs),
                 _recovered_words(runs),
                 _calm_words(_calms(runs)),
                 estimate([float(max(run["waiting"])) for run in runs]).text(0),
@@ -219,13 +220,17 @@ def course(policy: str, runs: Sequence[Metrics]) -> Course:
     known = [value for value in found if value is not None]
     rush_ends_s = hysteresis.BEFORE_S + hysteresis.RUSH_S
     return Course(
-        title=title_of(policy),
+        title=_title(policy, runs),
         time_s=[start + 1 + i - rush_ends_s for i in range(end - start)],
         response_s=[_middle(column) for column in series.T],
         waiting=np.mean([run["waiting"][start:end] for run in runs], axis=0).tolist(),
         recovered_s=_mean(known) if len(known) == len(found) else None,
         was_normal=_was_normal(runs),
     )
+
+
+def _title(policy: str, runs: Sequence[Metrics]) -> str:
+    return f"{title_of(policy)}{giving_up.mark(runs)}"
 
 
 def _middle(values: np.ndarray) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.experiments.intervals import Estimate, differences, estimate
-from lab.experiments.leaderboard import ROBUSTNESS
+from lab.experiments.leaderboard import ROBUSTNESS, giving_up
 from lab.experiments.leaderboard.ablation import is_step
 from lab.experiments.leaderboard.pictures import Heat, heat_table
 from lab.experiments.leaderboard.scenario_case import ScenarioCase
@@ -58,6 +58,11 @@ class _Grid:
         found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
         known = [one.mean for one in found if one is not None]
         return sum(known) / len(known) if known and len(known) == len(found) else None
+
+    def title(self, results: Results, policy: str) -> str:
+        """Of a row; marked where the policy was given up in a scenario."""
+        every = [run for case in self.cases[policy].values() for run in results.of(case)]
+        return f"{title_of(policy)}{giving_up.mark(every)}"
 
     def ranked(self, results: Results) -> list[str]:
         """Policies, the best over all scenarios first; those that are not made yet last."""
@@ -139,10 +144,19 @@ _COUNTED = (
 
 def _table(grid: _Grid, results: Results, value: Value, words: tuple[str, str]) -> Table:
     title, note = words
+    note += giving_up.words(
+        (policy, each.title, results.of(grid.cases[policy][each.key]))
+        for policy in grid.cases
+        for each in grid.scenarios
+    )
     table = Table(title, ("Policy", *(each.title for each in grid.scenarios)), note=note)
     for policy in grid.ranked(results):
-        found = [grid.of(results, policy, each.key, value) for each in grid.scenarios]
-        table.rows.append((title_of(policy), *(one.text(2) if one else "–" for one in found)))
+        cells = []
+        for each in grid.scenarios:
+            known = grid.of(results, policy, each.key, value)
+            marked = giving_up.mark(results.of(grid.cases[policy][each.key]))
+            cells.append(f"{known.text(2)}{marked}" if known else "–")
+        table.rows.append((grid.title(results, policy), *cells))
     return table
 
 
@@ -153,7 +167,7 @@ def _heat(grid: _Grid, results: Results) -> Heat:
         for policy in ranked
     ]
     return Heat(
-        [title_of(policy) for policy in ranked],
+        [grid.title(results, policy) for policy in ranked],
         [each.title.replace(" ", "\n") for each in grid.scenarios],
         means,
         0.0,

@@ -6,17 +6,18 @@ Must not know: how cases are spread over cores, what figures make of it.
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from lab.experiments import own_policies
 from lab.experiments.capacity import computed
 from lab.experiments.leaderboard.bound import reachable_ratio
 from lab.experiments.leaderboard.hysteresis import course_of
 from lab.experiments.outcomes import outcomes_of
 from lab.experiments.results import PlannedRun
-from lab.experiments.simulated_run import scenario_of, server_of
+from lab.experiments.simulated_run import fallen_back, scenario_of, server_of
 from lab.experiments.spec import Spec, changed
 from loadgen.attempts import AttemptLog
 from simulator.simulation import simulate
@@ -33,13 +34,16 @@ class ScenarioCase:
     spec: Mapping[str, Any]
     """`Spec.plain()` of one policy and one ρ; its seed and repetitions are not used."""
     watched: Watched
+    own: Sequence[str] = ()
+    """The texts of students' policies, which may be nowhere else on the machine that makes it."""
 
     @classmethod
     def of(cls, scenario: str, spec: Spec, policy: str, watched: Watched) -> "ScenarioCase":
         """The case of the policy that `spec` calls so."""
         choice = spec.choice(policy).model_dump(mode="json", exclude_none=True)
         alone = changed(spec, policy=[choice], seed=1, repetitions=1, title="Scenario")
-        return cls(scenario, alone.plain(), watched)
+        own = [file.text for file in own_policies.of_spec(alone)]
+        return cls(scenario, alone.plain(), watched, own)
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "ScenarioCase":
@@ -82,10 +86,11 @@ class ScenarioCase:
             }
         else:
             plain = {"rho": load.rho, "sessions": max(1, round((load.sessions or 1) * factor))}
-        return ScenarioCase(self.scenario, changed(self._spec, load=plain).plain(), self.watched)
+        return replace(self, spec=changed(self._spec, load=plain).plain())
 
     @cached_property
     def _spec(self) -> Spec:
+        own_policies.remember(self.own)
         return Spec.model_validate(self.spec)
 
     def simulate(self, seed: int) -> dict[str, Any]:
@@ -94,10 +99,13 @@ class ScenarioCase:
         planned = PlannedRun(1, spec.policy[0].key, spec.load.rhos[0], seed)
         capacity_rps = computed(spec, server_of(spec)).median_rps
         log = AttemptLog()
-        simulated = simulate(scenario_of(spec, planned, capacity_rps), log=log)
+        scenario = scenario_of(spec, planned, capacity_rps)
+        simulated = simulate(scenario, log=log)
+        given_up = fallen_back(spec.policy[0], scenario)
         attempts = log.table()
         if self.watched == "course":
-            return course_of(attempts, simulated.samples, spec.load.arrivals_s or 0.0)
+            course = course_of(attempts, simulated.samples, spec.load.arrivals_s or 0.0)
+            return {**course, **given_up}
         outcomes = outcomes_of(
             attempts, spec.load.offered(planned.rho), reachable_ratio(spec, planned.rho)
         )
@@ -106,6 +114,7 @@ class ScenarioCase:
             "counted": outcomes.revenue_efficiency_ratio,
             "confirms": outcomes.confirms,
             "sessions": outcomes.sessions,
+            **given_up,
         }
 
 

@@ -6,10 +6,14 @@ Owns: which study is which, what is said meanwhile. Must not know: any scenario,
 import os
 import time
 
+from lab.experiments import own_policies
 from lab.experiments.durations import duration
+from lab.experiments.errors import ExperimentError
 from lab.experiments.leaderboard import hysteresis_study, robustness_study
 from lab.experiments.progress_file import progress_file
 from lab.experiments.reproduction import making
+from lab.experiments.reproduction.store import Store
+from lab.experiments.results import write_copies
 from lab.experiments.spec import Spec
 from lab.experiments.terminal import GridProgress, console, show
 from runtime import settings
@@ -31,6 +35,7 @@ def carry_out_study(
         fresh=fresh,
     )
     planned = making.prepare(STUDIES[part](base, quick=quick), lab.results_dir, options)
+    _keep_own(planned.store, base)
     progress_file.tell(now=True, folder=str(planned.store.path))
     done = len(planned.simulations) - len(planned.missing)
     if planned.resumed:
@@ -54,3 +59,11 @@ def carry_out_study(
         if not holds:
             console.print(f"Does not hold: {claim.text}: {found} (required: {claim.required})")
     console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
+
+
+def _keep_own(store: Store, spec: Spec) -> None:
+    """Copies of students' policies, whatever becomes of the files."""
+    try:
+        write_copies(store.path, own_policies.named_copies(own_policies.of_spec(spec)))
+    except OSError as fault:
+        raise ExperimentError(f"{store.path} cannot be written ({fault.strerror}).") from None
