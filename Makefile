@@ -117,7 +117,7 @@ lab-collect: lab-tools ## the hosts' results into results/<inventory>/<host>/
 	@$(playbook) collect.yml $(ARGS)
 lab-vms: lab-tools ## definitions of virtual machines for an inventory: cloud-init and libvirt, in ansible/vms/<inventory>
 	@$(playbook) vms.yml $(ARGS)
-test-ansible: lab-tools ## the roles on Debian 12 system containers, on this machine's Docker engine (root, for the image)
+test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on this machine's Docker engine (root, for the image)
 	@DOORBUSTER_TEST_ANSIBLE=1 $(bin)/python -m pytest tests/ansible --durations=10 $(ARGS)
 
 ##@ Development
