@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,7 @@ _PROGRAM: Final = (
     "from gateway.students.child import main; main(int(sys.argv[2]), int(sys.argv[3]))"
 )
 _KILLED_WITHIN_S: Final = 5.0
+_ENDS_WITHIN_S: Final = 0.05
 _RECEIVED_BYTES: Final = 65_536
 _OF_A_PROCESS: Final = 2  # with a process id: its CPU clock (linux/posix-timers.h)
 T = TypeVar("T")
@@ -134,12 +136,13 @@ class Child:
         return answer
 
     def _ask(self, message: object, limit_s: float, what: str) -> Any:
-        """The child's answer; with `fault` in it MisbehavedError."""
+        """The child's answer, asking included within `limit_s`; MisbehavedError for a `fault`."""
         line = self._socket
-        line.settimeout(limit_s)
         deadline_s = time.monotonic() + limit_s
         try:
+            line.settimeout(limit_s)
             line.sendall(wire.packed(message))
+            line.settimeout(_until(deadline_s))
             received = line.recv(_RECEIVED_BYTES)
             if len(received) < 4 or len(received) != 4 + wire.HEAD.unpack_from(received)[0]:
                 received = self._rest(received, deadline_s)
@@ -149,7 +152,7 @@ class Child:
                 f"{what} did not return within {limit_s:g} s; is there a loop that does not end?"
             ) from None
         except OSError:
-            raise MisbehavedError(self._how_it_ended(what, limit_s)) from None
+            raise MisbehavedError(self._how_it_ended(what, deadline_s)) from None
         except wire.WireError as fault:
             raise MisbehavedError(str(fault)) from None
         if type(answer) is dict and "fault" in answer:
@@ -189,10 +192,7 @@ class Child:
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
             if len(content) >= 4 and wire.HEAD.unpack_from(content)[0] > wire.MOST_ANSWER_BYTES:
                 raise wire.WireError(f"its answer has over {wire.MOST_ANSWER_BYTES:,} bytes")
-            left_s = deadline_s - time.monotonic()
-            if left_s <= 0:
-                raise TimeoutError
-            self._socket.settimeout(left_s)
+            self._socket.settimeout(_until(deadline_s))
             found = self._socket.recv(_RECEIVED_BYTES)
             if not found:
                 raise ConnectionError
@@ -201,9 +201,10 @@ class Child:
             raise wire.WireError("it said more than it was asked")
         return bytes(content)
 
-    def _how_it_ended(self, what: str, limit_s: float) -> str:
+    def _how_it_ended(self, what: str, deadline_s: float) -> str:
+        """It has closed the line, and is ending if it has not only closed it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(limit_s)
+            status = self._process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
                 f"its process ended in {what} ({how}); "
@@ -217,11 +218,25 @@ def _no_process(fault: OSError) -> MisbehavedError:
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # another account's, where only root may change accounts
-        process.kill()
     line.close()
+    try:
+        process.kill()
+    except OSError:
+        # Another account's, where root may change accounts and no more. It ends with the line, at
+        # the latest with its CPU, and nobody's event loop waits for that.
+        with contextlib.suppress(RuntimeError):  # the interpreter ends, too
+            threading.Thread(target=process.wait, daemon=True).start()
+        return
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_KILLED_WITHIN_S)
+
+
+def _until(deadline_s: float) -> float:
+    """Seconds left; raises TimeoutError."""
+    left_s = deadline_s - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
 
 
 def _read(reader: Callable[[object], T], value: object) -> T:
