@@ -26,6 +26,7 @@ from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 from gateway.shadows import MOST as MOST_SHADOWS
+from gateway.turns import OvertakenError, Turns
 
 TIME_SCALE: Final = (0.001, 1000.0)
 UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
@@ -60,7 +61,10 @@ class Controlled(Protocol):
         """Raises PolicyError and changes nothing."""
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """The same for a student's file, which takes a while to read and to start."""
+        """The same for a student's file, which takes a while to read and to start.
+
+        Raises OvertakenError, too: what is asked later wins.
+        """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
         """A policy that is to be a shadow; raises PolicyError."""
@@ -96,6 +100,11 @@ def failed(fault: BaseException) -> Answer:
     return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
 
 
+def _overtaken(error: OvertakenError) -> Answer:
+    text = str(error)
+    return _json(409, {"error": text, "field": "body", "allowed": "the same call again"})
+
+
 class AdminApi:
     """Answers calls to one gateway."""
 
@@ -103,6 +112,7 @@ class AdminApi:
         """`hosts` are the names, without port, under which the API may be called."""
         self._gateway = gateway
         self._hosts = hosts
+        self._shadow_turns = Turns()
         # A PUT is given its body, a GET its query.
         self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer | Awaitable[Answer]]]] = {
             b"/health": {b"GET": self._health},
@@ -201,6 +211,8 @@ class AdminApi:
             await self._gateway.switch_later(call.choose)
         except PolicyError as error:
             return _json(400, call.refused(error).answer)
+        except OvertakenError as error:
+            return _overtaken(error)
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_shadows(self, body: bytes) -> Answer | Awaitable[Answer]:
@@ -213,15 +225,20 @@ class AdminApi:
         def make() -> list[tuple[PolicyChoice, Policy]]:
             return [self._shadow(call) for call in calls]
 
+        turn = self._shadow_turns.ask()
         if any(call.is_own for call in calls):
-            return self._own_shadows(make)
-        return self._shadows_made(make())
+            return self._own_shadows(make, turn)
+        return self._shadows_made(make(), turn)
 
-    async def _own_shadows(self, make: Callable[[], list[tuple[PolicyChoice, Policy]]]) -> Answer:
+    async def _own_shadows(
+        self, make: Callable[[], list[tuple[PolicyChoice, Policy]]], turn: int
+    ) -> Answer:
         try:
-            return self._shadows_made(await asyncio.to_thread(make))
+            return self._shadows_made(await asyncio.to_thread(make), turn)
         except CallError as error:
-            return _json(400, error.answer)
+            return _json(error.status, error.answer)
+        except OvertakenError as error:
+            return _overtaken(error)
 
     def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:
         try:
@@ -230,13 +247,14 @@ class AdminApi:
         except PolicyError as error:
             raise call.refused(error) from None
 
-    def _shadows_made(self, made: list[tuple[PolicyChoice, Policy]]) -> Answer:
+    def _shadows_made(self, made: list[tuple[PolicyChoice, Policy]], turn: int) -> Answer:
         places: dict[str, int] = {}
         for place, (choice, _) in enumerate(made):
             if choice.label in places:
                 field, other = f"policies.{place}", f"policies.{places[choice.label]}"
                 raise CallError(f"{field}: is {other} again", field, "another choice")
             places[choice.label] = place
+        self._shadow_turns.take(turn)
         self._gateway.replace_shadows(made)
         return _json(200, self._gateway.shadows())
 

@@ -35,6 +35,7 @@ from gateway.shadows import Shadows
 from gateway.students.limits import IN_THE_GATEWAY, Limits
 from gateway.students.stand_in import FallBack
 from gateway.tls_handshake import Handshake
+from gateway.turns import Turns
 from gateway.upstream import Pool, ShopAddress
 
 log = logging.getLogger("gateway")
@@ -51,6 +52,7 @@ class Gateway:
         self._loop = loop
         self.policy_fallbacks = 0
         """Students' policies that were given up, since the start."""
+        self._policy_turns = Turns()
         self.choice = PolicyChoice.of(
             settings.policy,
             settings.policy_parameters,
@@ -250,16 +252,20 @@ class Gateway:
 
     def switch_policy(self, choice: PolicyChoice) -> None:
         """Puts a fresh policy in; raises PolicyError and changes nothing."""
-        self._put_in(choice, self._make(choice))
+        self._put_in(choice, self._make(choice), self._policy_turns.ask())
 
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
-        """The same for a student's file: customers are served while its process starts."""
+        """The same for a student's file: customers are served while its process starts.
+
+        Raises OvertakenError if another was asked for, and put in, meanwhile.
+        """
+        turn = self._policy_turns.ask()
 
         def make() -> tuple[PolicyChoice, Policy]:
             choice = choose()
             return choice, self._make(choice)
 
-        self._put_in(*await self._loop.run_in_executor(None, make))
+        self._put_in(*await self._loop.run_in_executor(None, make), turn)
 
     def _make(self, choice: PolicyChoice) -> Policy:
         limits = Limits(decision_s=self.settings.own_policy_s)
@@ -270,7 +276,8 @@ class Gateway:
 
         return choice.make(limits, fell_back)
 
-    def _put_in(self, choice: PolicyChoice, policy: Policy) -> None:
+    def _put_in(self, choice: PolicyChoice, policy: Policy, turn: int) -> None:
+        self._policy_turns.take(turn)
         self.choice = choice
         self._guard()
         self.pages.switch(policy)

@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import threading
 
 import pytest
 
@@ -134,6 +135,39 @@ def test_a_fault_of_the_gateway_s_own_gets_an_answer(path, monkeypatch):
             assert status == 500
             assert answer == {"error": "the gateway could not do it: RuntimeError: two lines"}
             assert b"you asked for" in await b.get("/")
+
+    run(scene())
+
+
+@pytest.mark.parametrize("path", ["/policy", "/shadows"])
+def test_of_two_calls_the_one_that_was_asked_later_holds(path, monkeypatch):
+    """The first is still being made when the second is in force."""
+    begun, may_end, create = threading.Event(), threading.Event(), naming.create
+
+    def slowly(*given, **named):
+        begun.set()
+        assert may_end.wait(PATIENCE_S)
+        return create(*given, **named)
+
+    def call(policy):
+        return {"policies": [policy]} if path == "/shadows" else policy
+
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            monkeypatch.setattr(naming, "create", slowly)
+            own_one = {"name": "own/plain.py", "source": source()}
+            first = asyncio.create_task(b.admin("PUT", path, call(own_one)))
+            await b.until(begun.is_set)
+            status, _ = await b.admin("PUT", path, call({"name": "8q-af"}))
+            assert status == 200
+            may_end.set()
+            status, answer = await first
+            assert status == 409
+            assert answer["error"] == "another one was asked for later and is in force"
+            _, snapshot = await b.admin("GET", "/snapshot")
+            kept = [one["name"] for one in snapshot["shadows"]]
+            assert (kept or [snapshot["policy"]["name"]]) == ["8q-af"]
+            assert (await b.admin("PUT", path, call(own_one)))[0] == 200  # in its own turn
 
     run(scene())
 
