@@ -9,7 +9,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from gateway.admin_fields import (
     CallError,
@@ -26,12 +26,14 @@ from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 from gateway.shadows import MOST as MOST_SHADOWS
+from gateway.shadows import ShadowsError
 from gateway.turns import OvertakenError, Turns
 
 TIME_SCALE: Final = (0.001, 1000.0)
 UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
 LISTED = (1, 1000)
 USUALLY_LISTED = 200
+_ONE_SHADOW: Final = b"/shadows/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,12 @@ class Controlled(Protocol):
 
     def replace_shadows(self, made: Sequence[tuple[PolicyChoice, Policy]]) -> None:
         """These shadows from now on, no two of one label; those that stay go on as they are."""
+
+    def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
+        """One more from now on; raises ShadowsError and changes nothing."""
+
+    def take_shadow_away(self, name: str) -> None:
+        """All but the one of this name from now on."""
 
     def shadows(self) -> Mapping[str, object]:
         """Figures and last disagreements of the shadows."""
@@ -113,7 +121,7 @@ class AdminApi:
         self._gateway = gateway
         self._hosts = hosts
         self._shadow_turns = Turns()
-        # A PUT is given its body, a GET its query.
+        # A PUT or POST is given its body, a GET its query.
         self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer | Awaitable[Answer]]]] = {
             b"/health": {b"GET": self._health},
             b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
@@ -127,7 +135,9 @@ class AdminApi:
             b"/shadows": {
                 b"GET": lambda _: _json(200, self._gateway.shadows()),
                 b"PUT": self._put_shadows,
+                b"POST": self._post_shadow,
             },
+            _ONE_SHADOW: {b"DELETE": self._delete_shadow},
             b"/connection-admission": {b"PUT": self._put_connection_admission},
             b"/settings": {b"PUT": self._put_settings},
             b"/metrics": {b"GET": self._metrics},
@@ -137,7 +147,9 @@ class AdminApi:
         """The answer to a call, or what will be it; never raises on anything a caller can send."""
         try:
             self._check_caller(head)
-            path, _, query = head.target.partition(b"?")
+            path, _, given = head.target.partition(b"?")
+            if path.startswith(_ONE_SHADOW):  # its name is what the call is given
+                path, given = _ONE_SHADOW, path.removeprefix(_ONE_SHADOW)
             methods = self._calls.get(path)
             if methods is None:
                 paths = ", ".join(path.decode() for path in self._calls)
@@ -149,11 +161,12 @@ class AdminApi:
                     405, {"error": "wrong method", "field": "method", "allowed": allowed.decode()}
                 )
                 return Answer(405, refusal.body, headers=((b"Allow", allowed),))
-            if method == b"PUT" and not self._is_json(head):
+            has_body = method in (b"PUT", b"POST")
+            if has_body and not self._is_json(head):
                 raise CallError(
                     "the body must be JSON and say so", "Content-Type", "application/json", 415
                 )
-            return methods[method](body if method == b"PUT" else query)
+            return methods[method](body if has_body else given)
         except CallError as error:
             return _json(error.status, error.answer)
 
@@ -239,6 +252,33 @@ class AdminApi:
             return _json(error.status, error.answer)
         except OvertakenError as error:
             return _overtaken(error)
+
+    def _post_shadow(self, body: bytes) -> Answer | Awaitable[Answer]:
+        call, turn = PolicyCall(read(body)), self._shadow_turns.ask()
+        if call.is_own:
+            return self._own_shadow(call, turn)
+        return self._shadow_added(self._shadow(call), turn)
+
+    async def _own_shadow(self, call: PolicyCall, turn: int) -> Answer:
+        try:
+            return self._shadow_added(await asyncio.to_thread(self._shadow, call), turn)
+        except CallError as error:
+            return _json(error.status, error.answer)
+        except OvertakenError as error:
+            return _overtaken(error)
+
+    def _shadow_added(self, made: tuple[PolicyChoice, Policy], turn: int) -> Answer:
+        self._shadow_turns.check(turn)  # a list that was put in since holds
+        try:
+            self._gateway.add_shadow(*made)
+        except ShadowsError as error:
+            allowed = f"another choice, at most {MOST_SHADOWS} at a time"
+            raise CallError(str(error), "name", allowed, 409) from None
+        return _json(200, self._gateway.shadows())
+
+    def _delete_shadow(self, name: bytes) -> Answer:
+        self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
+        return _json(200, self._gateway.shadows())
 
     def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:
         try:

@@ -299,6 +299,17 @@ class Gateway:
         self.shadow_policies.replace(
             [(choice.label, choice.described(), policy) for choice, policy in made]
         )
+        self._shadows_changed()
+
+    def add_shadow(self, choice: PolicyChoice, policy: Policy) -> None:
+        self.shadow_policies.add(choice.label, choice.described(), policy)
+        self._shadows_changed()
+
+    def take_shadow_away(self, name: str) -> None:
+        self.shadow_policies.take_away(name)
+        self._shadows_changed()
+
+    def _shadows_changed(self) -> None:
         self._guard()
         self.pages.set_timer()
 

@@ -9,7 +9,7 @@ that never answers holds up the gateway as an acting policy would.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,6 +33,10 @@ MOST: Final = 8
 log = logging.getLogger("gateway.shadows")
 
 _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
+
+
+class ShadowsError(Exception):
+    """A shadow that cannot be one more; one line."""
 
 
 @dataclass(slots=True, eq=False)
@@ -69,26 +73,30 @@ class Shadows:
 
         The caller makes the gateway's timer anew.
         """
-        now_s = self._clock_s()
-        if not self.is_running:
-            self._begin(now_s)
-        self._catch_up(now_s)
-        before = self.entries
-        going = {entry.name: entry for entry in self.entries if entry.shadow is not None}
-        self.entries = tuple(
+        now_s = self._caught_up_s()
+        going = self._going()
+        self._become(
             going[name]
             if name in going and going[name].described == described
             else Entry(name, described, self._fresh(now_s, policy))
             for name, described, policy in wanted
         )
-        for entry in self.entries:
-            shadow = entry.shadow
-            if shadow is not None and entry is not going.get(entry.name):
-                self._tell_one(entry, lambda new: new.begin(self._deeds))
-        for entry in before:
-            if entry.shadow is not None and entry not in self.entries:
-                entry.shadow.end()
-        self._acting.witness = self if self.is_running else None
+
+    def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
+        """One more from now on, in the place of a faulty one of its name. Raises ShadowsError for
+        one that runs, and for one too many."""
+        others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
+        if name in self._going():
+            raise ShadowsError(f"{name} is asked already")
+        if len(others) >= MOST:
+            raise ShadowsError(f"{MOST} policies are asked already")
+        now_s = self._caught_up_s()
+        self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
+
+    def take_away(self, name: str) -> None:
+        """All but the one of this name, if there is one."""
+        self._caught_up_s()
+        self._become([entry for entry in self.entries if entry.name != name])
 
     def figures(self) -> list[dict[str, object]]:
         """Each shadow's figures, JSON-ready: `name`, `policy` (as asked for), `fault`, `waiting`
@@ -191,6 +199,27 @@ class Shadows:
         return earliest(wanted_s)
 
     # ---- the machinery -------------------------------------------------------------------------
+
+    def _going(self) -> dict[str, Entry]:
+        return {entry.name: entry for entry in self.entries if entry.shadow is not None}
+
+    def _caught_up_s(self) -> float:
+        """Now, with everything told until then."""
+        now_s = self._clock_s()
+        if not self.is_running:
+            self._begin(now_s)
+        self._catch_up(now_s)
+        return now_s
+
+    def _become(self, entries: Iterable[Entry]) -> None:
+        before, self.entries = self.entries, tuple(entries)
+        for entry in self.entries:
+            if entry.shadow is not None and entry not in before:
+                self._tell_one(entry, lambda new: new.begin(self._deeds))
+        for entry in before:
+            if entry.shadow is not None and entry not in self.entries:
+                entry.shadow.end()
+        self._acting.witness = self if self.is_running else None
 
     def _begin(self, now_s: float) -> None:
         """Who is there already: how much has been done for whom in service nobody knows."""

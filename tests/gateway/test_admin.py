@@ -373,6 +373,45 @@ def test_shadows_that_cannot_be(call, field):
     assert [one["name"] for one in after["shadows"]] == ["8q-af"]
 
 
+def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
+    door = {"name": "door-lifo", "parameters": {"hands": 4}}
+
+    async def scene():
+        async with bed() as b:
+            await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}]})
+            (kept,) = b.gateway.shadow_policies.entries
+            added = await b.admin("POST", "/shadows", door)
+            twice = await b.admin("POST", "/shadows", door)
+            wrong = await b.admin("POST", "/shadows", {"name": "lifo"})
+            one_less = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
+            again = await b.admin("DELETE", "/shadows/door-lifo%20(hands%204)")
+            assert b.gateway.shadow_policies.entries == (kept,)
+            none = await b.admin("DELETE", "/shadows/sq")
+            assert b.gateway.pages.dispatcher.witness is None
+            wrong_method = await b.admin("GET", "/shadows/sq")
+            return added, twice, wrong, one_less, again, none, wrong_method
+
+    added, twice, wrong, one_less, again, none, (wrong_method, _) = run(scene())
+    assert [one["name"] for one in added[1]["shadows"]] == ["sq", "door-lifo (hands 4)"]
+    assert (twice[0], twice[1]["error"]) == (409, "door-lifo (hands 4) is asked already")
+    assert (wrong[0], wrong[1]["field"]) == (400, "name")
+    assert [one["name"] for one in one_less[1]["shadows"]] == ["sq"]
+    assert [one["name"] for one in again[1]["shadows"]] == ["sq"]
+    assert none[1]["shadows"] == []
+    assert wrong_method == 405
+
+
+def test_a_ninth_shadow_is_refused():
+    *_, eighth, ninth = calls(
+        *(
+            ("POST", "/shadows", {"name": "sq", "parameters": {"capacity": capacity}})
+            for capacity in range(1, 10)
+        )
+    )
+    assert (eighth[0], len(eighth[1]["shadows"])) == (200, 8)
+    assert (ninth[0], ninth[1]["error"]) == (409, "8 policies are asked already")
+
+
 def test_a_label_has_what_is_not_its_default():
     choice = PolicyChoice("8q-af", {"utility": {"Br-2": 7, "Br-1": 27}, "browsing_capacity": 50})
     assert choice.label == "8q-af (utility Br-2 7)"
