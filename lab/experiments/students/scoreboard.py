@@ -3,15 +3,20 @@
 Owns: which rows there are, `results/scoreboard/`, the table. Must not know: how efficiency is
 reckoned (`leaderboard.board`), how a run is made.
 
-    results/scoreboard/scores.json   a row per policy, the newest of each
+    results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table
+    results/scoreboard/lock          who holds it adds rows: two may play at a time
 
-A row is kept until its policy is played again; --fresh empties the board. Rows of other conditions
-(another scoreboard.toml) cannot stand beside these and go.
+A row is kept until its author plays the policy again; --fresh empties the board of all that was
+there when it began. What cannot stand beside new rows (a damaged file, another scoreboard.toml's)
+is moved aside, and said.
 """
 
+import contextlib
+import fcntl
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,6 +32,8 @@ from lab.experiments.table import Table
 FOLDER: Final = "scoreboard"
 KNOWN: Final = "the project"
 """Whose the policies are that the others are held against."""
+_OF_BOARD: Final = ("policy", "title", "overall", "estimated", "confirms")
+"""What the leaderboard's row and one here have in common."""
 
 
 def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
@@ -35,17 +42,22 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
     from runtime import settings
 
     folder = settings.load().results_dir / FOLDER
+    began_at = datetime.now(UTC).isoformat()
     board = Board.read(folder)
     if fresh:
         board.rows.clear()
     if not paths and not board.rows:
         raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
+    alike = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
+    if alike:
+        raise SpecError(f"FILE: two are called {alike[0]}; allowed: one after the other")
     valid = [path for path in paths if _is_valid(path, console.print)]
     if paths and not valid:
         raise ExperimentError("No policy is valid: nothing was played; make check-policy says why.")
     if valid:
-        _play(board, valid, processes)
-        board.write(folder)
+        kept = Board.of(folder, console.print)
+        rows = _play(board if fresh else kept, valid, processes)
+        board = Board.add(folder, rows, console.print, since=began_at if fresh else "")
     show(board.table())
     console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
 
@@ -56,26 +68,77 @@ def conditions() -> Spec:
     return read_spec(path.read_text(encoding="utf-8"), str(path))
 
 
-class Board:
-    """The rows, by the policy's key."""
+class _UnfitError(Exception):
+    """Scores that cannot stand beside new ones; the text says why."""
 
-    def __init__(self, conditions: str, rows: dict[str, dict[str, Any]]) -> None:
+
+class Board:
+    """The rows, by the policy's key and its author: two of a class may call theirs alike."""
+
+    def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
         self.conditions = conditions
-        self.rows = rows
+        self.rows = {(row["policy"], row["by"]): row for row in rows}
 
     @classmethod
     def read(cls, folder: Path) -> "Board":
-        """What is kept there; empty where nothing is, or under other conditions."""
+        """What is kept there, for looking at; empty where nothing is that can be read."""
+        try:
+            return cls._load(folder)
+        except (_UnfitError, OSError):
+            return cls(conditions().fingerprint, ())
+
+    @classmethod
+    def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
+        """What is kept there, for adding to it; what cannot be added to is moved aside, and said.
+
+        Raises ExperimentError when the folder cannot be read or written.
+        """
+        with _locked(folder):
+            return cls._fit(folder, say)
+
+    @classmethod
+    def add(
+        cls,
+        folder: Path,
+        rows: Iterable[dict[str, Any]],
+        say: Callable[[str], None],
+        *,
+        since: str = "",
+    ) -> "Board":
+        """Put these rows to those that others have put there meanwhile; those from before `since`
+        (as `played_at`) go. Raises ExperimentError when the folder cannot be read or written."""
+        with _locked(folder):
+            kept = cls._fit(folder, say)
+            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= since]
+            board = cls(kept.conditions, [*newer, *rows])
+            board.write(folder)
+            return board
+
+    @classmethod
+    def _fit(cls, folder: Path, say: Callable[[str], None]) -> "Board":
+        try:
+            return cls._load(folder)
+        except _UnfitError as fault:
+            when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+            aside = folder / f"scores-{when}.json"
+            (folder / "scores.json").rename(aside)
+            say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins anew.")
+            return cls(conditions().fingerprint, ())
+
+    @classmethod
+    def _load(cls, folder: Path) -> "Board":
         same = conditions().fingerprint
         try:
             kept = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
-            if kept["conditions"] == same:
-                board = cls(same, {row["policy"]: row for row in kept["rows"]})
-                board.table()  # damaged rows show here
-                return board
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            pass
-        return cls(same, {})
+            if kept["conditions"] != same:
+                raise _UnfitError("was made under other conditions")
+            board = cls(same, kept["rows"])
+            board.table()  # damaged rows show here
+        except FileNotFoundError:
+            return cls(same, ())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise _UnfitError("is damaged") from None
+        return board
 
     def write(self, folder: Path) -> None:
         """scores.json and scores.md, each whole or not at all."""
@@ -87,7 +150,7 @@ class Board:
             write_json(folder / "scores.json", {"conditions": self.conditions, "rows": rows})
             write_text(folder / "scores.md", self.table().markdown())
         except OSError as fault:
-            raise ExperimentError(f"{folder} cannot be written ({fault.strerror}).") from None
+            raise _no_writing(folder, fault) from None
 
     def ranked(self) -> list[tuple[int, Mapping[str, Any]]]:
         """(place, row), the best first."""
@@ -123,12 +186,29 @@ class Board:
         return table
 
 
-def _play(board: Board, valid: Sequence[Path], processes: int | None) -> None:
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Alone with the folder's files; others wait, for as long as it takes to write them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("a") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+    except OSError as fault:
+        raise _no_writing(folder, fault) from None
+
+
+def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
+    return ExperimentError(f"{folder} cannot be read and written ({fault.strerror}).")
+
+
+def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[dict[str, Any]]:
+    """The new rows: of the policies at these paths, and of known ones that the board lacks."""
     from lab.experiments.cells import read_cells
     from lab.experiments.leaderboard.board import as_json, rows_of
     from lab.experiments.simulated_comparison import compare_simulated
 
-    spec = _spec(valid, [one for one in conditions().policy if one.key not in board.rows])
+    spec = _spec(valid, [one for one in conditions().policy if (one.key, KNOWN) not in board.rows])
     folder = compare_simulated(spec, fresh=False, processes=processes, broker=None)
     cells = read_cells(folder)
     given_up = {
@@ -137,18 +217,22 @@ def _play(board: Board, valid: Sequence[Path], processes: int | None) -> None:
         for summary in cell.summaries
         if summary.get("fallen_back")
     }
+    rows = []
     for row in as_json(rows_of(cells)):
         key = row["policy"]
         choice = spec.choice(key)
         file = choice.file
-        board.rows[key] = {
-            **{name: row[name] for name in ("policy", "title", "overall", "estimated", "confirms")},
-            "by": naming.sheet_of_file(file).source if file else KNOWN,
-            "sha256": choice.sha256,
-            "fallen_back": given_up.get(key),
-            "played_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "result": folder.path.name,
-        }
+        rows.append(
+            {
+                **{name: row[name] for name in _OF_BOARD},
+                "by": naming.sheet_of_file(file).source if file else KNOWN,
+                "sha256": choice.sha256,
+                "fallen_back": given_up.get(key),
+                "played_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "result": folder.path.name,
+            }
+        )
+    return rows
 
 
 def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:

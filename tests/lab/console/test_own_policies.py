@@ -76,7 +76,7 @@ def test_the_scoreboard_shows_what_is_kept(console):
     folder = console.results / "scoreboard"
     made = {"result": "20260101T000000Z-scoreboard", "played_at": "2026-01-01T00:00:00+00:00"}
     rows = [row("good", 0.9, **made), row("lost", 0.5, fallen_back="line 7: 1 / 0", **made)]
-    Board(conditions().fingerprint, {one["policy"]: one for one in rows}).write(folder)
+    Board(conditions().fingerprint, rows).write(folder)
     try:
         text = console.get("/scoreboard/").text
     finally:
@@ -84,4 +84,7 @@ def test_the_scoreboard_shows_what_is_kept(console):
     assert re.findall(r'<th scope="row">(\d)</th><td>([a-z*]+)</td>', text) == [
         ("1", "good"), ("2", "lost*"),
     ]  # fmt: skip
-    assert "lost was given up in a run, and FIFO decided from then on: line 7: 1 / 0" in text
+    assert (
+        "lost by somebody was given up in a run, and FIFO decided from then on: line 7: 1 / 0"
+        in text
+    )

@@ -1,9 +1,11 @@
 """The class's scoreboard: rows kept, replaced and ordered; a whole game."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.students.scoreboard import Board, conditions, play
 from lab.experiments.students.template import write_policy
 from tests.gateway.students.policies import source
@@ -22,7 +24,7 @@ def row(policy, mean, half_width=0.1, **more):
 
 
 def board(*rows):
-    return Board(conditions().fingerprint, {one["policy"]: one for one in rows})
+    return Board(conditions().fingerprint, rows)
 
 
 def test_the_best_stands_first_and_who_was_given_up_is_marked():
@@ -38,7 +40,7 @@ def test_the_best_stands_first_and_who_was_given_up_is_marked():
 
 def test_it_is_kept_and_found_again(tmp_path):
     board(row("good", 0.9)).write(tmp_path / "scoreboard")
-    assert Board.read(tmp_path / "scoreboard").rows == {"good": row("good", 0.9)}
+    assert Board.read(tmp_path / "scoreboard").rows == {("good", "somebody"): row("good", 0.9)}
     assert "| 1 | good | somebody |" in (tmp_path / "scoreboard" / "scores.md").read_text()
 
 
@@ -53,6 +55,68 @@ def test_what_cannot_stand_beside_is_left(text, tmp_path):
     assert Board.read(tmp_path).rows == {}
 
 
+def test_two_of_a_class_may_call_theirs_alike():
+    """The same author's replaces the older one."""
+    mine, theirs = row("quiet_door", 0.5, by="A. N."), row("quiet_door", 0.7, by="B. M.")
+    again = row("quiet_door", 0.9, by="A. N.")
+    assert [found[1:3] for found in board(mine, theirs, again).table().rows] == [
+        ("quiet_door", "A. N."),
+        ("quiet_door", "B. M."),
+    ]
+
+
+def test_who_plays_meanwhile_loses_no_row(tmp_path):
+    """Both begin with the same board; each adds its own when it is done, many at a time."""
+    board(row("sq", 0.1)).write(tmp_path)
+    names = [f"policy_{number}" for number in range(12)]
+    with ThreadPoolExecutor(4) as class_:
+        for name in names:
+            class_.submit(Board.add, tmp_path, [row(name, 0.5)], pytest.fail)
+    assert {policy for policy, _ in Board.read(tmp_path).rows} == {"sq", *names}
+
+
+def test_fresh_leaves_what_others_have_put_there_since(tmp_path):
+    old = row("old", 0.1, played_at="2026-01-01T10:00:00+00:00")
+    meanwhile = row("meanwhile", 0.2, played_at="2026-01-01T12:00:01+00:00")
+    board(old, meanwhile).write(tmp_path)
+    since = "2026-01-01T12:00:00.500000+00:00"
+    found = Board.add(tmp_path, [row("mine", 0.3)], pytest.fail, since=since)
+    assert {policy for policy, _ in found.rows} == {"meanwhile", "mine"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "is damaged"),
+        ('{"conditions": "other", "rows": []}', "was made under other conditions"),
+    ],
+)
+def test_what_cannot_stand_beside_is_moved_aside_and_said(text, why, tmp_path):
+    (tmp_path / "scores.json").write_text(text)
+    said = []
+    assert Board.of(tmp_path, said.append).rows == {}
+    (aside,) = tmp_path.glob("scores-*.json")
+    assert aside.read_text() == text
+    assert said == [
+        f"{tmp_path / 'scores.json'} {why}: moved to {aside}, and the board begins anew."
+    ]
+    Board.add(tmp_path, [row("good", 0.9)], pytest.fail)
+    assert set(Board.of(tmp_path, pytest.fail).rows) == {("good", "somebody")}
+
+
+def test_a_place_that_cannot_be_written_is_an_error_for_people(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExperimentError, match="cannot be read and written"):
+        Board.of(tmp_path / "file" / "scoreboard", pytest.fail)
+
+
+def test_two_of_a_name_are_not_played_at_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))
+    with pytest.raises(SpecError, match="two are called mine; allowed: one after the other"):
+        play([tmp_path / "a/mine.py", tmp_path / "b/mine.py"], fresh=False, processes=None)
+    assert not (tmp_path / "results" / "scoreboard").exists()
+
+
 @pytest.mark.long
 def test_a_newcomer_s_walk_ends_with_a_row(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))
@@ -63,6 +127,7 @@ def test_a_newcomer_s_walk_ends_with_a_row(tmp_path, monkeypatch, capsys):
     late.write_text(source(workers_free="1 / (time_s < 300)"))
     play([policy, broken, late], fresh=False, processes=None)
     found = Board.read(tmp_path / "results" / "scoreboard")
+    found.rows = {policy: one for (policy, _), one in found.rows.items()}
     assert set(found.rows) == {"quiet_door", "late", "sq", "8q-lifo-pri", "door-lifo"}
     assert found.rows["quiet_door"]["by"] == "my name"
     assert found.rows["quiet_door"]["fallen_back"] is None
