@@ -17,6 +17,7 @@ from lab.console.settings import LAB
 from lab.experiments import lane_cpus
 from lab.experiments.errors import SpecError
 from lab.experiments.experiment_options import with_options
+from lab.experiments.own_policies import named_in
 from lab.experiments.peers.sheets import PEERS
 from lab.experiments.spec import Spec, changed, read_spec
 from lab.experiments.titles import title_of
@@ -198,11 +199,24 @@ def uploaded(name: str, content: bytes) -> Spec:
             "Bundles are imported on the page of the results."
         )
     try:
-        spec = read_spec(content.decode("utf-8"), name)
+        text = content.decode("utf-8")
+        _check_own(text, name)
+        spec = read_spec(text, name)
         _check_room(spec)
         return spec
     except UnicodeDecodeError:
         raise SpecError(f"{name}: is no text; allowed: a spec in TOML, UTF-8") from None
+
+
+def _check_own(text: str, name: str) -> None:
+    """Raises SpecError for a path that no form offers, before anything reads from there."""
+    offered = own_policies.own()
+    for path, _ in named_in(text):
+        if path not in offered:
+            raise SpecError(
+                f"{name}: policy: {path!r:.80} is not offered here; "
+                f"allowed: {', '.join(offered) or 'what lies in own/'}, and names of policies"
+            )
 
 
 def _check_room(spec: Spec) -> None:

@@ -3,6 +3,7 @@
 Owns: the copies in a result's folder, the texts in a run's task. Must not know: what is in them.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -22,6 +23,24 @@ def of_spec(spec: Spec) -> list[PolicyFile]:
         return [file for choice in spec.policy if (file := choice.file) is not None]
     except PolicyError as fault:
         raise SpecError(str(fault)) from None
+
+
+def named_in(text: str) -> list[tuple[str, object]]:
+    """(path, SHA-256 if given) of each own policy that a spec in TOML names; nothing is read.
+
+    Empty for what is no spec: reading it says why.
+    """
+    try:
+        policies = tomllib.loads(text).get("policy", [])
+    except tomllib.TOMLDecodeError:
+        return []
+    if not isinstance(policies, list):
+        return []
+    return [
+        (one["name"], one.get("sha256"))
+        for one in policies
+        if isinstance(one, dict) and files.is_path(one.get("name"))
+    ]
 
 
 def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:

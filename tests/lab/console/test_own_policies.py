@@ -7,9 +7,10 @@ import pytest
 
 from gateway.students import files
 from lab.console import own_policies
-from lab.console.launch_form import LaunchForm
+from lab.console.launch_form import LaunchForm, uploaded
 from lab.console.policy_form import PolicyForm, in_force
 from lab.console.racing import BEGINS_WITH, RaceForm
+from lab.experiments.errors import SpecError
 from lab.experiments.students.scoreboard import Board, conditions
 from tests.gateway.students.policies import source
 from tests.lab.students.test_scoreboard import row
@@ -63,6 +64,23 @@ def test_no_path_comes_from_a_browser(path, tmp_path):
     assert form.call() is None
     assert own_policies.sheet_of(str(elsewhere)) is None
     assert "policies" in RaceForm(BEGINS_WITH | {"policies": ["sq", str(elsewhere)]}).errors
+
+
+@pytest.mark.parametrize("digest", ["", f"sha256 = '{'0' * 64}'\n"])
+def test_no_path_comes_in_a_spec_that_is_sent(path, tmp_path, digest, monkeypatch):
+    read = []
+    monkeypatch.setattr(files, "read", read.append)
+    elsewhere = tmp_path / "elsewhere.py"
+    elsewhere.write_text(source())
+    text = f"version = 1\n[[policy]]\nname = '{elsewhere}'\n{digest}"
+    with pytest.raises(SpecError, match=r"is not offered here; allowed: .*plain.py"):
+        uploaded("mine.toml", text.encode())
+    assert not read
+
+
+def test_a_spec_that_is_sent_may_name_what_is_offered(path):
+    text = f"version = 1\n[[policy]]\nname = '{path}'\n[[policy]]\nname = 'sq'\n"
+    assert [one.key for one in uploaded("mine.toml", text.encode()).policy] == ["plain", "sq"]
 
 
 def test_what_is_in_force_is_chosen_by_its_path():
