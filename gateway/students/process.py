@@ -169,7 +169,7 @@ class Child:
         self._paid_s = answered_s
         if self._owed_s <= self._limits.burst_s:
             return
-        (since_s, cpu_s), self._looked = self._looked, (answered_s, self._cpu_s())
+        (since_s, cpu_s), self._looked = self._looked, (answered_s, self.cpu_s())
         own_cpu_s, self._own_cpu_s, self._owed_s = self._own_cpu_s, 0.0, 0.0
         allowed_s = (answered_s - since_s) * self._limits.share_ratio
         if max(self._looked[1] - cpu_s, own_cpu_s) > allowed_s:
@@ -178,7 +178,7 @@ class Child:
                 "decision may take a few milliseconds"
             )
 
-    def _cpu_s(self) -> float:
+    def cpu_s(self) -> float:
         """CPU that the child has used."""
         try:
             return time.clock_gettime((~self._process.pid << 3) | _OF_A_PROCESS)

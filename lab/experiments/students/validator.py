@@ -28,7 +28,8 @@ from simulator.simulation import BrokenPolicyError, simulate
 FEW, MANY = 100, 10_000
 """Requests that wait while decisions are timed."""
 SLOW_US: Final = 5_000.0
-"""A decision that takes longer with many waiting holds up the gateway's other customers."""
+"""A decision that takes more CPU with many waiting holds up the gateway's other customers. What the
+clock says counts for nothing: on a busy machine it runs while others have the CPU."""
 _TIMED: Final = 200
 _SESSIONS: Final = 300
 _STEPS: Final = 300
@@ -116,6 +117,16 @@ def _read(path: Path) -> tuple[PolicyFile, Finding]:
     return file, Finding("pure", True, "imports and names are those of a policy")
 
 
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What one takes."""
+
+    cpu_us: float
+    """CPU of the policy's process."""
+    real_us: float
+    """From asking to the answer, by the clock."""
+
+
 class _UnderTest:
     """A file with the checks that run it."""
 
@@ -196,14 +207,19 @@ class _UnderTest:
         return f"{len(told)} events of a simulated rush, the same verdicts a second time"
 
     def _time(self) -> str:
-        few_us, many_us = self._decision_us(FEW), self._decision_us(MANY)
-        if many_us > SLOW_US:
+        few, many = self._decision(FEW), self._decision(MANY)
+        told = (
+            f"{few.cpu_us:,.0f} µs of CPU a decision with {FEW} waiting, {many.cpu_us:,.0f} µs "
+            f"with {MANY:,} (asking and answer by the clock: {few.real_us:,.0f} and "
+            f"{many.real_us:,.0f} µs)"
+        )
+        if many.cpu_us > SLOW_US:
             raise _FailedError(
-                f"{many_us:,.0f} µs a decision with {MANY:,} waiting, {few_us:,.0f} µs with {FEW}; "
-                "look for what goes through everybody each time: sorted(), min(), list.remove(), "
-                "`in` of a list; a Line, a dict or heapq do without"
+                f"{told}; allowed: {SLOW_US:,.0f} µs of CPU; look for what goes through everybody "
+                "each time: sorted(), min(), list.remove(), `in` of a list; a Line, a dict or "
+                "heapq do without"
             )
-        return f"{few_us:,.0f} µs a decision with {FEW} waiting, {many_us:,.0f} µs with {MANY:,}"
+        return told
 
     # ---- how they run the policy ---------------------------------------------------------------
 
@@ -238,16 +254,16 @@ class _UnderTest:
         _watch(policy)
         return recorder.events
 
-    def _decision_us(self, waiting: int) -> float:
-        """Real µs from asking to the answer, mean of arrival, workers_free and completion, with so
-        many waiting; fewer where the policy turns the rest away."""
+    def _decision(self, waiting: int) -> "_Decision":
+        """Mean of arrival, workers_free and completion, with so many waiting; fewer where the
+        policy turns the rest away."""
         policy = self._fresh()
         page = PAGES[0]
         policy.adopt(
             0.0, [Request(id, PAGES[id % 8], 0.0, f"s{id}", id % 3 == 0) for id in range(waiting)]
         )
         _watch(policy)
-        began_s, asked = time.perf_counter(), 0
+        began_s, cpu_s, asked = time.perf_counter(), policy.cpu_s(), 0
         for id in range(waiting, waiting + _TIMED):
             now = float(id - waiting)
             verdicts: list[Verdict] = list(policy.arrival(now, Request(id, page, now, None, True)))
@@ -257,8 +273,9 @@ class _UnderTest:
                 if type(verdict) is Dispatch:
                     policy.completion(now, verdict.id, Outcome.ANSWERED)
                     asked += 1
+        took_s, cpu_s = time.perf_counter() - began_s, policy.cpu_s() - cpu_s
         _watch(policy)
-        return (time.perf_counter() - began_s) / asked * 1e6
+        return _Decision(cpu_us=cpu_s / asked * 1e6, real_us=took_s / asked * 1e6)
 
 
 class _Watched(StandIn):
@@ -268,6 +285,8 @@ class _Watched(StandIn):
         super().__init__(name, child, WITHOUT_CUSTOMERS)
         self.own_waiting = child.waiting
         """The ids of those who wait as the policy itself has it."""
+        self.cpu_s = child.cpu_s
+        """CPU that its process has used."""
 
 
 def _watch(policy: object) -> "_Watched":

@@ -209,14 +209,14 @@ def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
     slow += "w.packed = lambda m: w.HEAD.pack(100_000) + plain(m)[4:].ljust(100_000)"
     limits = replace(PATIENT, share_ratio=0.0, burst_s=0.0)
     driven = Driven(f"{source()}\n{slow}\n", limits=limits)
-    monkeypatch.setattr(driven.policy._child, "_cpu_s", lambda: 0.0)
+    monkeypatch.setattr(driven.policy._child, "cpu_s", lambda: 0.0)
     driven.submit(1)
     assert "its answers take more than 0% of all time" in driven.why
 
 
 def test_a_machine_that_is_busy_is_not_the_policy_s_fault(monkeypatch):
     driven = Driven(source(), limits=replace(PATIENT, share_ratio=0.25, burst_s=0.0))
-    monkeypatch.setattr(driven.policy._child, "_cpu_s", lambda: 0.0)
+    monkeypatch.setattr(driven.policy._child, "cpu_s", lambda: 0.0)
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)
     for id in range(1, 10):
         driven.submit(id)

@@ -1,5 +1,8 @@
 """The check of a student's policy: what holds for a good one, what is said of the others."""
 
+import re
+import time
+
 import pytest
 
 from lab.experiments.students import validator
@@ -115,3 +118,16 @@ def test_who_is_slow_with_many_waiting_is_told(tmp_path, monkeypatch):
     check, words = failure(tmp_path, source())
     assert check == "time"
     assert "look for what goes through everybody each time" in words
+
+
+def test_a_busy_machine_makes_no_policy_slow(tmp_path, monkeypatch):
+    """The clock runs a hundred times as fast as CPU is had; it is said, and counts for nothing."""
+    clock = time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", lambda: 1e6 * clock())
+    monkeypatch.setattr(validator, "SLOW_US", 1e6)
+    found = checked(tmp_path, source())
+    last = found.findings[-1]
+    assert (last.check, last.holds) == ("time", True)
+    first, _, by_clock = last.says.partition("clock: ")
+    cpu_us, real_us = (float(words.split()[0].replace(",", "")) for words in (first, by_clock))
+    assert 0 < cpu_us < 1e6 < real_us
