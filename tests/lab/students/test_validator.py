@@ -1,6 +1,5 @@
 """The check of a student's policy: what holds for a good one, what is said of the others."""
 
-import re
 import time
 
 import pytest
