@@ -134,6 +134,7 @@ def remember(file: PolicyFile) -> None:
 
 def known(name: str, sha256: str) -> PolicyFile:
     """The text with this digest, remembered or still at its path; raises PolicyError."""
+    _check_name(name)
     found = _known.get(sha256)
     if found is not None:
         return PolicyFile(name, found.text)

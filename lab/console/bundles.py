@@ -4,6 +4,7 @@ Owns: the form of a bundle (a ZIP of the result folder under one name), and what
 Must not know: pages, what is in a result.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -14,8 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from gateway.students import files
 from lab.experiments.errors import SpecError
-from lab.experiments.own_policies import COPIES
+from lab.experiments.own_policies import COPIES, named_in
 from lab.experiments.results import ResultFolder
 
 MOST_FILES = 20_000
@@ -94,6 +96,11 @@ def _checked(bundle: zipfile.ZipFile) -> str:
                 f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
                 f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
             )
+        if path.suffix == files.SUFFIX and entry.file_size > files.MOST_BYTES:
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
+                f"allowed: a policy of at most {files.MOST_BYTES:,}"
+            )
         names.add(path.parts[0])
     if len(names) != 1:
         raise SpecError("bundle: holds not one result folder; allowed: what the console gave")
@@ -116,11 +123,26 @@ def _unpack(bundle: zipfile.ZipFile, place: Path) -> None:
                 copy.write(block)
 
 
+def _check_own(folder: Path) -> None:
+    """A bundle's spec must mean its own copies: no path of this machine is read for it."""
+    spec = folder / "spec.toml"
+    named = named_in(spec.read_text(encoding="utf-8", errors="replace")) if spec.is_file() else []
+    copies = {
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / COPIES).glob("*.py")
+    }
+    for path, sha256 in named:
+        if sha256 not in copies:
+            raise SpecError(
+                f"bundle: policy {path!r:.80} is not in it; allowed: copies in {COPIES}/"
+            )
+
+
 def _check_result(folder: Path) -> None:
     if (folder / "reproduction.json").is_file():
         return
     if not (folder / "plan.json").is_file():
         raise SpecError("bundle: holds no result (neither plan.json nor reproduction.json)")
+    _check_own(folder)
     result = ResultFolder.open(folder)
     known = {choice.key for choice in result.spec().policy}
     for planned in result.plan():

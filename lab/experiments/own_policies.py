@@ -61,6 +61,7 @@ def remember(texts: Iterable[str]) -> None:
 
 
 def remember_copies(folder: Path) -> None:
-    """Those of a result's folder."""
+    """Those of a result's folder that could be policies by their size."""
     for path in sorted((folder / COPIES).glob("*.py")):
-        remember([path.read_text(encoding="utf-8")])
+        if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
+            remember([path.read_bytes().decode("utf-8")])  # lines end as they did

@@ -41,6 +41,15 @@ def test_a_spec_keeps_path_and_text(path):
     assert policy.snapshot()["queues"] == {"all": 0}
 
 
+def test_a_copy_that_is_too_large_for_a_policy_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_known", type(files._known)())
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "large.py").write_text("#" * (files.MOST_BYTES + 1))
+    (tmp_path / "policies" / "mine.py").write_bytes(b"x = 1\r\n")
+    own_policies.remember_copies(tmp_path)
+    assert [file.text for file in files._known.values()] == ["x = 1\r\n"]
+
+
 def test_another_text_is_another_experiment_and_the_old_one_is_not_made_of_it(path, monkeypatch):
     before = spec_of(path)
     path.write_text(source() + "\n# better\n")

@@ -33,6 +33,15 @@ def test_the_same_text_is_found_after_its_file_has_changed(tmp_path):
     assert files.read(str(path)).text == "x = 2\n"
 
 
+def test_a_text_is_not_known_by_any_name():
+    file = PolicyFile("own/mine.py", "x = 1\n")
+    files.remember(file)
+    assert files.known("own/other.py", file.sha256).text == file.text
+    for name in ("own/sq.py", "own/two\nlines.py", "own/two words.py"):
+        with pytest.raises(PolicyError):
+            files.known(name, file.sha256)
+
+
 def test_another_text_than_was_meant_is_refused(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("x = 'nobody has read this'\n")

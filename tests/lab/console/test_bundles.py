@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gateway.students.files import MOST_BYTES
 from lab.console import bundles
 from lab.experiments.errors import SpecError
 from tests.results_in_postgres import connected
@@ -78,6 +79,24 @@ BAD = {
     "a link": (bundle_with(link), "no name"),
     "hidden": (bundle_with(lambda b: b.writestr(".ssh/x.json", "{}")), "no name"),
     "a program": (bundle_with(lambda b: b.writestr("r/x.py", "1")), "no part of a result"),
+    "a program elsewhere": (
+        bundle_with(lambda b: b.writestr("r/runs/policies/x.py", "1")),
+        "no part of a result",
+    ),
+    "a large policy": (
+        bundle_with(lambda b: b.writestr("r/policies/x.py", "#" * (MOST_BYTES + 1))),
+        "a policy of at most",
+    ),
+    "a policy of this machine": (
+        bundle_with(
+            lambda b: (
+                b.writestr("r/plan.json", "[]"),
+                b.writestr("r/policies/x.py", "x = 1"),
+                b.writestr("r/spec.toml", "version = 1\n[[policy]]\nname = '/root/x.py'"),
+            )
+        ),
+        "is not in it",
+    ),
     "two": (
         bundle_with(lambda b: (b.writestr("a/x.json", "1"), b.writestr("b/x.json", "1"))),
         "not one result",
