@@ -15,6 +15,8 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
+from gateway.policies.sheet import PolicyError
+from gateway.students.naming import sheet_of_file
 from lab.experiments import spec_sections
 from lab.experiments.errors import SpecError
 from lab.experiments.lane_cpus import FEWEST, MOST, AtOnce
@@ -242,10 +244,10 @@ class Spec(Section):
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
         """DOOR would serve, before all others, who has only waited at the door until now."""
         for policy in self.policy:
-            if policy.name in registry.POLICIES and registry.sheet(policy.name).needs_sessions:
+            if _goes_by_sessions(policy):
                 raise ValueError(
-                    f"server.session_known_from: {policy.name} goes by the gateway's cookie, which "
-                    "comes with an answer; allowed: 'answer'"
+                    f"server.session_known_from: {policy.policy_name} goes by the gateway's "
+                    "cookie, which comes with an answer; allowed: 'answer'"
                 )
 
     def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
@@ -305,6 +307,16 @@ class Spec(Section):
     def fingerprint(self) -> str:
         """Equal for specs that ask for the same runs."""
         return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
+
+
+def _goes_by_sessions(policy: PolicyChoice) -> bool:
+    """False for peers, and for a file whose text is lost: it cannot be run anyway."""
+    try:
+        if policy.file is not None:
+            return sheet_of_file(policy.file).needs_sessions
+        return policy.gateway is None and registry.sheet(policy.name).needs_sessions
+    except PolicyError:
+        return False
 
 
 def read_spec(text: str, origin: str) -> Spec:

@@ -41,6 +41,15 @@ def test_a_spec_keeps_path_and_text(path):
     assert policy.snapshot()["queues"] == {"all": 0}
 
 
+def test_who_goes_by_sessions_needs_them_from_the_answer_on(path):
+    server = "[server]\nsession_known_from = 'admission'\n"
+    spec_of(path, server)
+    path.write_text(source().replace('source="a test",', 'source="a test", needs_sessions=True,'))
+    with pytest.raises(SpecError, match="session_known_from: plain_queue goes by the gateway's"):
+        spec_of(path, server)
+    spec_of(path, server.replace("admission", "answer"))
+
+
 def test_a_copy_that_is_too_large_for_a_policy_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_known", type(files._known)())
     (tmp_path / "policies").mkdir()
