@@ -43,7 +43,9 @@ class PolicyChoice:
         """
         file = None
         if files.is_path(name):
-            file = files.checked(PolicyFile(name, source)) if source else files.read(name)
+            file = (
+                files.checked(PolicyFile(name, source)) if source is not None else files.read(name)
+            )
         return cls(name, parameters, admission, admission_parameters, file)
 
     @property

@@ -116,6 +116,9 @@ class Reject(NamedTuple):
 class Cancel(NamedTuple):
     """Stop this request. Of a dispatched one the completion follows as an event of its own.
 
+    A dispatched one may be stopped while its customer is still there, who is told so (503), and
+    whose attempt has failed; the work that was done for it is lost.
+
     One that waits may be stopped only after its customer has left: it is withdrawn, and nothing
     follows.
     """
