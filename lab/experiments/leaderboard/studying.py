@@ -57,7 +57,8 @@ def carry_out_study(
     for claim in planned.study.claims:
         found, holds = claim.decide(results)
         if not holds:
-            console.print(f"Does not hold: {claim.text}: {found} (required: {claim.required})")
+            verdict = "Undecided" if holds is None else "Does not hold"
+            console.print(f"{verdict}: {claim.text}: {found} (required: {claim.required})")
     console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
 
 

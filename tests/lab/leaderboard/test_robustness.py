@@ -59,3 +59,29 @@ def test_pairs_are_those_of_a_seed():
     )
     assert holds is True
     assert verdict(door_lifo=(None,), sq=(0.5,), dagor=(0.4,)) == ("nothing to measure", None)
+
+
+def test_door_fifo_stands_there_twice_and_its_second_row_decides_nothing():
+    board = changed(load_spec("leaderboard"), policy=[{"name": "door-fifo"}, {"name": "dagor"}])
+    study = robustness_study.study(board, quick=True)
+    usual = scenarios(quick=True)[0].key
+    cases = {one.spec["policy"][0].get("label", one.spec["policy"][0]["name"]): one
+             for one in study.cases() if one.scenario == usual}  # fmt: skip
+    following = cases.pop(robustness_study.FOLLOWING)
+    assert set(cases) == {"door-fifo", "dagor"}
+    assert following.spec["policy"][0]["parameters"] == {"wait_automatic": 1}
+    made = {"door-fifo": 0.8, "dagor": 0.7}
+    results = Results(
+        {following.id: [{"seed": 1, "estimated": 0.99, "counted": 0.9}]}
+        | {cases[name].id: [{"seed": 1, "estimated": value, "counted": value}]
+           for name, value in made.items()}
+    )  # fmt: skip
+    (claim,) = [one for one in study.claims if one.text.startswith("Usual: DOOR is the best")]
+    told, holds = claim.decide(results)
+    assert (told.split(",")[0], holds) == ("DOOR-FIFO 0.80", True)
+
+
+def test_doors_alone_are_held_against_nobody():
+    board = changed(load_spec("leaderboard"), policy=[{"name": "door-fifo"}])
+    claims = robustness_study.study(board, quick=True).claims
+    assert [one.text.split(" comes")[0] for one in claims] == ["DOOR-FIFO"]
