@@ -268,15 +268,17 @@ class AdminApi:
             return _overtaken(error)
 
     def _shadow_added(self, made: tuple[PolicyChoice, Policy], turn: int) -> Answer:
-        self._shadow_turns.check(turn)  # a list that was put in since holds
+        self._shadow_turns.check(turn)
         try:
             self._gateway.add_shadow(*made)
         except ShadowsError as error:
             allowed = f"another choice, at most {MOST_SHADOWS} at a time"
             raise CallError(str(error), "name", allowed, 409) from None
+        self._shadow_turns.add(turn)
         return _json(200, self._gateway.shadows())
 
     def _delete_shadow(self, name: bytes) -> Answer:
+        self._shadow_turns.add(self._shadow_turns.ask())
         self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
         return _json(200, self._gateway.shadows())
 

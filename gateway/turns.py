@@ -12,22 +12,29 @@ class OvertakenError(Exception):
 
 
 class Turns:
-    """`ask` when a call comes, `take` when it is done."""
+    """`ask` when a call comes; when it is done, `take` for one that replaces everything, `check`
+    and `add` for one that adds to what there is."""
 
     def __init__(self) -> None:
-        self._asked = self._taken = 0
+        self._asked = self._changed = self._replaced = 0
 
     def ask(self) -> int:
         """A call's number."""
         self._asked += 1
         return self._asked
 
+    def take(self, turn: int) -> None:
+        """It replaces everything now; raises OvertakenError if one asked for later has changed
+        anything."""
+        if turn < self._changed:
+            raise OvertakenError
+        self._changed = self._replaced = turn
+
     def check(self, turn: int) -> None:
-        """Raises OvertakenError if a later one has been taken."""
-        if turn < self._taken:
+        """Raises OvertakenError if one asked for later has replaced everything."""
+        if turn < self._replaced:
             raise OvertakenError
 
-    def take(self, turn: int) -> None:
-        """It is in force from now on; raises OvertakenError likewise."""
-        self.check(turn)
-        self._taken = turn
+    def add(self, turn: int) -> None:
+        """It has changed something."""
+        self._changed = max(self._changed, turn)

@@ -78,9 +78,11 @@ def read(name: str) -> PolicyFile:
 
 def _content(path: Path) -> bytes:
     """At most `MOST_BYTES` and one; of a regular file, for another one may never end or begin."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
-        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "is no regular file")
+    with open(descriptor, "rb") as opened:
         return opened.read(MOST_BYTES + 1)
 
 

@@ -74,10 +74,11 @@ def test_what_cannot_be_a_policy_is_refused_in_one_line(name, content, words, tm
 
 
 def test_what_never_ends_or_begins_is_not_read(tmp_path):
-    path = tmp_path / "pipe.py"
-    os.mkfifo(path)
-    with pytest.raises(PolicyError, match="is no regular file"):
-        files.read(str(path))
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "folder.py").mkdir()
+    for name in ("pipe.py", "folder.py"):
+        with pytest.raises(PolicyError, match="is no regular file"):
+            files.read(str(tmp_path / name))
 
 
 def test_half_a_pair_is_no_text():

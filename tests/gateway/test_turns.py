@@ -1,0 +1,34 @@
+"""Of two calls that take a while the one that was asked later holds."""
+
+import pytest
+
+from gateway.turns import OvertakenError, Turns
+
+
+def test_who_replaces_is_overtaken_by_whatever_was_asked_later():
+    for later in ("take", "add"):
+        turns = Turns()
+        first, second = turns.ask(), turns.ask()
+        getattr(turns, later)(second)
+        with pytest.raises(OvertakenError):
+            turns.take(first)
+        turns.take(turns.ask())
+
+
+def test_who_adds_is_overtaken_by_who_replaces_alone():
+    turns = Turns()
+    first, second, third = turns.ask(), turns.ask(), turns.ask()
+    turns.add(second)
+    turns.check(first)
+    turns.take(third)
+    with pytest.raises(OvertakenError):
+        turns.check(first)
+
+
+def test_in_order_all_hold():
+    turns = Turns()
+    first, second = turns.ask(), turns.ask()
+    turns.take(first)
+    turns.check(second)
+    turns.add(second)
+    turns.take(turns.ask())
