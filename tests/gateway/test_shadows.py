@@ -108,3 +108,24 @@ def test_own_policies_as_shadows_have_the_share_of_one_among_them():
 
     acting, shadow = run(scene())
     assert 8 * shadow < acting == 0.25
+
+
+def test_an_own_policy_is_one_more_by_its_text_and_a_mended_one_takes_its_place():
+    async def scene():
+        async with bed(Shop(), workers=1) as b:
+            await b.admin("PUT", "/shadows", {"policies": [{"name": "sq"}]})
+            faulty = {"name": "own/plain.py", "source": source(arrival="1 / 0")}
+            mended = {"name": "own/plain.py", "source": source()}
+            assert (await b.admin("POST", "/shadows", faulty))[0] == 200
+            assert (await b.admin("POST", "/shadows", mended))[0] == 409
+            await b.get("/")
+            _, fallen = await b.admin("GET", "/shadows")
+            assert "ZeroDivisionError" in fallen["shadows"][1]["fault"]
+            status, answer = await b.admin("POST", "/shadows", mended)
+            assert status == 200, answer
+            await b.get("/")
+            return (await b.admin("GET", "/shadows"))[1]["shadows"]
+
+    sq, own = run(scene())
+    assert (sq["name"], sq["asked"]) == ("sq", 2)
+    assert (own["name"], own["fault"], own["asked"]) == ("plain", "", 1)
