@@ -76,6 +76,7 @@ def become(arguments: Sequence[str]) -> None:
         # After setuid, which clears it; and the parent may have died before it was set.
         number = signal.Signals[chosen.end_with_parent]
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number))
+        signal.signal(number, signal.SIG_DFL)  # ignored where this was started in the background
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
     try:

@@ -39,6 +39,8 @@ hypothesis.settings.load_profile("doorbuster")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Point every part at the session's own services; they start when a test needs them."""
+    # Ignored where this runs in the background; parts would inherit that and miss their end.
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     postgres_port, redis_port, *others = ports.free(9)
     # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
     state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))

@@ -165,6 +165,7 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
         killer.join()
 
 
+@pytest.mark.long
 def test_a_worker_of_other_code_is_refused(broker):
     with (
         worker(broker, code="000000000000"),

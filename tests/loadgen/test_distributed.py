@@ -43,6 +43,7 @@ def _cluster(
         )
 
 
+@pytest.mark.long
 def test_two_workers_play_the_sessions_of_one_process(tmp_path: Path) -> None:
     options = ("--time-scale", "20", "--session-rate", "5", "--sessions", "121", "--seed", "3",
                *PATIENT)  # fmt: skip

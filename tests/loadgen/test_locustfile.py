@@ -76,6 +76,7 @@ def _trouble(seen: Seen) -> str:
     return "hang" if seen.page == "Br-3" else "page"
 
 
+@pytest.mark.long
 def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path: Path) -> None:
     # Every search hangs, so patience is short here, 1 s + Exp(1 s) real, which is much for the
     # pages that come.

@@ -104,6 +104,7 @@ def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> N
     assert b"attempts_file" not in web_ui.get("/")
 
 
+@pytest.mark.long
 def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
     port = str(locust_process.free_port())
     role = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)

@@ -212,6 +212,7 @@ def test_an_interrupt_stops_what_was_started(appliance: Appliance) -> None:
     assert left_over(appliance.state) == []
 
 
+@pytest.mark.long
 def test_a_cold_start_keeps_the_database_and_is_seeded_once(appliance: Appliance) -> None:
     code, printed = appliance.run("up")
     assert code == 0, printed

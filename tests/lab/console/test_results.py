@@ -179,6 +179,7 @@ def test_one_page_needs_nothing_else(console, result):
         assert address.startswith("data:"), address[:80]
 
 
+@pytest.mark.long
 def test_it_runs_again_with_its_seed(console, result):
     answer = console.post(f"/results/{result}/again")
     launch = re.search(r"/launches/([0-9a-f]+)/$", answer.url)[1]

@@ -62,6 +62,7 @@ def contract_of_somebody(environment):
     return banner
 
 
+@pytest.mark.long
 def test_another_number_keeps_what_people_made(environment):
     seed(environment, BEFORE)
     banner = contract_of_somebody(environment)
