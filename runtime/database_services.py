@@ -5,7 +5,7 @@ Owns: their command lines, CPUs, stop signals and health. Must not know: who use
 
 import signal
 
-from runtime import account, pinned, postgres, redis_server
+from runtime import account, postgres, redis_server
 from runtime.service import Service
 from runtime.settings import Settings
 from runtime.state import State
@@ -27,15 +27,9 @@ def postgres_service(settings: Settings, state: State) -> Service:
     return Service(
         name="postgres",
         title=f"PostgreSQL {installation.version} ({installation.origin})",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                cluster.command(),
-                user=run_as.name if run_as else None,
-                end_with_parent=signal.SIGINT,
-                plain_environment=True,
-            )
-        ),
+        program=tuple(cluster.command()),
+        user=run_as.name if run_as else None,
+        plain_environment=True,
         port=settings.postgres_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGINT,  # fast shutdown: does not wait for clients
@@ -59,14 +53,8 @@ def redis_service(settings: Settings, state: State) -> Service:
     return Service(
         name="redis",
         title=f"Redis {installation.version} ({installation.origin})",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                store.command(),
-                end_with_parent=signal.SIGTERM,
-                plain_environment=True,
-            )
-        ),
+        program=tuple(store.command()),
+        plain_environment=True,
         port=settings.redis_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,

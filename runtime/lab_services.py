@@ -7,7 +7,7 @@ import hashlib
 import signal
 import sys
 
-from runtime import hosts, pinned
+from runtime import hosts
 from runtime.answering import get_refusal
 from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
 from runtime.settings import Settings
@@ -21,13 +21,7 @@ def lab(settings: Settings) -> Service:
     return Service(
         name="lab",
         title="Lab console",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                [sys.executable, "-m", "lab.console", "serve"],
-                end_with_parent=signal.SIGTERM,
-            )
-        ),
+        program=(sys.executable, "-m", "lab.console", "serve"),
         port=settings.lab_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
@@ -60,16 +54,10 @@ def lab_worker(settings: Settings) -> Service:
     return Service(
         name="lab-worker",
         title="Workers of the console",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                [sys.executable, "-m", "lab.console", "work"],
-                end_with_parent=signal.SIGQUIT,  # at once: what they carry out ends with them
-            )
-        ),
+        program=(sys.executable, "-m", "lab.console", "work"),
         port=None,
         cpus=settings.other_cpus,
-        stop_signal=signal.SIGQUIT,
+        stop_signal=signal.SIGQUIT,  # at once: what they carry out ends with them
         stop_wait_s=40,
         ready_within_s=60,
         refusal=lambda: None,

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-from runtime import hosts, monitoring, pinned
+from runtime import hosts, monitoring
 from runtime.answering import get_refusal
 from runtime.service import Service
 from runtime.settings import Settings
@@ -65,7 +65,7 @@ def _optional(
     settings: Settings,
     name: str,
     title: str,
-    command: list[str],
+    program: list[str],
     *,
     path: str,
     plain_environment: bool = True,
@@ -77,14 +77,8 @@ def _optional(
     return Service(
         name=name,
         title=title,
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                command,
-                end_with_parent=signal.SIGTERM,
-                plain_environment=plain_environment,
-            )
-        ),
+        program=tuple(program),
+        plain_environment=plain_environment,
         port=port,
         port_variable=variable,
         cpus=settings.other_cpus,

@@ -28,10 +28,10 @@ class Service:
 
     name: str
     title: str
-    command: tuple[str, ...]
+    program: tuple[str, ...]
     port: int | None  # None: it listens nowhere
     cpus: tuple[int, ...]
-    stop_signal: signal.Signals
+    stop_signal: signal.Signals  # also when its supervisor dies
     stop_wait_s: int
     ready_within_s: float
     refusal: Callable[[], str | None]
@@ -41,6 +41,21 @@ class Service:
     code: tuple[str, ...] = ()  # files and folders, of the repository; a change restarts it
     prepare: Callable[[], None] = lambda: None
     started: Callable[[], None] = lambda: None
+    user: str | None = None  # gives up root for this one
+    plain_environment: bool = False  # no locale, no secrets
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line, from the CPUs on."""
+        return tuple(
+            pinned.command(
+                self.cpus,
+                self.program,
+                user=self.user,
+                end_with_parent=self.stop_signal,
+                plain_environment=self.plain_environment,
+            )
+        )
 
     @property
     def is_optional(self) -> bool:

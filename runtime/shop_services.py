@@ -6,7 +6,7 @@ Owns: their command lines, CPUs, stop signals, health and tables. Must not know:
 import signal
 import sys
 
-from runtime import certificate_files, hosts, pinned
+from runtime import certificate_files, hosts
 from runtime.answering import get_refusal
 from runtime.service import (
     SEEDING_TIMEOUT_S,
@@ -24,13 +24,7 @@ def shop(settings: Settings) -> Service:
     return Service(
         name="shop",
         title="Shop",
-        command=tuple(
-            pinned.command(
-                settings.shop_cpus,
-                [sys.executable, "-m", "shop", "serve"],
-                end_with_parent=signal.SIGTERM,
-            )
-        ),
+        program=(sys.executable, "-m", "shop", "serve"),
         port=settings.shop_port,
         cpus=settings.shop_cpus,
         stop_signal=signal.SIGTERM,
@@ -55,13 +49,7 @@ def ads(settings: Settings) -> Service:
     return Service(
         name="ads",
         title="Ad server",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                [sys.executable, "-m", "shop.ads", "serve"],
-                end_with_parent=signal.SIGTERM,
-            )
-        ),
+        program=(sys.executable, "-m", "shop.ads", "serve"),
         port=settings.ads_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
@@ -92,13 +80,7 @@ def gateway(settings: Settings) -> Service:
     return Service(
         name="gateway",
         title="Gateway",
-        command=tuple(
-            pinned.command(
-                settings.other_cpus,
-                [sys.executable, "-m", "gateway"],
-                end_with_parent=signal.SIGTERM,
-            )
-        ),
+        program=(sys.executable, "-m", "gateway"),
         port=settings.gateway_port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,  # drains: requests under way are answered first

@@ -101,7 +101,7 @@ def test_ports_of_services_that_do_not_run_are_not_asked_for(taken: int) -> None
     running = Service(
         name="prometheus",
         title="Prometheus",
-        command=("prometheus",),
+        program=("prometheus",),
         port=settings.prometheus_port,
         port_variable="DOORBUSTER_PROMETHEUS_PORT",
         cpus=settings.other_cpus,
