@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from runtime.settings import REPOSITORY
+from tests.ansible.playing import ANSIBLE, played
 
 IMAGE = "doorbuster-lab-host"
-ANSIBLE = REPOSITORY / "ansible"
 CAPABILITIES = ("SYS_ADMIN", "NET_ADMIN", "SYS_NICE", "SYS_PTRACE", "SYSLOG", "AUDIT_CONTROL")
 """What systemd and nftables need besides Docker's own; not the clock, which is the machine's."""
 PACKAGES = (
@@ -248,29 +248,15 @@ class Machines:
             **self.variables,
             **variables,
         }
-        program = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
-        command: list[str] = [str(program), playbook, "--extra-vars", json.dumps(given)]
-        command += ["-i", f"inventories/{self.inventory}/hosts.yml", "-i", str(here)]
-        command += ["--limit", ":".join(["localhost", *self.names]), *arguments]
-        environment = {
-            **os.environ,
-            "PATH": f"{program.parent}:{os.environ['PATH']}",
-            "ANSIBLE_HOME": str(self.folder / "ansible"),
-            "ANSIBLE_NOCOLOR": "1",
-        }
-        done = subprocess.run(
-            command,
-            cwd=ANSIBLE,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            timeout=CONVERGED_WITHIN_S,
+        status, output = played(
+            self.folder,
+            *(playbook, "--extra-vars", json.dumps(given)),
+            *("-i", f"inventories/{self.inventory}/hosts.yml", "-i", here),
+            *("--limit", ":".join(["localhost", *self.names]), *arguments),
+            within_s=CONVERGED_WITHIN_S,
         )
-        (self.folder / f"{Path(playbook).stem}.log").write_text(done.stdout)
-        return Recap(done.returncode, done.stdout, _recap(done.stdout))
+        (self.folder / f"{Path(playbook).stem}.log").write_text(output)
+        return Recap(status, output, _recap(output))
 
 
 def _recap(output: str) -> dict[str, dict[str, int]]:

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from tests.ansible.conftest import made
-from tests.ansible.machines import ANSIBLE, Machines
+from tests.ansible.machines import Machines
+from tests.ansible.playing import ANSIBLE
 
 PAPERS = ("lifo-pri", "sbac", "connection-sentry", "ad-server", "edragon")
 BYTES = {"M": 1024**2, "G": 1024**3}

@@ -8,8 +8,8 @@ import yaml
 
 from runtime import compose_settings, postgres, redis_server
 from runtime.settings import REPOSITORY, load
+from tests.ansible.playing import ANSIBLE
 
-ANSIBLE = REPOSITORY / "ansible"
 INVENTORIES = sorted(path.parent for path in ANSIBLE.glob("inventories/*/hosts.yml"))
 
 # Of PostgreSQL's configuration, what says where it listens and logs: the distribution's own.

@@ -1,19 +1,14 @@
 """A wrong inventory stops before any change and says which host and which variable."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from runtime.settings import REPOSITORY
+from tests.ansible.playing import played, with_tools
 
-ANSIBLE = REPOSITORY / "ansible"
-PROGRAM = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
-
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools")
+pytestmark = with_tools
 
 PARTS = ("postgres", "redis", "shop", "ads", "gateway", "lab")
 
@@ -30,18 +25,8 @@ def preflight(folder: Path, groups: dict[str, Any]) -> tuple[int, str]:
     """Status and output, in one line."""
     path = folder / "hosts.yml"
     path.write_text(yaml.safe_dump(groups))
-    done = subprocess.run(
-        [PROGRAM, "--inventory", path, "site.yml"],
-        cwd=ANSIBLE,
-        env={**os.environ, "ANSIBLE_HOME": str(folder / "ansible"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    return done.returncode, " ".join(done.stdout.split())
+    status, said = played(folder, "--inventory", path, "site.yml")
+    return status, " ".join(said.split())
 
 
 def test_a_missing_group(tmp_path: Path) -> None:

@@ -1,22 +1,17 @@
 """Settings, firewall and accounts of a classroom and of four hosts, as the roles write them."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from runtime.compose_settings import SECRETS
-from runtime.settings import REPOSITORY
-
-ANSIBLE = REPOSITORY / "ansible"
-PROGRAM = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
+from tests.ansible.playing import ANSIBLE, played, with_tools
 
 pytestmark = [
-    pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools"),
+    with_tools,
     pytest.mark.long,
 ]
 
@@ -28,19 +23,11 @@ def rendered(folder: Path, inventory: str, hosts: str) -> Path:
         "ansible_facts": {"processor_nproc": 2},
         "ansible_python_interpreter": sys.executable,
     }
-    command = [str(PROGRAM), "-i", str(ANSIBLE / "inventories" / inventory / "hosts.yml")]
-    command += [str(Path(__file__).with_name("rendered.yml")), "--limit", hosts]
-    done = subprocess.run(
-        [*command, "--extra-vars", json.dumps(given)],
-        cwd=ANSIBLE,
-        env={**os.environ, "ANSIBLE_HOME": str(folder / "ansible"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    hosts_of = ANSIBLE / "inventories" / inventory / "hosts.yml"
+    playbook = Path(__file__).with_name("rendered.yml")
+    extra = json.dumps(given)
+    status, said = played(folder, "-i", hosts_of, playbook, "--limit", hosts, "--extra-vars", extra)
+    assert status == 0, said
     return folder / "rendered"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import jinja2
 
-from tests.ansible.machines import ANSIBLE
+from tests.ansible.playing import ANSIBLE
 
 TEMPLATES = ANSIBLE / "roles" / "common" / "templates"
 

@@ -1,6 +1,5 @@
 """Definitions of virtual machines: what cloud-init and libvirt read of an inventory."""
 
-import os
 import shutil
 import subprocess
 import xml.etree.ElementTree as Tree
@@ -9,29 +8,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runtime.settings import REPOSITORY
+from tests.ansible.playing import played, with_tools
 
-ANSIBLE = REPOSITORY / "ansible"
-PROGRAM = REPOSITORY / ".venv" / "bin" / "ansible-playbook"
-
-pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="make lab-tools")
+pytestmark = with_tools
 
 
 @pytest.fixture(scope="module")
 def vms(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vms")
     given = f"doorbuster_vms={folder}/made doorbuster_vm_ssh_key=ssh-ed25519"
-    done = subprocess.run(
-        [PROGRAM, "-i", "inventories/ad-server/hosts.yml", "vms.yml", "-e", given],
-        cwd=ANSIBLE,
-        env={**os.environ, "ANSIBLE_HOME": str(folder / "ansible"), "ANSIBLE_NOCOLOR": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
+    inventory = "inventories/ad-server/hosts.yml"
+    status, said = played(folder, "-i", inventory, "vms.yml", "-e", given)
+    assert status == 0, said
     return folder / "made"
 
 
