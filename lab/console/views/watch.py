@@ -30,8 +30,7 @@ def watch(request: HttpRequest) -> HttpResponse:
 @require_GET
 def policy_fields(request: HttpRequest) -> HttpResponse:
     """The form of another policy, without a page around it; asked for when one is chosen."""
-    chosen = {name: request.GET.get(name, "") for name in ("policy", "admission")}
-    form = PolicyForm(chosen)
+    form = PolicyForm(_chosen(request))
     form.is_valid()
     return render(request, "console/watch_policy.html", {"policy_form": form})
 
@@ -49,7 +48,7 @@ def switch(request: HttpRequest) -> HttpResponse:
 @require_GET
 def shadow_fields(request: HttpRequest) -> HttpResponse:
     """As `policy_fields`, for a shadow."""
-    form = _shadow_form({name: request.GET.get(name, "") for name in ("policy", "admission")})
+    form = _shadow_form(_chosen(request))
     form.is_valid()
     return render(request, "console/watch_shadow.html", {"shadow_form": form})
 
@@ -157,6 +156,10 @@ _NO_SHADOW = {"policy": "door-lifo"}
 
 def _shadow_form(given: Mapping[str, Any]) -> PolicyForm:
     return PolicyForm(given, "shadow")
+
+
+def _chosen(request: HttpRequest) -> dict[str, str]:
+    return {name: request.GET.get(name, "") for name in ("policy", "admission")}
 
 
 def _sent(given: QueryDict) -> dict[str, Any]:

@@ -4,8 +4,6 @@ Owns: the description of a case, its identity, what is kept of a simulation.
 Must not know: how cases are spread over cores, what figures make of it.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -16,6 +14,7 @@ from lab.experiments.capacity import computed
 from lab.experiments.leaderboard.bound import reachable_ratio
 from lab.experiments.leaderboard.hysteresis import course_of
 from lab.experiments.outcomes import outcomes_of
+from lab.experiments.reproduction.cases import identity
 from lab.experiments.results import PlannedRun
 from lab.experiments.simulated_run import fallen_back, scenario_of, server_of
 from lab.experiments.spec import Spec, changed
@@ -57,8 +56,7 @@ class ScenarioCase:
     @cached_property
     def id(self) -> str:
         """Equal for equal cases, on every machine."""
-        text = json.dumps(self.as_json(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return identity(self.as_json())
 
     @property
     def kind(self) -> str:

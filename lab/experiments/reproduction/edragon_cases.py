@@ -5,8 +5,6 @@ are made of, whole and quick, simulated and live. Must not know: what is kept of
 made or drawn.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
@@ -14,6 +12,7 @@ from typing import Any, Literal
 
 from gateway.policies.processor_assignment import Sharing
 from lab.experiments.reproduction import edragon_zones as zones
+from lab.experiments.reproduction.cases import identity
 from lab.experiments.reproduction.edragon_zones import Course, Range
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import PartlyOpenModel
@@ -65,8 +64,7 @@ class PlatformCase:
     @cached_property
     def id(self) -> str:
         """Equal for equal cases, on every machine."""
-        text = json.dumps(self.as_json(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return identity(self.as_json())
 
     @property
     def kind(self) -> str:
