@@ -218,17 +218,17 @@ def _no_process(fault: OSError) -> MisbehavedError:
 
 
 def _end(process: subprocess.Popen[bytes], line: socket.socket) -> None:
-    line.close()
-    try:
-        process.kill()
-    except OSError:
-        # Another account's, where root may change accounts and no more. It ends with the line, at
-        # the latest with its CPU, and nobody's event loop waits for that.
-        with contextlib.suppress(RuntimeError):  # the interpreter ends, too
-            threading.Thread(target=process.wait, daemon=True).start()
-        return
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_KILLED_WITHIN_S)
+    with line:  # closed after the kill, so that how it ended does not depend on who is faster
+        try:
+            process.kill()
+        except OSError:
+            # Another account's, where root may change accounts and no more. It ends with the line,
+            # at the latest with its CPU, and nobody's event loop waits for that.
+            with contextlib.suppress(RuntimeError):  # the interpreter ends, too
+                threading.Thread(target=process.wait, daemon=True).start()
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_KILLED_WITHIN_S)
 
 
 def _until(deadline_s: float) -> float:
