@@ -75,7 +75,7 @@ bench-ads: environment ## selections/s of the ad server, the gain of its threads
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
 	@$(bin)/python -m bench.cancel $(ARGS)
-bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run)
+bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
 	@$(bin)/python -m bench.console $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
 	@$(bin)/python -m bench.gateway $(ARGS)

@@ -7,6 +7,7 @@ Both runs of a pair have one seed and one capacity, measured once: they differ i
 alone. Which of the two comes first alternates.
 """
 
+import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 from bench.console_class import watching
 from lab.experiments import capacity as capacities
 from lab.experiments.appliance import Appliance
-from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.intervals import Estimate, estimate, half_width
 from lab.experiments.live_run import make_run
 from lab.experiments.machine import live_run_lock
 from lab.experiments.outcomes import outcomes_of, response_times_s
@@ -43,6 +44,10 @@ Row = tuple[float, ...]
 """The FIGURES of a run; times in paper seconds."""
 
 
+REPETITIONS = 3
+"""Of a result as people make them: whose interval counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A figure without viewers, with them, and the mean of the differences of its pairs."""
@@ -51,11 +56,21 @@ class Compared:
     unwatched: Estimate
     watched: Estimate
     difference: Estimate
+    interval: float
+    """Half-width that a result of REPETITIONS unwatched runs has; more pairs do not narrow it."""
 
     @property
-    def is_within(self) -> bool:
-        """Whether watching changes the figure by less than its own interval."""
-        return abs(self.difference.mean) <= (self.unwatched.half_width or 0.0)
+    def verdict(self) -> str:
+        """Whether watching changes the figure by less than a result's own interval.
+
+        `within` if the whole interval of the difference says so, `beyond` if none of it does;
+        else these pairs cannot tell.
+        """
+        most = abs(self.difference.mean) + (self.difference.half_width or 0.0)
+        least = abs(self.difference.mean) - (self.difference.half_width or 0.0)
+        if most <= self.interval:
+            return "within"
+        return "beyond" if least > self.interval else "undecided"
 
 
 def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]:
@@ -64,8 +79,11 @@ def compared(unwatched: Sequence[Row], watched: Sequence[Row]) -> list[Compared]
     for place, name in enumerate(FIGURES):
         without, with_viewers = ([row[place] for row in rows] for rows in (unwatched, watched))
         differences = [b - a for a, b in zip(without, with_viewers, strict=True)]
+        interval = half_width(statistics.stdev(without), REPETITIONS)
         found.append(
-            Compared(name, estimate(without), estimate(with_viewers), estimate(differences))
+            Compared(
+                name, estimate(without), estimate(with_viewers), estimate(differences), interval
+            )
         )
     return found
 

@@ -49,11 +49,16 @@ def estimate(values: Sequence[float]) -> Estimate:
     if not values:
         raise ValueError("no repetitions to average")
     mean = statistics.fmean(values)
-    freedom = len(values) - 1
-    if freedom == 0:
+    if len(values) == 1:
         return Estimate(mean, None)
+    return Estimate(mean, half_width(statistics.stdev(values), len(values)))
+
+
+def half_width(deviation: float, repetitions: int) -> float:
+    """Of the mean's interval, for two repetitions or more that scatter with this deviation."""
+    freedom = repetitions - 1
     quantile = _T_975[freedom - 1] if freedom <= len(_T_975) else 1.96
-    return Estimate(mean, quantile * statistics.stdev(values) / math.sqrt(len(values)))
+    return quantile * deviation / math.sqrt(repetitions)
 
 
 def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
