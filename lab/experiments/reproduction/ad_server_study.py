@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 
-from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.intervals import Estimate, differences, estimate
 from lab.experiments.published import published
 from lab.experiments.reproduction import ad_server_values as values
 from lab.experiments.reproduction.ad_server_cases import (
@@ -169,14 +169,15 @@ def _gains(cases: Cases, clients: int) -> list[Figure]:
     return [(cases.run(cell), values.gain_percent) for cell in cases.of_clients(clients)]
 
 
-def means(results: Results, figures: Sequence[Figure]) -> list[float]:
-    """The mean of the figures in each repetition that has them all."""
-    columns = [[value(one) for one in results.of(case)] for case, value in figures]
-    return [
-        fmean(known)
-        for row in zip(*columns, strict=False)
-        if len(known := [one for one in row if one is not None]) == len(row)
-    ]
+def means(results: Results, figures: Sequence[Figure]) -> dict[int, float]:
+    """By seed, the mean of the figures in each repetition that has them all."""
+    found = {}
+    for seed, row in results.together(*(case for case, _ in figures)).items():
+        each = [value(one) for (_, value), one in zip(figures, row, strict=True)]
+        known = [one for one in each if one is not None]
+        if len(known) == len(row):
+            found[seed] = fmean(known)
+    return found
 
 
 def _above(
@@ -214,17 +215,15 @@ def _difference(
     results: Results, larger: Sequence[Figure], smaller: Sequence[Figure]
 ) -> tuple[str, Estimate] | None:
     above = means(results, larger)
-    below = means(results, smaller) if smaller else [0.0] * len(above)
-    pairs = list(zip(above, below, strict=False))
+    below = means(results, smaller) if smaller else dict.fromkeys(above, 0.0)
+    pairs = differences(above, below)
     if not pairs:
         return None
-    difference = estimate([a - b for a, b in pairs])
+    difference = estimate(list(pairs.values()))
     if not smaller:
         return difference.text(1), difference
-    return (
-        f"{estimate(above).text(1)} and {estimate(below).text(1)}, difference {difference.text(1)}",
-        difference,
-    )
+    ours, theirs = (estimate(list(each.values())).text(1) for each in (above, below))
+    return f"{ours} and {theirs}, difference {difference.text(1)}", difference
 
 
 def _cases_of(*figures: Iterable[Figure]) -> list[Case]:
@@ -241,7 +240,7 @@ def _never_slower(cases: Cases, clients: int) -> Claim:
         each = means(results, figures)
         if not each:
             return "nothing to measure", None
-        whole = estimate(each)
+        whole = estimate(list(each.values()))
         found = [(cell, results.estimate(cases.run(cell), values.gain_percent)) for cell in cells]
         known = [(cell, one) for cell, one in found if one is not None]
         worst, its = min(known, key=lambda pair: pair[1].mean)

@@ -29,9 +29,8 @@ class LargestShare:
 
     def each(self, results: Results) -> list[float]:
         """At the last of the loads, one per repetition that all have."""
-        runs = zip(*(results.of(case) for case in self.cases()), strict=False)
         found = []
-        for run in runs:
+        for run in results.together(*self.cases()).values():
             throughputs = [values.throughput_ps(metrics) for metrics in run]
             if max(throughputs) > 0:
                 found.append(100 * throughputs[-1] / max(throughputs))

@@ -9,7 +9,7 @@ because of the seed cancels out.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lab.experiments.intervals import Estimate, estimate
+from lab.experiments.intervals import Estimate, differences, estimate
 from lab.experiments.reproduction.cases import AnyCase
 from lab.experiments.reproduction.claims import Claim, Verdict
 from lab.experiments.reproduction.exhibits import Series
@@ -27,20 +27,19 @@ class Ratio:
     def cases(self) -> Iterable[AnyCase]:
         return (self.over, self.under)
 
-    def each(self, results: Results) -> list[float | None]:
-        """One per repetition that both cases have; None where there is none."""
-        pairs = zip(results.of(self.over), results.of(self.under), strict=False)
-        figures = [(self.value(over), self.value(under)) for over, under in pairs]
-        return [None if over is None or not under else over / under for over, under in figures]
+    def each(self, results: Results) -> dict[int, float]:
+        """By seed, of the repetitions in which both cases have the figure."""
+        found = {}
+        for seed, (over, under) in results.together(self.over, self.under).items():
+            above, below = self.value(over), self.value(under)
+            if above is not None and below:
+                found[seed] = above / below
+        return found
 
     def estimate(self, results: Results) -> Estimate | None:
         """Mean and interval of the ratios; None without any."""
-        return _estimate(self.each(results))
-
-
-def _estimate(values: Iterable[float | None]) -> Estimate | None:
-    known = [value for value in values if value is not None]
-    return estimate(known) if known else None
+        found = self.each(results)
+        return estimate(list(found.values())) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +88,14 @@ def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
     """
 
     def check(results: Results) -> Verdict:
-        pairs = list(zip(smaller.each(results), larger.each(results), strict=False))
-        known = [b - a for a, b in pairs if a is not None and b is not None]
-        found = _estimate(known)
+        known = differences(larger.each(results), smaller.each(results))
         low, high = smaller.estimate(results), larger.estimate(results)
-        if found is None or low is None or high is None:
+        if not known or low is None or high is None:
             return "nothing to measure", None
+        found = estimate(list(known.values()))
         text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
-        return text, is_above_zero(found) if len(known) > 1 or len(pairs) == 1 else None
+        made = results.together(*smaller.cases(), *larger.cases())
+        return text, is_above_zero(found) if len(known) > 1 or len(made) == 1 else None
 
     return Claim(text, required, [*smaller.cases(), *larger.cases()], check)
 

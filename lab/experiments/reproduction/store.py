@@ -53,6 +53,12 @@ class Results:
         """All repetitions there are, each with its `seed`; empty while none is."""
         return self._found.get(case.id, ())
 
+    def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
+        """By seed, of the seeds that all these cases have: the repetition of each."""
+        by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
+        shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
+        return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
+
     def beside(self, other: "Results") -> "Results":
         """These and `other`'s, of other cases."""
         return Results({**self._found, **other._found})

@@ -4,6 +4,7 @@ from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.claims import Claim, within
 from lab.experiments.reproduction.exhibits import CaseCurve, Exhibit, Panel, Study
 from lab.experiments.reproduction.sbac_values import aborted_percent, completed_percent
+from lab.experiments.reproduction.store import Results
 
 
 def small_case(load=2.0, **changes):
@@ -48,3 +49,13 @@ def small_study():
     claim = within("The calm server completes", calm, completed_percent, 60, 100, "60 % or more", 1)
     never = Claim("Of another case", "anything", [small_case(9.0)], lambda results: ("", True))
     return Study("small", "A small study", ("For tests.",), [exhibit], [claim, never])
+
+
+def repeated(runs):
+    """Results of metrics by case, one for each repetition: seeds 1, 2, …"""
+    return Results(
+        {
+            case: [{"seed": seed, **metrics} for seed, metrics in enumerate(each, 1)]
+            for case, each in runs.items()
+        }
+    )

@@ -9,6 +9,7 @@ from lab.experiments.reproduction.ad_server_figures import Figures, published_ga
 from lab.experiments.reproduction.ad_server_study import claims, study_of
 from lab.experiments.reproduction.store import Results
 from tests.lab.attempt_tables import table
+from tests.lab.reproduction.small import repeated
 
 SCALE = Scale((10, 100), (2, 3, 10), (2, 3, 6, 8), 3, 60.0)
 CASES = Cases(SCALE, cpus=2)
@@ -98,7 +99,7 @@ def results_with(gains, **more):
         gain = gains(cell)
         each = gain if isinstance(gain, tuple) else (gain - 0.5, gain, gain + 0.5)
         found[CASES.run(cell).id] = [metrics_with(one, **more) for one in each]
-    return Results(found)
+    return repeated(found)
 
 
 def decided(text, results):

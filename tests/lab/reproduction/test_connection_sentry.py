@@ -14,7 +14,7 @@ from lab.experiments.reproduction.connection_sentry_cases import (
     Cell,
 )
 from lab.experiments.reproduction.connection_sentry_study import claims, study_of
-from lab.experiments.reproduction.store import Results
+from tests.lab.reproduction.small import repeated
 
 WHOLE = Cases(SCALES["simulated"][False], "simulated")
 LIVE = Cases(SCALES["live"][False], "live")
@@ -55,7 +55,7 @@ def published_results(cases):
                     }
                     for near in (0.99, 1.0, 1.01)
                 ]
-    return Results(found)
+    return repeated(found)
 
 
 def figure(what, number, kind, cell):
@@ -104,7 +104,7 @@ def test_published_and_reproduced_stand_side_by_side():
 @pytest.mark.parametrize(("wasted", "holds"), [(5.0, True), (5.1, False)])
 def test_five_percent_of_the_cpu_may_be_wasted(wasted, holds):
     (claim,) = [one for one in waste.claims(LIVE) if one.text.startswith(HEAVIEST.title)]
-    found = Results({LIVE.run(HEAVIEST, "S").id: [run(wasted_cpu_s=wasted)]})
+    found = repeated({LIVE.run(HEAVIEST, "S").id: [run(wasted_cpu_s=wasted)]})
     assert claim.decide(found)[1] is holds
 
 
@@ -126,7 +126,7 @@ def test_where_cancelling_helps_and_where_it_does_not(completed, confirms, holds
         found[WHOLE.shoppers(scheme, "ignore").id] = shoppers(1000, 10)
         found[WHOLE.shoppers(scheme, "cancel").id] = shoppers(completed, confirms)
     *_, helps, loses = waste.claims(WHOLE)
-    assert (helps.decide(Results(found))[1], loses.decide(Results(found))[1]) == holds
+    assert (helps.decide(repeated(found))[1], loses.decide(repeated(found))[1]) == holds
 
 
 def test_a_search_simulated_alone_takes_what_the_paper_measured_of_an_idle_server():

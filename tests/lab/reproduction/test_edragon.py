@@ -26,7 +26,7 @@ from lab.experiments.reproduction.edragon_figures import ZoneTables
 from lab.experiments.reproduction.edragon_load_figures import LoadFigures
 from lab.experiments.reproduction.edragon_study import study_of
 from lab.experiments.reproduction.edragon_zones import Range, Zone
-from lab.experiments.reproduction.store import Results
+from tests.lab.reproduction.small import repeated
 
 WHOLE = Cases(SIMULATED[False])
 PAPER = published()["edragon"]
@@ -177,7 +177,7 @@ def test_full_overload_is_compared_with_the_servers_own_maximum(server, last, ho
     loads = WHOLE.scale.loads
     middle = loads[len(loads) // 2]
     throughput = dict.fromkeys(loads, 50.0) | {middle: 100.0, loads[-1]: last}
-    found = Results(
+    found = repeated(
         {
             WHOLE.one(server, load).id: [run(application(replies=600 * throughput[load]))] * 2
             for load in loads
@@ -208,7 +208,7 @@ def test_full_overload_is_compared_with_the_servers_own_maximum(server, last, ho
 def test_an_assignment_may_be_half_a_processor_off(arrangement, zone, i, found, holds):
     metrics = zoned(processors=lambda name, k: found if (name, k) == (zone, i) else 0.0)
     claim = claim_named(f"{arrangement.title}, zone {zone}: processors of {zones.APPLICATIONS[i]}")
-    results = Results({WHOLE.two(arrangement).id: [metrics]})
+    results = repeated({WHOLE.two(arrangement).id: [metrics]})
     assert claim.decide(results)[1] is holds
 
 
@@ -229,7 +229,7 @@ def test_full_overload_is_not_decided_while_the_bound_is_in_the_interval(last, h
         for load in loads
     }
     claim = claim_named("Fully overloaded, the self-managed server")
-    assert claim.decide(Results(found))[1] is holds
+    assert claim.decide(repeated(found))[1] is holds
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_calm_load_is_alike_by_its_interval(managed, holds):
             run(application(replies=10 * replies)) for replies in managed
         ],
     }
-    assert claim_named("both servers have the same throughput").decide(Results(found))[1] is holds
+    assert claim_named("both servers have the same throughput").decide(repeated(found))[1] is holds
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_calm_load_is_alike_by_its_interval(managed, holds):
 def test_of_refused_and_timed_out_the_difference_decides(refused, holds):
     case = WHOLE.one(SELF_MANAGED, WHOLE.scale.loads[-1])
     runs = [run(application(refused=each, timed_out=100)) for each in refused]
-    text, held = claim_named("the self-managed server refuses it").decide(Results({case.id: runs}))
+    text, held = claim_named("the self-managed server refuses it").decide(repeated({case.id: runs}))
     assert held is holds
     assert "difference" in text
 
@@ -267,7 +267,7 @@ def test_an_assignment_is_not_decided_while_a_bound_is_in_the_interval(found, ho
     """Published 3.5, so 3 to 4; the interval of two repetitions is wide."""
     runs = [zoned(processors=lambda name, k, n=n: n if (name, k) == ("B", 0) else 0) for n in found]
     claim = claim_named(f"{EQUAL.title}, zone B: processors of {zones.APPLICATIONS[0]}")
-    assert claim.decide(Results({WHOLE.two(EQUAL).id: runs}))[1] is holds
+    assert claim.decide(repeated({WHOLE.two(EQUAL).id: runs}))[1] is holds
 
 
 def published_middle(arrangement):
@@ -279,7 +279,7 @@ def published_middle(arrangement):
 
 
 def test_every_printed_assignment_is_claimed_and_what_was_printed_holds():
-    results = Results(
+    results = repeated(
         {WHOLE.two(each).id: [zoned(processors=published_middle(each))] for each in MANAGED}
     )
     assigned = [claim for claim in claims.claims(WHOLE) if "processors of" in claim.text]
@@ -297,7 +297,7 @@ def test_blind_admission_must_be_worse_where_both_are_overloaded(blind, holds):
     def in_e(value):
         return zoned(replies_ps=lambda zone, i: float(value) if zone == "E" else 500.0)
 
-    results = Results(
+    results = repeated(
         {WHOLE.two(EQUAL).id: [in_e(115)] * 2, WHOLE.two(LINUX).id: [in_e(blind)] * 2}
     )
     claim = claim_named(f"is below that with “{EQUAL.title}”")

@@ -9,14 +9,14 @@ from lab.experiments.reproduction.ratios import (
     ratio_within,
 )
 from lab.experiments.reproduction.store import Results
-from tests.lab.reproduction.small import small_case
+from tests.lab.reproduction.small import repeated, small_case
 
 WITH, WITHOUT, THIRD = small_case(1.0), small_case(2.0), small_case(3.0)
 
 
 def results(**by_case):
     cases = {"with_": WITH, "without": WITHOUT, "third": THIRD}
-    return Results({cases[name].id: [{"n": n} for n in ns] for name, ns in by_case.items()})
+    return repeated({cases[name].id: [{"n": n} for n in ns] for name, ns in by_case.items()})
 
 
 def ratio(over=WITH, under=WITHOUT):
@@ -25,16 +25,22 @@ def ratio(over=WITH, under=WITHOUT):
 
 def test_each_repetition_gives_a_ratio_of_its_own():
     found = results(with_=[1.0, 4.0], without=[2.0, 4.0])
-    assert ratio().each(found) == [0.5, 1.0]
+    assert ratio().each(found) == {1: 0.5, 2: 1.0}
     assert ratio().estimate(found).mean == 0.75  # not 5 / 6, that of the means
     assert ratio().estimate(found).half_width == pytest.approx(12.706 * 0.25)
 
 
 def test_what_is_missing_is_no_ratio():
     found = results(with_=[0.0, 1.0, None, 1.0, 5.0], without=[2.0, 0.0, 3.0, None])
-    assert ratio().each(found) == [0.0, None, None, None]
+    assert ratio().each(found) == {1: 0.0}
     assert ratio().estimate(results(with_=[1.0], without=[0.0])) is None
     assert RatioEntry(ratio(), 0.7931).text(results(with_=[1.0], without=[0.0])) == "0.79 | –"
+
+
+def test_repetitions_are_paired_by_their_seeds():
+    runs = [{"seed": 1, "n": 1.0}, {"seed": 2, "n": 4.0}, {"seed": 3, "n": 9.0}]
+    found = Results({WITH.id: runs, WITHOUT.id: [runs[0], runs[2]]})
+    assert ratio().each(found) == {1: 1.0, 3: 1.0}
 
 
 def test_a_table_shows_the_published_ratio_beside_ours():
