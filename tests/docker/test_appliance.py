@@ -18,6 +18,7 @@ import pytest
 
 from runtime import answering, certificate_files, compose_engine, compose_settings, cpus
 from tests.docker.conftest import Containers, docker, inspected
+from tests.lab.observed import Observed, words
 
 pytestmark = pytest.mark.timeout(3600)
 
@@ -26,6 +27,7 @@ COMPARE = (
     *("doorbuster", "compare", "--policies", "sq,8q-lifo-pri", "--rho", "1.4"),
     *("--sessions", "300", "--time-scale", "20"),
 )
+CPU_MANAGER = "doorbuster_cpu_manager_"
 STEPS = {"shop-prepare", "ads-prepare", "lab-prepare"}
 
 
@@ -160,6 +162,15 @@ def test_a_comparison_runs_and_its_result_is_on_this_machine(containers: Contain
     runs = sorted(folder.glob("runs/*/run.json"))
     assert len(runs) == 2
     assert all((run.parent / "attempts.parquet").stat().st_size for run in runs)
+
+
+def test_every_query_of_the_dashboards_has_data_under_load(containers: Containers) -> None:
+    observed = Observed(containers.settings, lambda *words: containers.start("doorbuster", *words))
+    observed.under_load()
+    # Hosting platforms are not scraped in containers (docs/monitoring.md).
+    observed.wait(but=[CPU_MANAGER])
+    found = observed.unanswered(but=[CPU_MANAGER])
+    assert not found, words(found)
 
 
 def test_an_interrupt_reaches_the_command_inside(containers: Containers) -> None:
