@@ -164,10 +164,12 @@ import() { # image change…
   say "$image: a stand-in of $(du -sm --one-file-system "$root" | cut -f1) MB"
 }
 
+# shellcheck source=/dev/null
 suite() { (. /etc/os-release && echo "${SUITE:-${VERSION_CODENAME:-bookworm}}"); }
 
 mirror() {
   (
+    # shellcheck source=/dev/null
     . /etc/os-release
     case $ID in
       ubuntu) echo "${MIRROR:-http://archive.ubuntu.com/ubuntu}" ;;
