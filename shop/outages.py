@@ -7,6 +7,7 @@ log in one line. Must not know: pages, what a visitor is told.
 import logging
 
 import redis
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.db import InterfaceError, OperationalError
 
 from shop import activity
@@ -53,6 +54,12 @@ class InOneLine(logging.Filter):
         back_end = away(fault)
         if back_end is not None:
             first = str(fault).strip().partition("\n")[0]
-            record.msg = f"{record.getMessage()}: {back_end} is away: {first}"
-            record.args, record.exc_info, record.exc_text = (), None, None
+            _put(record, f"{record.getMessage()}: {back_end} is away: {first}")
+        elif isinstance(fault, SessionInterrupted):  # Redis has lost it, or another page ended it
+            path = record.args[-1] if isinstance(record.args, tuple) and record.args else ""
+            _put(record, f"Session gone while its page was made: {path}")
         return True
+
+
+def _put(record: logging.LogRecord, line: str) -> None:
+    record.msg, record.args, record.exc_info, record.exc_text = line, (), None, None

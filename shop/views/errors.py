@@ -2,6 +2,7 @@
 
 import sys
 
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
@@ -21,8 +22,20 @@ def _page(status: int, title: str, message: str) -> HttpResponse:
     return HttpResponse(html, status=status)
 
 
+def _come_back(title: str, message: str) -> HttpResponse:
+    """503: what was asked for can be had in seconds."""
+    response = _page(503, title, f"{message} {_ONCE}")
+    response.headers["Retry-After"] = str(AWAY_S)
+    return response
+
+
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400."""
+    """400; 503 when the session went while its page was made: ended elsewhere, or lost by Redis.
+
+    Django takes that for a bad request. It was a good one, and is again without that session.
+    """
+    if isinstance(exception, SessionInterrupted):
+        return _come_back("Where were we?", "The shop lost sight of you for a moment.")
     return _page(400, "We did not understand that", "The request is not one this shop can read.")
 
 
@@ -58,6 +71,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if away is None:
         return _page(500, "Our mistake", f"Something broke on our side. {_ONCE}")
     outages.count(away)
-    response = _page(503, "Closed for a moment", f"The shop will be back in seconds. {_ONCE}")
-    response.headers["Retry-After"] = str(AWAY_S)
-    return response
+    return _come_back("Closed for a moment", "The shop will be back in seconds.")

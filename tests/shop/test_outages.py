@@ -5,6 +5,7 @@ import logging
 import psycopg
 import pytest
 import redis
+from django.contrib.sessions.exceptions import SessionInterrupted
 from django.db import DataError, InterfaceError, OperationalError
 
 from shop.outages import InOneLine, away
@@ -57,6 +58,14 @@ def test_an_outage_is_a_line():
     assert InOneLine().filter(record)
     assert logging.Formatter("%(message)s").format(record) == (
         "Service Unavailable: /: redis is away: Error 111"
+    )
+
+
+def test_a_session_that_went_is_a_line():
+    record = record_of(SessionInterrupted("The user may have logged out in a concurrent request"))
+    assert InOneLine().filter(record)
+    assert logging.Formatter("%(message)s").format(record) == (
+        "Session gone while its page was made: /"
     )
 
 

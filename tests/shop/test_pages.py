@@ -2,8 +2,10 @@
 
 import pytest
 import redis
+from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
+from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
 
 from shop import outages
@@ -111,6 +113,42 @@ def test_a_purchase_outlives_its_session_and_is_ordered_once(visitor, lost_after
     assert placed.number in html
     assert Order.objects.get() == placed
     assert Book.objects.get(pk=5).stock == stock - 1
+
+
+@pytest.mark.parametrize("page", ["Tr-1", "Tr-2", "Tr-3", "Tr-4"])
+def test_a_session_lost_while_its_page_is_made_is_no_fault_of_the_visitor(visitor, page):
+    def lose(**_):
+        cache.clear()
+
+    def post(path, html, typed):
+        answer = visitor.post(path, form(html, path).fields | typed, follow=True)
+        return answer, answer.content.decode()
+
+    visitor.post("/cart/", {"book": "6"})  # so that there is a session at Tr-1
+    html = visitor.get("/books/5/").content.decode()
+    walk = {
+        "Tr-1": ("/checkout/login/", {}),
+        "Tr-2": ("/checkout/shipping/", SIGN_IN),
+        "Tr-3": ("/checkout/payment/", ADDRESS),
+        "Tr-4": ("/checkout/confirm/", PAYMENT),
+    }
+    for name, (path, typed) in walk.items():
+        if name == page:
+            break
+        _, html = post(path, html, typed)
+    template_rendered.connect(lose)
+    try:
+        answer, said = post(path, html, typed)
+    finally:
+        template_rendered.disconnect(lose)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "2")
+    assert "placed once" in said
+    check(said)
+    while "order-number" not in html:  # sends it again, signs in where that is asked, and goes on
+        path, typed = next(step for step in walk.values() if f'action="{step[0]}"' in html)
+        answer, html = post(path, html, typed)
+        assert answer.status_code == 200
+    assert Order.objects.get().number in html
 
 
 def test_a_login_whose_page_failed_is_sent_again_as_it_is(visitor, monkeypatch):
