@@ -13,6 +13,8 @@ from typing import Any
 
 import redis
 
+from shop.redis_memory import memory
+
 
 class _Local(threading.local):
     waited_s: float = 0.0
@@ -37,6 +39,10 @@ def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
 
 
 class _Connection(redis.Connection):
+    def on_connect(self) -> None:
+        super().on_connect()
+        memory.look(self)
+
     def read_response(self, *arguments: Any, **more: Any) -> Any:
         return waiting(super().read_response, *arguments, **more)
 

@@ -32,6 +32,7 @@ from shop import (
 )
 from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
+from shop.redis_memory import memory
 
 CONNECTIONS = 32
 IDLE_S = 300
@@ -74,6 +75,7 @@ def _status(body: bytes) -> Answer:
             "requests": activity.requests(),
             "orders": activity.orders(),
             "lost_to": outages.counts(),
+            "sessions_lost": memory.losses,
             "books": stocking.size(),
             "pages": {
                 name: {

@@ -24,13 +24,13 @@ class Outage:
 
     def words(self) -> str:
         """For people."""
-        words = (
-            f"{TITLES[self.back_end]} was away from {self.from_s:.0f} s to {self.until_s:.0f} s: "
-            f"{self.requests} requests were answered 503"
-        )
+        words = [f"{self.requests} requests were answered 503"] if self.requests else []
         if self.back_end == "redis":
-            words += ", and the shop's sessions were lost: who was buying had to sign in again"
-        return words
+            words += ["the shop's sessions were lost: who was buying had to sign in again"]
+        return (
+            f"{TITLES[self.back_end]} was away from {self.from_s:.0f} s to {self.until_s:.0f} s: "
+            + ", and ".join(words)
+        )
 
 
 class Outages:
@@ -40,6 +40,7 @@ class Outages:
         self.found: list[Outage] = []
         self._time_s = 0.0
         self._lost: Mapping[str, int] | None = None
+        self._sessions_lost: int | None = None
 
     def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
         """A snapshot of `time_s`, paper seconds of the run."""
@@ -51,6 +52,10 @@ class Outages:
                 if (requests := lost[back_end] - before[back_end]) > 0:
                     self._cost(back_end, time_s, requests)
             self._lost = lost
+            forgotten = status.get("sessions_lost", 0)
+            if self._sessions_lost is not None and forgotten > self._sessions_lost:
+                self._cost("redis", time_s, 0)  # back so soon that no request was lost
+            self._sessions_lost = forgotten
         self._time_s = time_s
 
     def as_dicts(self) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ from lab.experiments.errors import ExperimentError
 from lab.experiments.outages import Outages, words
 
 
-def at(postgres, redis=0):
-    return {"load": {"status": {"lost_to": {"postgres": postgres, "redis": redis}}}}
+def at(postgres, redis=0, sessions_lost=0):
+    lost = {"postgres": postgres, "redis": redis}
+    return {"load": {"status": {"lost_to": lost, "sessions_lost": sessions_lost}}}
 
 
 def outages(*looks):
@@ -48,6 +49,15 @@ def test_in_words():
     said = words(outages((12.4, at(0)), (20, at(0, 3))).as_dicts())
     assert said.startswith("Redis was away from 12 s to 20 s: 3 requests were answered 503, and ")
     assert "sign in again" in said
+
+
+def test_a_redis_that_was_back_at_once_has_lost_the_sessions():
+    found = outages((0, at(0, 0, 4)), (1, at(0, 0, 4)), (2, at(0, 0, 5)), (3, at(0, 0, 5)))
+    said = words(found.as_dicts())
+    assert said.startswith("Redis was away from 1 s to 2 s: the shop's sessions were lost")
+    # Noticed after the requests that it cost: the same outage.
+    found = outages((0, at(0)), (1, at(0, 2)), (2, at(0, 2, 1)))
+    assert [(one.until_s, one.requests) for one in found.found] == [(2, 2)]
 
 
 def test_patiently():

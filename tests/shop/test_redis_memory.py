@@ -1,0 +1,50 @@
+"""Whether Redis still has what it was told, on a real one."""
+
+import pytest
+import redis
+from django.core.cache import cache
+
+from shop.redis_memory import Memory
+
+pytestmark = pytest.mark.usefixtures("visitor")
+
+
+@pytest.fixture
+def look():
+    """A look at the shop's Redis, on a connection as a thread makes it when its own has gone."""
+    options = cache._cache.get_client().connection_pool.connection_kwargs
+    options = {name: options[name] for name in ("host", "port", "password") if name in options}
+
+    def looked(memory):
+        connection = redis.Connection(**options)
+        connection.connect()
+        memory.look(connection)
+        connection.disconnect()
+
+    return looked
+
+
+def test_connections_come_and_go_and_nothing_is_lost(look):
+    memory, another_process = Memory(), Memory()
+    for _ in range(3):
+        look(memory)
+        look(another_process)
+    assert (memory.losses, another_process.losses) == (0, 0)
+
+
+def test_what_has_forgotten_is_seen_once_by_each_process(look):
+    memory, another_process = Memory(), Memory()
+    look(memory)
+    look(another_process)
+    cache.clear()
+    for _ in range(2):
+        look(memory)
+        look(another_process)
+    assert (memory.losses, another_process.losses) == (1, 1)
+
+
+def test_a_redis_that_was_never_seen_has_lost_nothing(look):
+    cache.clear()
+    memory = Memory()
+    look(memory)
+    assert memory.losses == 0
