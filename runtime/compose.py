@@ -25,7 +25,7 @@ from runtime import (
 )
 from runtime.answering import get_refusal
 from runtime.compose_engine import Container, EngineError
-from runtime.compose_services import GRAFANA, Part
+from runtime.compose_services import GRAFANA, KEPT, Part
 from runtime.compose_settings import Project
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, load
@@ -232,7 +232,10 @@ class _Start:
             return
         with self.progress.step(part.title) as step:
             before = {one.id for one in self._of(part) if one.serves}
-            _compose(self.project, "up", "--detach", "--no-deps", "--no-build", *part.services)
+            up_alone = ("up", "--detach", "--no-deps", "--no-build")
+            if KEPT in part.services:
+                _compose(self.project, *up_alone, "--no-recreate", KEPT)
+            _compose(self.project, *up_alone, *(one for one in part.services if one != KEPT))
             self._wait(part)
             if part.ends:
                 self.project.state.stamp(self._stamp(part)).write_text(self._wanted(part))

@@ -19,6 +19,9 @@ OBSERVERS = (
     "celery-exporter",
 )
 GRAFANA = "grafana"
+KEPT = "lab-processes"
+"""Its container outlives a new image: the console and its workers are processes in it, and would
+die with it while Compose replaces them, which it takes for a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
             ends=True,
             wanted=wanted_by_lab(settings),
         ),
-        Part("Workers of the console", ("lab-processes", WORKER), 120),
+        Part("Workers of the console", (KEPT, WORKER), 120),
         Part("Lab console", ("lab",), 240),
     ]
     if settings.monitoring:

@@ -131,6 +131,18 @@ def test_a_second_up_restarts_nothing(containers: Containers) -> None:
     assert "Tables and" not in printed
 
 
+def test_another_setting_replaces_whom_it_concerns(containers: Containers) -> None:
+    """As another image does; the console and its workers live in a namespace that stays."""
+    before = {name: one.id for name, one in containers.all().items()}
+    containers.environment["DOORBUSTER_LAB_CLASSROOM"] = "1"
+    code, printed = containers.run("up")
+    assert code == 0, printed
+    replaced = {name for name, one in containers.all().items() if one.id != before[name]}
+    assert {"lab", "lab-worker"} <= replaced
+    assert not {"lab-processes", "postgres", "redis", "prometheus"} & replaced
+    assert all(one.serves for name, one in containers.all().items() if name not in STEPS)
+
+
 def test_status_and_logs_tell_of_containers(containers: Containers) -> None:
     code, printed = containers.run("status")
     assert code == 0, printed
