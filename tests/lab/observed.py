@@ -35,13 +35,14 @@ class Observed:
         self._began_s = time.time()
 
     def under_load(self) -> None:
-        """A comparison and new customers by TLS; returns when admission predicts."""
-        self._put("/connection-admission", {"name": "eac", "parameters": {}})
+        """A comparison, and new customers by TLS; then admission predicts, and a shadow runs."""
+        self._put("/connection-admission", {"name": "eac", "parameters": {"processors": 1}})
         self._knock_by_tls()
         comparison = self._start(*COMPARISON)
         said, _ = comparison.communicate(timeout=COMPARISON_WITHIN_S)
         assert comparison.returncode == 0, said
         self._put("/policy", {"name": "8q-lifo-pri", "parameters": {}, "admission": PREDICTIVE})
+        self._put("/shadows", {"policies": [{"name": "sq"}]})
 
     def wait(self, is_over: Callable[[], bool] = lambda: False, but: Sequence[str] = ()) -> None:
         """Until every query has data, but for metrics that begin so, or until it is over."""
