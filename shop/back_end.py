@@ -39,10 +39,6 @@ def waiting(ask: Callable[..., Any], *arguments: Any, **more: Any) -> Any:
 
 
 class _Connection(redis.Connection):
-    def on_connect(self) -> None:
-        super().on_connect()
-        memory.look(self)
-
     def read_response(self, *arguments: Any, **more: Any) -> Any:
         return waiting(super().read_response, *arguments, **more)
 
@@ -51,4 +47,10 @@ class RedisPool(redis.ConnectionPool):
     """Django's `pool_class`: connections whose waits are counted."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(connection_class=_Connection, **options)
+        super().__init__(connection_class=_Connection, redis_connect_func=_connected, **options)
+
+
+def _connected(connection: redis.Connection) -> None:
+    """What redis-py calls instead of its own when it has opened a connection."""
+    connection.on_connect()
+    memory.look(connection)

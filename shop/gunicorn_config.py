@@ -3,6 +3,9 @@
 Owns: how the shop is served. The controller starts in the worker process, beside its threads.
 """
 
+import ctypes
+import os
+import signal
 import sys
 
 from gunicorn.arbiter import Arbiter
@@ -27,6 +30,19 @@ control_socket_disable = True
 
 # How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
 SWITCH_INTERVAL_S = 0.0005
+
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+
+
+def post_fork(arbiter: Arbiter, worker: Worker) -> None:
+    """Called in the worker process when it begins: it dies with a master that is killed.
+
+    Else it serves on for seconds, on the ports that the next master and its controller need.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if worker.ppid != os.getppid():  # it was killed before
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)
 
 
 def post_worker_init(worker: Worker) -> None:

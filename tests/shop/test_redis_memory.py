@@ -4,24 +4,39 @@ import pytest
 import redis
 from django.core.cache import cache
 
-from shop.redis_memory import Memory
+from shop.redis_memory import Memory, memory
 
 pytestmark = pytest.mark.usefixtures("visitor")
+
+
+def options():
+    """How the shop reaches its Redis."""
+    given = cache._cache.get_client().connection_pool.connection_kwargs
+    return {name: given[name] for name in ("host", "port", "password") if name in given}
 
 
 @pytest.fixture
 def look():
     """A look at the shop's Redis, on a connection as a thread makes it when its own has gone."""
-    options = cache._cache.get_client().connection_pool.connection_kwargs
-    options = {name: options[name] for name in ("host", "port", "password") if name in options}
 
     def looked(memory):
-        connection = redis.Connection(**options)
+        connection = redis.Connection(**options())
         connection.connect()
         memory.look(connection)
         connection.disconnect()
 
     return looked
+
+
+def test_the_shops_own_connections_look(look):
+    """Each thread has its own, and makes another when the server has closed it."""
+    cache.get("x")
+    losses = memory.losses
+    with redis.Redis(**options()) as other:
+        other.flushdb()
+        other.client_kill_filter(_type="normal")
+    cache.get("x")
+    assert memory.losses == losses + 1
 
 
 def test_connections_come_and_go_and_nothing_is_lost(look):

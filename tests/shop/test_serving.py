@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import pytest
 
 from shop.serving import cpus_of
 from shop.walker import Walker
+from tests.shop.conftest import shop_served
 
 ON_SALE = 20
 
@@ -82,6 +84,20 @@ def test_one_worker_process_on_the_shops_cpus(running_shop):
     workers = [process for process in family if process.num_threads() > 1]
     assert len(workers) == 1
     assert len(workers[0].cpu_affinity()) == 1
+
+
+def test_a_killed_shop_leaves_its_ports_at_once(shop_environment, tmp_path):
+    with shop_served(shop_environment, tmp_path / "shop.log") as shop:
+        with Walker(shop.url) as walker:  # a connection that is kept alive
+            assert walker.request("/health/")[0] == 200
+            (worker,) = psutil.Process(shop.process.pid).children()
+            shop.process.kill()
+            shop.process.wait(10)
+            worker.wait(2)  # it takes no time; who serves on does so for seconds
+        for address in (shop.url, shop.controller_url):
+            with socket.socket() as listener:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the next does
+                listener.bind(("127.0.0.1", int(address.rpartition(":")[2])))
 
 
 def test_static_files_have_hashed_names_and_stay(running_shop):
