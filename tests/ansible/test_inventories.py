@@ -90,7 +90,8 @@ def test_edragon_hosts_two_shops(paper: Machines) -> None:
         "import ssl, time, urllib.request as request\n"
         "context = ssl._create_unverified_context()\n"
         "for port in (8451, 8452):\n"
-        "    for attempt in range(120):\n"
+        "    text = b''\n"
+        "    for attempt in range(60):\n"
         "        try:\n"
         "            text = request.urlopen(f'https://127.0.0.1:{port}/', context=context).read()\n"
         "            break\n"
@@ -103,5 +104,5 @@ def test_edragon_hosts_two_shops(paper: Machines) -> None:
         journal = paper.ssh("server", "sleep 12; journalctl --unit platform --output cat")
     finally:
         paper.ssh("server", "systemctl stop platform")
-    assert said.splitlines() == ["8451 True", "8452 True"]
+    assert said.splitlines() == ["8451 True", "8452 True"], journal
     assert "application-2" in journal
