@@ -100,12 +100,14 @@ def prepare(store: Store) -> None:
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Why the server on this port does not answer; None when it does."""
+    """Why the server on this port does not answer; None when it does, if only for a password."""
     try:
         # At once, without the library's seconds of retrying: the caller asks again.
         at_once = Retry(NoBackoff(), retries=0)
         with redis.Redis(host=host, port=port, socket_timeout=3, retry=at_once) as client:
             client.ping()
+    except redis.AuthenticationError:
+        return None
     except redis.RedisError as error:
         return str(error)
     return None
