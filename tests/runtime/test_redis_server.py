@@ -7,7 +7,8 @@ from tests.conftest import serving
 
 def test_one_that_asks_for_a_password_answers(tmp_path):
     """As those of lab hosts do (ansible/roles/redis); who has the password is not asked here."""
-    state = State(tmp_path)
+    state = State(tmp_path / "state")
+    state.make()
     store = redis_server.Store(redis_server.find(None), state.redis, ports.free(1)[0])
     assert "refused" in redis_server.refusal(store.port)
     redis_server.prepare(store)
