@@ -3,7 +3,7 @@
 Owns: the notation of the column *Read from*. Must not know: sheets, how commands are run.
 
     Who sells > 1.4 & SQ > Efficiency      a table's title, the cells that name the row, the column
-    table-1 > 1.15 & 20 s & Completed > Always-LIFO    likewise of tables/table-1.csv of a reproduction
+    table-1 > 1.15 & 20 s & Completed > Always-LIFO   likewise of a reproduction's table-1.csv
     Claims > it starts with these words         of claims.json: yes, no, or not decided
     Claims > held                               how many hold
     Scoreboard > quiet_door > 1.4               the class's scoreboard: a policy, a load
