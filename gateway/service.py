@@ -156,12 +156,13 @@ class Gateway:
 
     async def start(self) -> None:
         """Begins to accept callers and customers; raises SettingsError when a port is taken."""
-        self._admin_server = await self._listen(
-            lambda: AdminConnection(self.deadlines, self._api.answer), "admin_host", "admin_port"
-        )
         self._server = await self._listen(lambda: Customer(self.door), "host", "port")
         if (handshakes := self._handshakes) is not None:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
+        # The last: who finds it healthy finds the doors open.
+        self._admin_server = await self._listen(
+            lambda: AdminConnection(self.deadlines, self._api.answer), "admin_host", "admin_port"
+        )
         self.gate.start()
         if self.cpu_manager is not None:
             self.cpu_manager.start()

@@ -4,10 +4,13 @@ import asyncio
 import functools
 import gzip
 import random
+import socket
 from contextlib import suppress
 
 import pytest
 
+from gateway.service import Gateway
+from gateway.settings import Settings, SettingsError
 from tests.gateway.real_sockets import Shop, bed, closed_port, run
 
 
@@ -382,5 +385,21 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
             assert b.gateway.pools[0].open_connections <= 4
         ours = [fault for fault in faults if "gateway/" in str(fault) or "Gateway" in str(fault)]
         assert ours == []
+
+    run(scene())
+
+
+def test_who_finds_it_healthy_finds_the_door_open():
+    """The admin API, which is asked for that, listens last."""
+
+    async def scene():
+        admin_port = closed_port()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            given = {"port": taken.getsockname()[1], "admin_port": admin_port}
+            gateway = Gateway(Settings(**given), asyncio.get_running_loop())
+            with pytest.raises(SettingsError, match="DOORBUSTER_GATEWAY_PORT"):
+                await gateway.start()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", admin_port)
 
     run(scene())
