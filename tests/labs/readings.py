@@ -94,7 +94,7 @@ def _score(title: str, load: str, path: Path) -> float:
 
 
 def _printed(words: str, printed: str) -> float:
-    found = re.search(re.escape(words) + r"\s*([−-]?[\d,]+(?:\.\d+)?)", printed)
-    if found is None:
+    found = re.findall(re.escape(words) + r"\s*([−-]?[\d,]+(?:\.\d+)?)", printed)
+    if not found:
         raise UnreadableError(f"nothing printed after {words!r}:\n{printed[-2000:]}")
-    return number(found[1])
+    return number(found[-1])
