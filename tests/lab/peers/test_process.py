@@ -129,10 +129,11 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
     }
     with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
         shop.let_go()
-        for method, path in asked:
-            Customer(peer, path, method).answer()
         log = peer.log()
-        assert wait_until(lambda: log.read() == [] and len(log.ended) == len(asked), 60)
+        for number, (method, path) in enumerate(asked, start=1):
+            Customer(peer, path, method).answer()
+            # A line is written after the answer, and HAProxy's threads write in no one's order.
+            assert wait_until(lambda n=number: log.read() == [] and len(log.ended) == n, 60)
         assert [one.page for one in log.ended] == list(asked.values())
         assert {one.fate for one in log.ended} == {"answered"}
 
