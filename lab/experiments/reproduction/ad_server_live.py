@@ -113,15 +113,15 @@ def reproduce_ad_server(given: Mapping[str, Any]) -> Path:
 
 def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
     """The metrics of all runs that have been made, by case; raises ExperimentError."""
-    found: dict[str, list[Metrics]] = {}
-    for run in sorted(runs, key=lambda one: one.seed):
+
+    def read(run: PlannedRun) -> Metrics:
         try:
-            attempts = read_attempts(_file(store, run))
             requests = read_metadata(_file(store, run))["requests"]
+            return metrics(read_attempts(_file(store, run)), requests)
         except AttemptsFileError as fault:
             raise ExperimentError(str(fault)) from None
-        found.setdefault(cases.run(run.cell).id, []).append(metrics(attempts, requests))
-    return Results(found)
+
+    return Results.of_runs((cases.run(run.cell), run.seed, read(run)) for run in runs)
 
 
 def _file(store: Store, run: PlannedRun) -> Path:

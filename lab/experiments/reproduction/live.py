@@ -93,15 +93,14 @@ def reproduce_live(paper: str, given: Mapping[str, Any]) -> Path:
 
 def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> Results:
     """The metrics of all whole runs, by case."""
-    found: dict[str, list[Metrics]] = {}
+    found: list[tuple[Case, int, Metrics]] = []
     for part, folder in zip(parts, folders, strict=True):
         capacity = capacities.of_result(folder)
         capacity_rps = capacity and capacity.median_rps
-        for planned, run in sorted(folder.whole_runs(), key=lambda pair: pair[0].seed):
+        for planned, run in folder.whole_runs():
             case = part.case_of(planned)
-            metrics = part.metrics_of(run, case, capacity_rps)
-            found.setdefault(case.id, []).append(metrics)
-    return Results(found)
+            found.append((case, planned.seed, part.metrics_of(run, case, capacity_rps)))
+    return Results.of_runs(found)
 
 
 def _capacity_words(folders: Sequence[ResultFolder]) -> list[tuple[str, str]]:

@@ -44,13 +44,21 @@ class Simulation:
 
 
 class Results:
-    """Metrics by case, the repetitions in the order of their seeds."""
+    """Metrics by case, the repetitions in the order of their seeds, each with its `seed`."""
 
     def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
         self._found = found
 
+    @classmethod
+    def of_runs(cls, runs: Iterable[tuple[AnyCase, int, Metrics]]) -> "Results":
+        """Of (case, seed, metrics), in any order."""
+        found: dict[str, list[Metrics]] = {}
+        for case, seed, metrics in sorted(runs, key=lambda run: run[1]):
+            found.setdefault(case.id, []).append({"seed": seed, **metrics})
+        return cls(found)
+
     def of(self, case: AnyCase) -> Sequence[Metrics]:
-        """All repetitions there are, each with its `seed`; empty while none is."""
+        """All repetitions there are; empty while none is."""
         return self._found.get(case.id, ())
 
     def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
@@ -138,14 +146,11 @@ class Store:
 
     def results(self, simulations: Iterable[Simulation]) -> Results:
         """What of these has been made."""
-        found: dict[str, list[Metrics]] = {}
-        for simulation in sorted(simulations, key=lambda one: one.seed):
-            if self.has(simulation):
-                content = read_json(self._file(simulation))
-                found.setdefault(simulation.case.id, []).append(
-                    {"seed": simulation.seed, **content["metrics"]}
-                )
-        return Results(found)
+        return Results.of_runs(
+            (one.case, one.seed, read_json(self._file(one))["metrics"])
+            for one in simulations
+            if self.has(one)
+        )
 
     def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:
         """What a worker needs for it."""

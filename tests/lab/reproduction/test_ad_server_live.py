@@ -15,9 +15,12 @@ import pytest
 
 from lab.experiments.errors import ExperimentError
 from lab.experiments.reproduction import ad_server_host, ad_server_live
+from lab.experiments.reproduction.ad_server_cases import Cases, Scale, planned_runs
+from lab.experiments.reproduction.ad_server_study import claims
+from lab.experiments.reproduction.store import Store
 from lab.experiments.results import read_json
 from loadgen.ad_clients import AdOrder
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempts import Attempt, AttemptLog, read_attempts, read_metadata
 from runtime.settings import REPOSITORY
 from tests.lab.waiting import wait_until
 
@@ -150,6 +153,26 @@ def test_clients_that_cannot_begin_say_why(tmp_path):
         pytest.raises(ExperimentError, match=r"process ended: .*ftp://x"),
     ):
         clients.play(order)
+
+
+def test_what_the_runs_measured_decides_every_claim(tmp_path):
+    cases = Cases(Scale((1, 10, 100), (2, 3, 10), (2, 3, 6, 8), 2, 60.0), cpus=2)
+    runs = planned_runs(cases.scale, seed=1, repetitions=2)
+    store = Store.create(tmp_path, "small", {})
+    store.attempts.mkdir()
+    for run in runs:
+        log = AttemptLog()
+        for step, page in enumerate(("low", "high") * 3):
+            ended_s = step + (1.0 if page == "low" else 0.5 + run.seed / 100)
+            log.append(Attempt(0, step, page, 1, step, step, ended_s, 60.0, "completed", 200))
+        log.write(store.attempts / f"{run.name}.parquet", {"requests": 6})
+    results = ad_server_live.read_results(store, cases, runs)
+    assert {
+        metrics["seed"]: metrics["high"]["mean_s"]
+        for metrics in results.of(cases.run(runs[0].cell))
+    } == {1: pytest.approx(0.51), 2: pytest.approx(0.52)}
+    for claim in claims(cases):
+        assert claim.decide(results)[0] != "not simulated"
 
 
 def test_a_torn_line_of_how_runs_went_does_not_lose_the_report(tmp_path):

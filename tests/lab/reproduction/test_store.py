@@ -1,7 +1,7 @@
 import pytest
 
 from lab.experiments.errors import ExperimentError
-from lab.experiments.reproduction.store import Simulation, Store, plan
+from lab.experiments.reproduction.store import Results, Simulation, Store, plan
 from tests.lab.reproduction.small import small_case
 
 FACTS = {"paper": "small", "seed": 1}
@@ -29,6 +29,17 @@ def test_results_come_back_by_case_in_the_order_of_seeds(tmp_path):
     assert estimate.half_width > 0
     assert results.estimate(other, lambda metrics: metrics["n"]) is None
     assert results.mean(case, lambda metrics: None) is None
+
+
+def test_runs_of_two_cases_are_paired_by_seed():
+    one, other = small_case(), small_case(3.0)
+    runs = [(one, 2, {"n": 2}), (other, 1, {"n": 10}), (one, 1, {"n": 1}), (one, 3, {"n": 3})]
+    results = Results.of_runs(runs)
+    assert [each["n"] for each in results.of(one)] == [1, 2, 3]
+    assert {
+        seed: tuple(each["n"] for each in pair)
+        for seed, pair in results.together(one, other).items()
+    } == {1: (1, 10)}
 
 
 def test_only_a_folder_of_the_same_facts_without_a_report_is_resumed(tmp_path):
