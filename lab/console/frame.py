@@ -11,6 +11,7 @@ from lab.console import navigation
 from lab.console.models import Launch, State
 from lab.console.people import is_teacher, name_of
 from lab.console.settings import LAB
+from lab.console.under_way import under_way
 from lab.console.watchers import Watchers, links, watchers_of
 from runtime import hosts, monitoring
 
@@ -18,7 +19,7 @@ _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Navigation and the live run under way."""
+    """Navigation and what is carried out live."""
     if LAB.lab_accounts and not request.user.is_authenticated:  # the login itself
         return {"navigation": (), "here": ""}
     return {
@@ -26,7 +27,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "is_teacher": is_teacher(request),
         "navigation": navigation.PAGES,
         "here": navigation.page_of(request.path),
-        "live_now": Launch.objects.filter(state=State.RUNNING, engine="live").first(),
+        "live_now": under_way(),
         "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
         "shop_port": LAB.gateway_port,
         "scrapes_lanes": monitoring.scrapes_loopback(LAB),

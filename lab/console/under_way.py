@@ -1,6 +1,7 @@
-"""The live run under way: which launch, which of its runs, at what load.
+"""The live run under way: of which experiment, which of its runs, at what load.
 
-Owns: finding it in the launches and in its result folder. Must not know: the gateway, pages.
+Owns: finding it among the runs that make themselves known, in the launches and in its result
+folder. Must not know: the gateway, pages.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 from lab.console.lanes import Seen
 from lab.console.models import Launch, State
 from lab.console.settings import LAB
-from lab.experiments import lane
+from lab.experiments import lane, live_runs
 from lab.experiments.errors import ExperimentError
 from lab.experiments.event_words import load_words
 from lab.experiments.peers import shown
@@ -23,9 +24,14 @@ from lab.experiments.titles import title_of
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A live launch that is being carried out; `run` is None before its first run and between."""
+    """A live experiment that is carried out, launched here or begun at a terminal; `run` is None
+    before its first run and between."""
 
-    launch: Launch
+    title: str
+    words: str
+    """While there is no run."""
+    launch: Launch | None = None
+    """Of this console, if this is its result."""
     planned: PlannedRun | None = None
     run: RunFolder | None = None
     of: int = 0
@@ -40,13 +46,10 @@ class UnderWay:
 
     def told(self) -> Mapping[str, Any]:
         """As a frame has it."""
-        found: dict[str, Any] = {
-            "launch": self.launch.pk,
-            "title": self.launch.title,
-            "words": self.launch.words or "measuring the capacity",
-        }
+        found: dict[str, Any] = {"title": self.title, "words": self.words}
         if self.planned is not None and self.run is not None:
             found |= {
+                "experiment": _experiment(self.run),
                 "run": self.planned.number,
                 "of": self.of,
                 "words": f"{self._which()}, {load_words(self.planned.rho)}",
@@ -67,30 +70,42 @@ class UnderWay:
 
 
 def under_way() -> UnderWay | None:
-    """The live launch of this console that runs; None if there is none."""
+    """What is carried out live on this machine; None if nothing is.
+
+    A run makes itself known, whoever began it; what is before the first run and between, only the
+    launch knows.
+    """
     launch = Launch.objects.filter(state=State.RUNNING, engine="live").first()
-    if launch is None:
-        return None
-    if not launch.result:
-        return UnderWay(launch)
-    folder = ResultFolder(LAB.results_dir / launch.result)
+    told = live_runs.under_way(LAB.state_dir)
+    if not told:
+        return launch and UnderWay(launch.title, launch.words or "measuring the capacity", launch)
+    experiment = told[0]["experiment"]
+    folder = ResultFolder(LAB.results_dir / experiment)
+    if launch is not None and launch.result != experiment:
+        launch = None  # it waits for this one, or is a reproduction that has this one made
     try:
         plan, spec = folder.plan(), _spec(folder.path)
-    except ExperimentError:  # a reproduction has a plan of another kind, or none yet
-        return UnderWay(launch)
+    except ExperimentError:  # its results are kept elsewhere
+        return UnderWay(experiment, "a run from a terminal", launch)
+    going = {one["run"] for one in told if one["experiment"] == experiment}
     begun = [
         (planned, run)
         for planned, run in ((planned, folder.run(planned)) for planned in plan)
-        if run.events_file.is_file() and not run.is_whole
+        if run.path.name in going
     ]
-    if not spec.at_once:
-        return UnderWay(launch, *(begun[0] if begun else (None, None)), len(plan))
-    order = [choice.key for choice in spec.policy]
-    beside = sorted(
-        (one for one in begun if one[1].lane_file.is_file()),
-        key=lambda one: order.index(one[0].policy),
+    if spec.at_once:
+        order = [choice.key for choice in spec.policy]
+        begun = [one for one in begun if one[1].lane_file.is_file()]
+        begun.sort(key=lambda one: order.index(one[0].policy))
+    first = begun[0] if begun else (None, None)
+    return UnderWay(
+        launch.title if launch is not None else spec.title,
+        "between two runs",
+        launch,
+        *first,
+        len(plan),
+        tuple(begun) if spec.at_once else (),
     )
-    return UnderWay(launch, *(beside[0] if beside else (None, None)), len(plan), tuple(beside))
 
 
 def lanes_now() -> list[Seen]:
@@ -99,7 +114,7 @@ def lanes_now() -> list[Seen]:
     if going is None:
         return []
     return [
-        Seen(f"{going.launch.pk}/{run.path.name}", title_of(planned.policy), where)
+        Seen(f"{_experiment(run)}/{run.path.name}", title_of(planned.policy), where)
         for planned, run in going.beside
         if (where := lane.read(run)) is not None
     ]
@@ -109,6 +124,10 @@ def peer_now() -> Mapping[str, Any] | None:
     """What the peer in the gateway's place says, of the run under way; None without one."""
     going = under_way()
     return None if going is None or going.run is None else shown.read(going.run)
+
+
+def _experiment(run: RunFolder) -> str:
+    return run.path.parents[1].name
 
 
 @cache

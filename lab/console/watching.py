@@ -207,8 +207,8 @@ def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
 
 
 def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
-    """Which run of which launch; None before, between and after runs."""
-    return (run["launch"], run["run"]) if run is not None and "run" in run else None
+    """Which run of which experiment; None before, between and after runs."""
+    return (run["experiment"], run["run"]) if run is not None and "run" in run else None
 
 
 def _put(queue: asyncio.Queue[bytes | None], told: bytes | None) -> None:

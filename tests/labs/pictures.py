@@ -173,8 +173,8 @@ def admission(studio: Studio) -> None:
 
 
 def _rejects(studio: Studio) -> bool:
-    snapshot = studio.snapshot()["policy"]["admission"].get("snapshot") or {}
-    return bool(snapshot.get("rejected", 0) > 50)
+    sessions = studio.snapshot()["policy"]["snapshot"].get("admission") or {}
+    return bool(sessions.get("rejected", 0) > 50)
 
 
 def _turned_away(studio: Studio) -> bool:

@@ -93,7 +93,7 @@ def load(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         going = under_way()
         if going is None or going.run is None or going.planned is None:
-            form.add_error(None, "No run of this console is under way: nobody arrives.")
+            form.add_error(None, "No run is under way: nobody arrives.")
         elif going.planned.rho is None:
             form.add_error(None, "This run is a closed loop: it has no arrivals to change.")
         else:

@@ -102,7 +102,7 @@ def test_a_switch_is_made_and_marked(appliance, lab):
         ("abandonment", {"abandonment": "wait"}, "abandonment: Select a valid choice"),
         ("load", {"load_factor": "11"}, "load_factor: Ensure this value is less"),
         ("load", {"load_factor": "nan"}, "load_factor: Enter a number"),
-        ("load", {"load_factor": "2"}, "No run of this console is under way"),
+        ("load", {"load_factor": "2"}, "No run is under way"),
     ],
 )
 def test_what_cannot_be_is_said_at_its_field_and_changes_nothing(appliance, lab, path, sent, said):

@@ -59,7 +59,7 @@ const live = (() => {
     const frame = state.newest;
     const at = state.frames.length - 1;
     const found = {
-      run: frame.run ? [frame.run.words, frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : `no run of this console is under way${start() ? "; figures since the last one began" : ""}`,
+      run: frame.run ? [frame.run.words, frame.run.load_factor && frame.run.load_factor !== 1 ? `load × ${frame.run.load_factor}` : ""].filter(Boolean).join(" · ") : `no run is under way${start() ? "; figures since the last one began" : ""}`,
       policy: frame.title,
       fallen_back: frame.fallen_back,
       discipline: frame.discipline,
