@@ -2,12 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-
-import requests
+from urllib.request import Request, urlopen
 
 from tests.lab.console.conftest import PATIENCE_S
 
@@ -25,17 +24,17 @@ class Event:
 def stream(url: str, last_seen: str = "") -> Iterator[Iterator[Event]]:
     """The events of `/watch/stream` as they come; ends when the server ends it."""
     headers = {"Last-Event-ID": last_seen} if last_seen else {}
-    with requests.get(url, stream=True, timeout=PATIENCE_S, headers=headers) as answer:
+    with urlopen(Request(url, headers=headers), timeout=PATIENCE_S) as answer:
         assert answer.headers["Content-Type"] == "text/event-stream"
         yield _events(answer)
 
 
-def _events(answer: requests.Response) -> Iterator[Event]:
+def _events(lines: Iterable[bytes]) -> Iterator[Event]:
     fields: dict[str, str] = {}
-    for line in answer.iter_lines(chunk_size=1, decode_unicode=True):
-        if line:
-            name, _, text = line.partition(": ")
-            fields[name] = text
+    for line in lines:
+        if text := line.decode().rstrip("\n"):
+            name, _, value = text.partition(": ")
+            fields[name] = value
         elif "data" in fields:
             yield Event(fields["event"], fields["id"], json.loads(fields["data"]))
             fields = {}
