@@ -99,6 +99,15 @@ test-own: environment ## the tests of your own policies (ARGS=own/test_quiet_doo
 scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated (FILE=own/quiet_door.py; all in own/)
 	@$(bin)/doorbuster scoreboard $(FILE) $(ARGS)
 
+##@ A class
+
+.PHONY: teacher students
+# Where the appliance runs: here, or in the container of the console's workers.
+teacher: environment ## an account of the console that may do everything (NAME=anna); prints its password, and again another one
+	@$(run) run python -m lab.console teacher $(if $(NAME),'$(NAME)',$(error NAME is missing, e.g. make teacher NAME=anna))
+students: environment ## students' accounts, names in the first column of a CSV file (FILE=class.csv); prints names and passwords
+	@$(run) run python -m lab.console students - < $(if $(FILE),'$(FILE)',$(error FILE is missing, e.g. make students FILE=class.csv))
+
 ##@ Lab hosts
 
 INVENTORY ?= single-host

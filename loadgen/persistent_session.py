@@ -49,10 +49,11 @@ class PersistentSession:
         answer counts as not generated, as do those after it.
         """
         pages = self._sessions.pages(self._session)
-        cut = gevent.Timeout()
-        if stop_s is not None:
-            cut = gevent.Timeout.start_new(self._clock.real_s(stop_s - self._clock.now_s()))
+        left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
+        cut = gevent.Timeout.start_new(left_s)  # None: never
         try:
+            if left_s is not None and left_s <= 0:  # a timeout waits for others to run: too late
+                return False
             return self._interactions(pages, arrival_s)
         except gevent.Timeout as ended:
             if ended is not cut:

@@ -101,8 +101,9 @@ class Start:
             raise
 
     def _supervised_version(self, supervisor: Supervisor, table: Sequence[Service]) -> str:
-        # Everything a running service got at its start, but its code: that restarts it alone.
-        variables = self.settings.environment().items()
+        # Everything a running service got at its start, but its code: that restarts it alone; and
+        # but what only a console's very first start asks for.
+        variables = {**self.settings.environment(), "DOORBUSTER_FIRST_LOOK": ""}.items()
         parts = [
             supervisor.configuration(table),
             repr(sorted(item for item in variables if item[0].startswith("DOORBUSTER_"))),

@@ -22,6 +22,17 @@ class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a faul
         self.titles = titles
 
 
+class NoLongerSold(Exception):  # noqa: N818
+    """Nothing was ordered: the shop has given up some of the titles since they were wanted."""
+
+    def __init__(self, gone: frozenset[int], left: tuple[str, ...]) -> None:
+        super().__init__(f"{len(gone)} of {len(gone) + len(left)} titles")
+        self.gone = gone
+        """Their ids; nobody knows their titles any more."""
+        self.left = left
+        """The titles that are still sold."""
+
+
 class NothingToOrder(Exception):  # noqa: N818
     """Nothing was ordered: no copies of any book on sale were asked for."""
 
@@ -41,7 +52,8 @@ def place_order(
     two orders of the same books cannot wait for each other.
 
     A customer who has left by the commit point has ordered nothing; after it nothing stops the
-    request any more. Raises OutOfStock or NothingToOrder, and then has changed nothing.
+    request any more. Raises OutOfStock, NoLongerSold or NothingToOrder, and then has changed
+    nothing.
     """
     placed = find_order(customer, key)
     if placed is not None:
@@ -73,6 +85,9 @@ def _take_stock(order: Order, wanted: Quantities) -> int:
     )
     if not books:
         raise NothingToOrder
+    gone = wanted.keys() - {book.pk for book in books}
+    if gone:
+        raise NoLongerSold(frozenset(gone), tuple(book.title for book in books))
     short = tuple(book.title for book in books if book.stock < wanted[book.pk])
     if short:
         raise OutOfStock(short)

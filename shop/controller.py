@@ -126,7 +126,7 @@ def _object(body: bytes, known: Iterable[str]) -> dict[str, Any]:
     """The JSON object in the body, of no other fields than these. Raises _BadBody."""
     try:
         wanted = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter if it is nested too deeply to be read
         wanted = None
     if not isinstance(wanted, dict):
         raise _BadBody("body", "a JSON object")
@@ -267,12 +267,26 @@ class _Connection:
                     return
                 try:
                     self._parser.feed_data(data)
+                except httptools.HttpParserUpgrade:
+                    # Nothing is upgraded; the answer is the usual one, and what follows is not
+                    # read. Of a request that offers to, the parser leaves out the body.
+                    if self._offers_with_body():
+                        reply = _refused(400, "Upgrade: must be absent if there is a body")
+                        self._send(reply, keep=False)
+                        return
+                    self._keep = False
                 except httptools.HttpParserError:
                     reply = _refused(400, "not an HTTP request this controller can read")
                     self._send(reply, keep=False)
                     return
                 if self._complete and not self._answer():
                     return
+
+    def _offers_with_body(self) -> bool:
+        has_body = (
+            self._headers.get("content-length", "0") != "0" or "transfer-encoding" in self._headers
+        )
+        return has_body and "upgrade" in self._headers
 
     def _answer(self) -> bool:
         self._complete = False

@@ -43,7 +43,11 @@ PROGRESS_EVERY = 20_000
 """Requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""Load samples after which a policy that serves nobody is held to be broken."""
+"""Load samples with nothing else to come but a policy's own timers, after which a policy that lets
+requests wait is held to be broken."""
+
+TIMERS_ON_END = 1000
+"""Timers one after another at the same time after which a policy is held to be broken."""
 
 _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 
@@ -103,7 +107,7 @@ class _Simulation:
         to_come = iter(self._to_come)
         coming = next(to_come, NOBODY)
         sample_s = interval_s
-        samples = idle_samples = events = 0
+        samples = idle_samples = timers_on_end = events = 0
         end_s = 0.0
         for client in self._to_come.clients():
             record.session_arrived(client)
@@ -143,10 +147,16 @@ class _Simulation:
                     continue  # answered meanwhile
                 self._patience_ended(now_s, id, session)
             elif now_s == timer_s:
+                timers_on_end = timers_on_end + 1 if now_s == end_s else 0
+                if timers_on_end > TIMERS_ON_END:
+                    raise BrokenPolicyError(
+                        f"{policy.name}: next_timer_s gives {wanted_s} again and again, and "
+                        f"timer_due at {now_s:g} s does not change it"
+                    )
                 self._after_event(now_s, policy.timer_due(now_s))
             elif now_s == sample_s:
-                if server_s == send_s == arrival_s == timer_s == INF:
-                    if not self._waiting:
+                if server_s == send_s == arrival_s == INF:
+                    if not self._waiting:  # whatever a policy's timer still wants: all is over
                         break
                     if patience_s == INF:
                         idle_samples += 1

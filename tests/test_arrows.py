@@ -38,6 +38,7 @@ ARROWS: dict[str, set[str]] = {
         "runtime.monitoring",
         "runtime.pinned",
         "runtime.answering",
+        "runtime.state",
     },
     "lab/experiments": {
         "hosting",

@@ -138,8 +138,9 @@ class BrokenPolicyError(RuntimeError):
 class Policy(Protocol):
     """A queueing policy: who waits, who is served next, who is turned away.
 
-    A request without a verdict waits. After every event the driver calls `workers_free` while
-    workers are free; a policy may dispatch fewer than it is offered, never more.
+    A request without a verdict waits. After every event the driver calls `workers_free` once if
+    workers are free and somebody waits; a policy may dispatch fewer than it is offered, never more.
+    Whom it does not dispatch then waits for the next event.
     """
 
     name: str

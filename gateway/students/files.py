@@ -97,12 +97,9 @@ def checked(file: PolicyFile) -> PolicyFile:
         allowed = f"at most {MOST_BYTES:,} bytes"
         raise PolicyError("policy", f"{file.name}: is too large", allowed)
     try:
-        found = purity.impurities(file.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
-        line = getattr(fault, "lineno", None)
-        where = f"line {line}: " if line else ""
-        what = getattr(fault, "msg", None) or str(fault)
-        raise PolicyError("policy", f"{file.name}: {where}{what}", "Python source") from None
+        found = impurities(file.text)
+    except NoPythonError as fault:
+        raise PolicyError("policy", f"{file.name}: {fault}", "Python source") from None
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PolicyError(
@@ -112,6 +109,20 @@ def checked(file: PolicyFile) -> PolicyFile:
         )
     remember(file)
     return file
+
+
+class NoPythonError(Exception):
+    """Nothing that Python takes; the text says in which line and why."""
+
+
+def impurities(text: str) -> list[purity.Impurity]:
+    """What of this source a policy may not have; raises NoPythonError."""
+    try:
+        return purity.impurities(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        line = getattr(fault, "lineno", None)
+        where = f"line {line}: " if line else ""
+        raise NoPythonError(where + (getattr(fault, "msg", None) or str(fault))) from None
 
 
 def _check_name(name: str) -> None:

@@ -1,6 +1,7 @@
 """The console for an ASGI server, and what runs beside its pages.
 
-Owns: starting and ending the watch and the keeper with the server. Must not know: pages.
+Owns: starting and ending the watch and the keeper with the server, what comes before Django.
+Must not know: pages.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ django_application = get_asgi_application()
 
 from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
 
-from lab.console import gallery, queueing, working  # noqa: E402
+from lab.console import gallery, queueing, uploads, working  # noqa: E402
 from lab.console.models import Launch, State  # noqa: E402
 from lab.console.settings import LAB  # noqa: E402
 from lab.console.under_way import lanes_now, peer_now, under_way  # noqa: E402
@@ -34,6 +35,7 @@ def _run_under_way() -> Mapping[str, Any] | None:
     return found and found.told()
 
 
+pages = uploads.bounded(django_application, uploads.allowed_bytes)
 watch = Watch(LAB, _run_under_way, lanes_now, peer_now)
 """Of this server process."""
 
@@ -76,7 +78,7 @@ async def application(
 ) -> None:
     """Django, and the server's lifespan around it."""
     if scope["type"] != "lifespan":
-        await django_application(scope, receive, send)
+        await pages(scope, receive, send)
         return
     tasks: list[asyncio.Task[None]] = []
     while True:

@@ -5,17 +5,20 @@ Must not know: pages, what is in a result.
 """
 
 import hashlib
+import lzma
 import os
 import re
 import shutil
 import stat
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gateway.students import files
+from lab.console.file_names import is_name
 from lab.experiments.errors import SpecError
 from lab.experiments.own_policies import COPIES, named_in
 from lab.experiments.results import ResultFolder
@@ -23,14 +26,26 @@ from lab.experiments.results import ResultFolder
 MOST_FILES = 20_000
 MOST_BYTES = 4 * 2**30
 """Unpacked."""
-_SUFFIXES = {".toml", ".json", ".jsonl", ".parquet", ".png", ".svg", ".md", ".html", ".csv", ".log"}
+_SUFFIXES = {
+    *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
+    *(".cfg", ".conf"),  # what a peer in the gateway's place ran with
+    *(".png", ".svg", ".md", ".html"),
+}
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+"""What the library raises of a file that is no ZIP, a damaged or an encrypted one."""
 _POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
 """A copy of a student's own; it is never run but in a process apart."""
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
 
 
 def write(folder: Path, to: IO[bytes]) -> None:
-    """The bundle of a result folder; files that are being written are left out."""
+    """The bundle of a result folder.
+
+    Files that are being written are left out, and those without a suffix: they steer a run that
+    is under way (`load-factor`), and stay behind where one was killed.
+    """
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as bundle:
         for path in _files(folder):
             bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
@@ -56,16 +71,19 @@ def read(file: IO[bytes], results_dir: Path) -> Path:
                 os.replace(place / name, target)
             finally:
                 shutil.rmtree(place, ignore_errors=True)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as fault:
+    except _UNREADABLE as fault:
         raise SpecError(
-            f"bundle: cannot be read ({fault}); allowed: a ZIP as the console"
+            f"bundle: cannot be read ({fault}); allowed: a ZIP as the console gives it"
         ) from None
+    except OSError as fault:  # a full disk; one name for a file and a folder
+        raise SpecError(f"bundle: cannot be unpacked ({fault.strerror or fault})") from None
     return target
 
 
 def _files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not path.name.startswith("."):
+        is_being_written = path.name.startswith(".") or not path.suffix
+        if path.is_file() and not path.is_symlink() and not is_being_written:
             yield path
 
 
@@ -87,7 +105,7 @@ def _checked(bundle: zipfile.ZipFile) -> str:
             path.is_absolute()
             or "\\" in entry.filename
             or is_link
-            or not all(_NAME.fullmatch(part) for part in path.parts)
+            or not all(map(is_name, path.parts))
         ):
             raise SpecError(f"bundle: {entry.filename!r:.80} is no name in a result folder")
         is_part = path.suffix in _SUFFIXES or _POLICY.fullmatch(entry.filename)
@@ -146,7 +164,7 @@ def _check_result(folder: Path) -> None:
     result = ResultFolder.open(folder)
     known = {choice.key for choice in result.spec().policy}
     for planned in result.plan():
-        if planned.policy not in known or not _NAME.fullmatch(planned.folder):
+        if planned.policy not in known or not is_name(planned.folder):
             raise SpecError(f"bundle: its plan has a run {planned.folder!r:.80} of no policy")
     for _, run in result.whole_runs():
         run.attempts()

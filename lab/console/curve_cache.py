@@ -69,5 +69,9 @@ def forget(name: str) -> None:
 def _stamp(result: Shelved) -> str:
     digest = hashlib.sha256(code_digest().encode())
     for path in [result.path / "spec.toml", *sorted(result.path.glob("runs/*/run.json"))]:
-        digest.update(f"{path.parent.name} {path.stat().st_mtime_ns}\n".encode())
+        try:
+            changed_ns = path.stat().st_mtime_ns
+        except OSError as fault:
+            raise ExperimentError(f"{path} cannot be read ({fault.strerror}).") from None
+        digest.update(f"{path.parent.name} {changed_ns}\n".encode())
     return digest.hexdigest()

@@ -3,8 +3,8 @@
 Owns: the form of a frame and the words of a mark. Must not know: how the gateway is asked, who
 watches.
 
-Counts are the gateway's own, cumulative since it started: a viewer makes rates of any two frames,
-so that frames may be left out of a long history.
+Counts are cumulative since the gateway started (`peers`): a viewer makes rates of any two frames of
+one gateway, so that frames may be left out of a long history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ def frame_of(
     queue: Mapping[str, Any] | None,
     sales: Mapping[str, Any] | None,
 ) -> Frame:
-    """A frame from `GET /snapshot`, `GET /waiting` and the shop's `GET /orders`.
+    """A frame from `GET /snapshot` (`peers.InPlace`), `GET /waiting` and the shop's `GET /orders`.
 
     `strip` has [id, number of the page type, 1 if the customer has left] of who waits, the oldest
     first; None where nobody asked.
@@ -44,6 +44,7 @@ def frame_of(
     sentry = status.get("sentry") or {}
     counts = snapshot["counts"]
     found: Frame = {
+        "gateway": snapshot["gateway"],
         "time_s": snapshot["time_s"],
         "time_scale": snapshot["time_scale"],
         "policy": policy["name"],

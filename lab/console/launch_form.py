@@ -120,23 +120,26 @@ class LaunchForm(forms.Form):
         if not hosts.is_loopback(LAB.shop_host):  # peers are run natively, beside the shop
             del self.fields["gateway"]
 
+    def clean_rho(self) -> list[float]:
+        try:
+            return [float(one) for one in self.cleaned_data["rho"].replace(";", ",").split(",")]
+        except ValueError:
+            raise forms.ValidationError(
+                "Numbers with commas between them, e.g. 0.85, 1.4, 2."
+            ) from None
+
     def spec(self, base: Spec) -> Spec | None:
         """The spec that the fields describe; None if one of them is wrong, which is then said."""
         if not self.is_valid():
             return None
         given = self.cleaned_data
         try:
-            loads = [float(part) for part in given["rho"].replace(";", ",").split(",")]
-        except ValueError:
-            self.add_error("rho", "Numbers with commas between them, e.g. 0.85, 1.4, 2.")
-            return None
-        try:
             titled = changed(base, title=given["title"], engine=given["engine"])
             spec = with_options(
                 titled,
                 {
                     **_other_policies(base, given),
-                    "rho": loads,
+                    "rho": given["rho"],
                     "sessions": given["sessions"],
                     "duration_s": given["duration_s"],
                     "repetitions": given["repetitions"],

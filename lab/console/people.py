@@ -19,6 +19,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from lab.console.models import Launch, State
 from lab.console.settings import LAB
+from lab.console.under_way import under_way
 
 OPEN = {"login", "health", "metrics"}
 STUDENTS_POST = {
@@ -30,6 +31,7 @@ STEERING = "watch-"
 """Addresses that change the shop while it runs begin so."""
 MOST_WAITING = 5
 """Launches of one student that may wait at a time."""
+STANDARD_INPUT = "-"
 
 
 class PeopleError(ValueError):
@@ -63,7 +65,7 @@ def _check_student(request: HttpRequest, name: str, more: dict[str, Any]) -> Non
     if name.startswith(STEERING):
         if LAB.lab_classroom or not _steers(request):
             raise PermissionDenied(
-                "The shop is changed by the teacher, or by whose live experiment it runs."
+                "The shop is changed by the teacher, or by who launched the live run under way."
             )
     elif name not in STUDENTS_POST:
         raise PermissionDenied("Only a teacher may do this.")
@@ -72,8 +74,9 @@ def _check_student(request: HttpRequest, name: str, more: dict[str, Any]) -> Non
 
 
 def _steers(request: HttpRequest) -> bool:
-    running = Launch.objects.filter(state=State.RUNNING, engine="live").first()
-    return owns(request, running)
+    """Whether the run under way is one's own: a launch that only waits for it is none."""
+    going = under_way()
+    return going is not None and going.run is not None and owns(request, going.launch)
 
 
 def is_teacher(request: HttpRequest) -> bool:
@@ -141,10 +144,12 @@ def enrol(name: str, *, teacher: bool) -> str:
 def names_in(file: Path) -> list[str]:
     """The first column of a CSV file, without its head `name` if it has one.
 
-    Raises PeopleError when it cannot be read, is empty or names somebody twice.
+    Of STANDARD_INPUT it is what comes in. Raises PeopleError when it cannot be read, is empty or
+    names somebody twice.
     """
     try:
-        with file.open(encoding="utf-8-sig", newline="") as rows:
+        source = 0 if str(file) == STANDARD_INPUT else file
+        with open(source, encoding="utf-8-sig", newline="", closefd=source != 0) as rows:
             names = [row[0].strip() for row in csv.reader(rows) if row and row[0].strip()]
     except (OSError, UnicodeDecodeError, csv.Error) as fault:
         raise PeopleError(f"{file}: cannot be read ({fault}); allowed: CSV, UTF-8") from None

@@ -100,8 +100,11 @@ def reap() -> None:
             )
 
 
-def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str, float]:
-    """About when each that waits will begin, real seconds from now, by id."""
+def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str, int]:
+    """About when each that waits will begin, real seconds from now, by id.
+
+    Who stands behind one of which nobody knows how long it takes is left out.
+    """
     now = timezone.now()
 
     def left_s(one: Launch) -> float:
@@ -122,4 +125,4 @@ def starts_in_s(queued: Sequence[Launch], running: Sequence[Launch]) -> dict[str
             lanes.sort()
             found[one.pk] = lanes[0]
             lanes[0] += one.expected_s
-    return {pk: math.ceil(seconds) for pk, seconds in found.items()}
+    return {pk: math.ceil(seconds) for pk, seconds in found.items() if math.isfinite(seconds)}

@@ -36,7 +36,7 @@ def fields_of(result: Shelved) -> dict[str, list[Run]]:
     """Whole runs that had the same customers at the same load, by what they had, for people.
 
     The heaviest load stands first: there policies differ. The lanes are in the order of the spec:
-    the runs were made in a random one. Raises ExperimentError when the plan is damaged.
+    the runs were made in a random one. Empty when the plan is damaged.
     """
     spec = result.spec
     order = [choice.key for choice in spec.policy] if spec else []

@@ -56,8 +56,8 @@ def serve() -> None:
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "
-            "run and delete; mend: DOORBUSTER_LAB_ACCOUNTS=1, then python -m lab.console teacher "
-            "NAME",
+            "run and delete; mend: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
+            "People)",
             LAB.host,
             LAB.lab_host,
         )

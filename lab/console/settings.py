@@ -100,6 +100,7 @@ USE_I18N = False
 
 MOST_UPLOAD_BYTES = 256 * 1024 * 1024  # a bundle of a large comparison
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
+FILE_UPLOAD_MAX_MEMORY_SIZE = 2560 * 1024  # of a body; what is larger is written to the disk
 
 LOGGING = {
     "version": 1,

@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from lab.console.file_names import is_name
 from lab.console.settings import LAB
 from lab.experiments.errors import ExperimentError
 from lab.experiments.results import PlannedRun, ResultFolder, RunFolder, read_json
 from lab.experiments.spec import Spec
 from lab.experiments.titles import title_of
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+,-]{0,150}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +83,26 @@ class Shelved:
             return spec.engine
         return str(self._reproduction().get("engine", ""))
 
+    @property
+    def damage(self) -> str:
+        """Why spec or plan of a comparison cannot be read; empty where they can."""
+        try:
+            if not self.is_reproduction:
+                ResultFolder(self.path).spec()
+                ResultFolder(self.path).plan()
+        except ExperimentError as fault:
+            return str(fault)
+        return ""
+
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
-        """Planned runs and their folders; empty for a reproduction."""
+        """Planned runs and their folders; empty for a reproduction, and where it is damaged."""
         if self.is_reproduction:
             return []
         folder = ResultFolder(self.path)
-        return [(planned, folder.run(planned)) for planned in folder.plan()]
+        try:
+            return [(planned, folder.run(planned)) for planned in folder.plan()]
+        except ExperimentError:
+            return []
 
     def progress(self) -> tuple[int, int]:
         """(whole runs, planned runs)."""
@@ -190,7 +203,7 @@ class Shelved:
 
     def file(self, name: str) -> Path | None:
         """A file within, by its relative name; None for anything else."""
-        if not all(_NAME.fullmatch(part) for part in name.split("/")):
+        if not all(map(is_name, name.split("/"))):
             return None
         path = self.path / name
         inside = path.resolve().is_relative_to(self.path.resolve())
@@ -218,7 +231,7 @@ def shelf() -> list[Shelved]:
 
 def shelved(name: str) -> Shelved | None:
     """The result of this name."""
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         return None
     one = Shelved(LAB.results_dir / name)
     return one if _is_result(one.path) else None

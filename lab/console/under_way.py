@@ -82,7 +82,7 @@ def under_way() -> UnderWay | None:
     experiment = told[0]["experiment"]
     folder = ResultFolder(LAB.results_dir / experiment)
     if launch is not None and launch.result != experiment:
-        launch = None  # it waits for this one, or is a reproduction that has this one made
+        launch = None  # it waits for this one; or has it made, and has not said so yet
     try:
         plan, spec = folder.plan(), _spec(folder.path)
     except ExperimentError:  # its results are kept elsewhere

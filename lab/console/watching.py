@@ -19,7 +19,7 @@ from typing import Any
 
 from lab.console.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.lanes import LaneLooks, LanesNow
-from lab.console.peers import PeerNow, in_place
+from lab.console.peers import InPlace, PeerNow
 from lab.experiments.appliance import Appliance, Json
 from lab.experiments.errors import ExperimentError
 from lab.experiments.event_words import factor_words
@@ -59,6 +59,7 @@ class Watch:
         peer_now: PeerNow = lambda: None,
     ) -> None:
         self._peer_now = peer_now
+        self._in_place = InPlace()
         self._lab = lab
         self._under_way = under_way
         self._lanes = LaneLooks(lab, lanes_now)
@@ -143,7 +144,7 @@ class Watch:
         name, _, number = after.partition("-")
         if name == self.name and number.isdigit():
             missed = [frame for frame in self.frames if frame["number"] > int(number)]
-            if len(missed) <= BEHIND:
+            if len(missed) == self._number - int(number) <= BEHIND:
                 return [self._event("look", frame) for frame in missed]
         if self._history is None or self._history[0] != self._number:
             self._history = (self._number, self._whole_history())
@@ -158,7 +159,7 @@ class Watch:
 
     def _look(self, appliance: Appliance) -> Frame:
         peer = self._peer_now()
-        snapshot = in_place(appliance.gateway.call("GET", "/snapshot"), peer)
+        snapshot = self._in_place.look(appliance.gateway.call("GET", "/snapshot"), peer)
         queue = None
         if peer is None and self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
@@ -171,6 +172,11 @@ class Watch:
         self._number += 1
         frame |= {"number": self._number, "at": time.time(), "marks": []}
         if "away" not in frame:
+            if self._seen is not None and self._seen["gateway"] != frame["gateway"]:
+                # Its clock and counts begin anew: no figure of before belongs to those of now.
+                self.frames.clear()
+                self.marks.clear()
+                self._seen = None
             frame["marks"] = self._marks(frame)
             self.marks.extend(frame["marks"])
             self._seen = frame

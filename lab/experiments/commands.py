@@ -4,6 +4,7 @@ Owns: commands and exit statuses: 0 done, 1 a run failed, 2 what was asked for c
 130 interrupted. Must not know: how a run is made.
 """
 
+import errno
 import signal
 import sys
 from pathlib import Path
@@ -31,6 +32,12 @@ from lab.experiments.spreading import FRESH, broker_of, spread
 from lab.experiments.students.command import check_policy, new_policy, scoreboard
 from runtime import settings
 
+_CANNOT_BE_WRITTEN = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+}
+"""A folder that one may not write, or a full disk: what a person can mend."""
+
 
 class _Commands(click.Group):
     """Shows what is wrong as one line, never as a traceback; Ctrl-C ends with status 130."""
@@ -45,10 +52,13 @@ class _Commands(click.Group):
         except (ExperimentError, settings.SettingsError) as fault:
             click.echo(f"Error: {fault}", err=True)
             sys.exit(2 if isinstance(fault, SpecError) else 1)
-        except PermissionError as fault:
+        except OSError as fault:
+            if fault.errno not in _CANNOT_BE_WRITTEN:
+                raise
+            where = f"{fault.filename}: " if fault.filename else ""
             click.echo(
-                f"Error: {fault.filename}: {fault.strerror}; if it holds the results, choose "
-                "another folder with DOORBUSTER_RESULTS_DIR.",
+                f"Error: {where}{fault.strerror}; if it holds the results, choose another folder "
+                "with DOORBUSTER_RESULTS_DIR.",
                 err=True,
             )
             sys.exit(1)

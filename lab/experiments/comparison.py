@@ -1,11 +1,13 @@
 """A comparison: several policies against the same customers, interleaved, resumable.
 
-Owns: the plan (which runs, in which order), resuming, what is missing of it.
+Owns: the plan (which runs, in which order), resuming, what is missing of it, who may make it.
 Must not know: how a run is made or drawn.
 """
 
+import contextlib
+import fcntl
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -35,6 +37,20 @@ def resumed(results_dir: Path, spec: Spec, *, fresh: bool) -> ResultFolder | Non
             "begin anew with --fresh."
         )
     return folder
+
+
+@contextlib.contextmanager
+def alone(folder: ResultFolder) -> Iterator[None]:
+    """While nobody else makes runs of this comparison; raises ExperimentError if somebody does."""
+    with (folder.path / "plan.json").open("rb") as plan_file:
+        try:
+            fcntl.flock(plan_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExperimentError(
+                f"{folder.path} is being made by another process right now; wait for it, or begin "
+                "one of your own with --fresh."
+            ) from None
+        yield
 
 
 def plan(spec: Spec) -> list[PlannedRun]:

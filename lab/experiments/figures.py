@@ -126,7 +126,7 @@ def _sessions(cells: Sequence[Cell], style: Styles) -> Figure:
     _over_rho(left, cells, style, lambda run: run.useful_rps)
     _over_rho(right, cells, style, lambda run: run.fates.completed_of_admitted_ratio)
     left.set(
-        ylabel="requests of completed sessions\nper paper second",
+        ylabel="requests of completed sessions\nper paper second of arrivals",
         title="Useful throughput",
         ylim=(0, None),
     )

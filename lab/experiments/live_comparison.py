@@ -27,8 +27,11 @@ from runtime import settings
 def running_appliance(lab: settings.Settings) -> Appliance:
     """The one that answers, and that load may be sent to; raises ExperimentError."""
     appliance = Appliance(lab)
-    appliance.check_may_be_loaded()
-    appliance.check()
+    try:
+        appliance.check_may_be_loaded()
+        appliance.check()
+    finally:
+        appliance.close()  # some only want to know
     return appliance
 
 

@@ -61,7 +61,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 def describe_versions() -> dict[str, str]:
     """The project's commit, its code (two edited trees of one commit differ), what it runs on."""
     versions = {name: metadata.version(name) for name in _PACKAGES}
-    ours = {"doorbuster": _commit(), "code": code_digest()}
+    ours = {"doorbuster": _commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **versions}
 
 
@@ -71,9 +71,19 @@ def code_digest() -> str:
 
     As it was when this process first asked: somebody may be editing.
     """
+    return _digest("gateway/policies", "loadgen", "simulator", "lab/experiments")
+
+
+@cache
+def parts_digest() -> str:
+    """Changes with every line of the parts that a live run meets. As `code_digest`."""
+    return _digest("gateway", "shop", "hosting")
+
+
+def _digest(*folders: str) -> str:
     digest = hashlib.sha256()
-    for part in ("gateway/policies", "loadgen", "simulator", "lab/experiments"):
-        for path in sorted((ROOT / part).rglob("*.py")):
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
             digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -99,7 +109,7 @@ def live_run_lock() -> Iterator[None]:
     """
     path = Path(tempfile.gettempdir()) / "doorbuster-live-run.lock"
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        handle = _opened(path)
     except OSError as fault:
         raise ExperimentError(
             f"The lock {path} cannot be opened ({fault.strerror}); another user made it: "
@@ -115,6 +125,14 @@ def live_run_lock() -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:  # with O_CREAT Linux refuses another user's file in /tmp (fs.protected_regular)
+        return os.open(path, flags)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_CREAT, 0o666)
 
 
 def _take(handle: int) -> None:

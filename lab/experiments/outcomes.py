@@ -77,6 +77,10 @@ class Outcomes:
     confirms: int
     duration_s: float
     """First arrival to the end of the last session, paper seconds."""
+    arrivals_s: float = 0.0
+    """First arrival to the last, paper seconds."""
+    useful_in_arrivals: int = 0
+    """Requests of sessions that completed which were answered by the last arrival."""
     lost_worth_ratio: float | None = None
     """Σ V(page at which a session failed) / Σ V(first page), V(page) = probability that a request
     of this page leads to a confirm if all goes well; None when no session plans to buy."""
@@ -115,13 +119,15 @@ class Outcomes:
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per paper second."""
+        """Completed requests per paper second of the whole run, to the end of its last session."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
 
     @property
     def useful_rps(self) -> float:
-        """Requests of sessions that completed, per paper second (SBAC's useful work)."""
-        return self.fates.completed_requests / self.duration_s if self.duration_s else 0.0
+        """Requests of sessions that completed, per paper second while sessions arrived (SBAC's
+        useful work): after the last arrival the longest session sets the time, another one for each
+        policy."""
+        return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
     @property
     def useful_ratio(self) -> float | None:
@@ -236,6 +242,7 @@ def outcomes_of(
     planned = dict(_groups(_first_attempts(attempts), "page"))
     started = attempts.column("started_s").drop_null().to_numpy()
     finished = attempts.column("finished_s").drop_null().to_numpy()
+    arrivals_s = _arrivals_s(attempts)
     return Outcomes(
         rho=rho,
         attempts=counts,
@@ -243,6 +250,8 @@ def outcomes_of(
         fates=session_fates(attempts),
         confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
         duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,
+        arrivals_s=float(np.ptp(arrivals_s)) if len(arrivals_s) else 0.0,
+        useful_in_arrivals=_useful_by(attempts, arrivals_s.max()) if len(arrivals_s) else 0,
         lost_worth_ratio=None if rho is None else _lost_worth_ratio(attempts),
         reachable_ratio=reachable_ratio,
     )
@@ -267,16 +276,41 @@ def _lost_worth_ratio(attempts: pa.Table) -> float | None:
     return float(lost / at_first) if at_first else None
 
 
-def session_fates(attempts: pa.Table) -> SessionFates:
-    """What became of the sessions."""
+def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
+    """When each session was to arrive."""
+    first = _first_attempts(attempts)
+    arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
+    return arrived.drop_null().to_numpy()  # type: ignore[no-any-return]
+
+
+def _useful_by(attempts: pa.Table, time_s: float) -> int:
+    """Requests of sessions that completed which were answered by `time_s`, paper seconds."""
+    of_session, length, completed = _lengths(attempts)
+    whole = length == completed
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    answered = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
+    return int(np.count_nonzero(answered & whole[of_session]))
+
+
+def _lengths(
+    attempts: pa.Table,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(of each attempt its session's place, of each session its requests planned, completed)."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
+    planned = np.bincount(of_session[is_planned], minlength=len(sessions))
+    return of_session, planned, np.bincount(of_session[is_completed], minlength=len(sessions))
+
+
+def session_fates(attempts: pa.Table) -> SessionFates:
+    """What became of the sessions."""
+    _, length, completed = _lengths(attempts)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
     is_first = (attempts.column("step").to_numpy() == 0) & is_planned
-    length = np.bincount(of_session[is_planned], minlength=len(sessions))
-    whole = length == np.bincount(of_session[is_completed], minlength=len(sessions))
+    whole = length == completed
     return SessionFates(
-        arrived=len(sessions),
+        arrived=len(length),
         rejected=int(np.count_nonzero(is_first & is_outcome(attempts, AttemptOutcome.REJECTED))),
         completed=int(np.count_nonzero(whole)),
         completed_requests=int(length[whole].sum()),

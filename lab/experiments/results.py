@@ -58,6 +58,18 @@ class PlannedRun:
         return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
 
 
+def _planned(number: object, policy: object, rho: object, seed: object) -> PlannedRun:
+    """Of the values of a file; raises TypeError for others than a plan has."""
+    if (
+        isinstance(number, int)
+        and isinstance(policy, str)
+        and (rho is None or isinstance(rho, int | float))
+        and isinstance(seed, int)
+    ):
+        return PlannedRun(number, policy, rho, seed)
+    raise TypeError(f"no run: {(number, policy, rho, seed)!r:.80}")
+
+
 class RunFolder:
     """The folder of one run."""
 
@@ -208,7 +220,7 @@ class ResultFolder:
         """All runs in the order in which they are made; raises ExperimentError when damaged."""
         path = self.path / "plan.json"
         try:
-            return [PlannedRun(**row) for row in read_json(path)]
+            return [_planned(**row) for row in read_json(path)]
         except TypeError as fault:
             raise ExperimentError(f"{path} is no plan: {fault}") from None
 

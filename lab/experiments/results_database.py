@@ -119,16 +119,17 @@ class ResultsDatabase:
             self._connection.execute(forget, [name])
 
     def _run(self, folder: ResultFolder, spec: Spec, planned: PlannedRun) -> None:
+        for table in ("events", "runs"):  # of a run that is made again no figure of before stays
+            forget = sql.SQL("DELETE FROM results.{} WHERE experiment = %s AND number = %s")
+            self._connection.execute(
+                forget.format(sql.Identifier(table)), [folder.path.name, planned.number]
+            )
         self._put("runs", ("experiment", "number"), results_rows.run_row(folder, spec, planned))
-        self._connection.execute(
-            "DELETE FROM results.events WHERE experiment = %s AND number = %s",
-            [folder.path.name, planned.number],
-        )
         for row in results_rows.event_rows(folder, spec, planned):
             self._put("events", ("experiment", "number", "place"), row)
 
     def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
-        """Insert, or replace what has this key; columns that `row` has not are null then."""
+        """Insert, or replace of what has this key the columns that `row` has."""
         columns = [sql.Identifier(name) for name in row]
         statement = sql.SQL(
             "INSERT INTO results.{table} ({columns}) VALUES ({values}) "

@@ -30,6 +30,18 @@ def compare_simulated(
     """
     lab = settings.load()
     folder = comparison.resumed(lab.results_dir, spec, fresh=fresh) or _begin(spec, lab)
+    with comparison.alone(folder):
+        _make(folder, spec, lab, processes, broker)
+    return folder
+
+
+def _make(
+    folder: ResultFolder,
+    spec: Spec,
+    lab: settings.Settings,
+    processes: int | None,
+    broker: str | None,
+) -> None:
     capacity = capacities.of_result(folder)
     capacity_rps = capacity and capacity.median_rps
     todo = comparison.missing(folder)
@@ -60,7 +72,6 @@ def compare_simulated(
             on_done=keep,
             on_progress=progress.ended,
         )
-    return folder
 
 
 def _begin(spec: Spec, lab: settings.Settings) -> ResultFolder:

@@ -48,6 +48,9 @@ _FIFO = FifoServer()
 BUY_PROBABILITY = LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
 """LIFO-Pri's, Fig. 1."""
 
+LEAST_RHO = 0.01
+"""Below it a run of so many sessions would hardly end, and how long it takes is no number."""
+
 EXTENTS = ("sessions", "duration_s", "schedule")
 """How long sessions arrive is said in one of these ways."""
 
@@ -197,7 +200,9 @@ class Load(Section):
     clients are there for `duration_s`.
     """
 
-    rho: tuple[Annotated[float, Field(gt=0, le=20)], ...] | None = Field((1.4,), min_length=1)
+    rho: tuple[Annotated[float, Field(ge=LEAST_RHO, le=20)], ...] | None = Field(
+        (1.4,), min_length=1
+    )
     sessions: int | None = Field(None, ge=1, le=1_000_000)
     duration_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
     schedule: tuple[Stretch, ...] | None = Field(None, min_length=1)

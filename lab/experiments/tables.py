@@ -38,7 +38,8 @@ def headline(cells: Sequence[Cell]) -> Table:
         "Few sessions buy, so that confirms scatter; estimated is the same from the worth of the "
         "pages at which sessions failed: (1 − Σ V(that page) / Σ V(Br-1)) × planned confirms / "
         "bound, V = probability of a confirm to come. Requests/s are completed requests per paper "
-        "second.",
+        "second of the whole run: until the last customer had finished, who sets the time of a "
+        "short one.",
     )  # fmt: skip
     for cell in cells:
         efficiency = cell.over_known(lambda run: run.revenue_efficiency_ratio)
@@ -70,8 +71,8 @@ def sessions(cells: Sequence[Cell]) -> Table:
         "Aborted and completed: in % of the admitted; "
         "a session is completed when every request it planned was answered in time. Overload "
         "favours short sessions, so that many completed ones may be little work: useful requests "
-        "are those of sessions that completed, per paper second and in % of all that were "
-        "answered in time.",
+        "are those of sessions that completed, per paper second as long as sessions arrived, and "
+        "in % of all that were answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(

@@ -7,10 +7,13 @@ Capacity is the forecast of all slots that can show the banner (its size, and a 
 over the contract's time. Held is what every other contract still lacks that can be shown in one of
 these slots, spread evenly over the time it has left, as far as that falls into the contract's time;
 a contract that renews itself goes on at its rate.
-Each of them is counted in full, although it may have other slots too. So the check is on the safe
-side: if it accepted all contracts, there is a way to place all of them at the forecast rate (Hall's
-theorem: those that share a slot with the newest fit into its slots beside it, and the others, by
-the checks before, into slots that it cannot use).
+Each of them is counted in full, although it may have other slots too: so the check may refuse what
+could be placed. And it may accept what cannot:
+
+- What another contract holds is an average over its time, but its beginning may be taken already.
+  One slot of 10 views a day; days 0 to 5 want 50, days 0 to 10 want 50, days 5 to 10 want 25: each
+  finds room beside those before it, and together they want 125 of 100.
+- Two slots of one size on a page count twice, also for a banner that stands at most once on a page.
 """
 
 from dataclasses import dataclass

@@ -33,7 +33,6 @@ class Writer:
         self.failures = 0
         self._revision = revision
         self._server = uuid.uuid4()
-        self._registered = False
         self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -105,11 +104,9 @@ class Writer:
         self._revision = revision
 
     def _add(self, report: Report) -> None:
-        if not self._registered:
-            Server.objects.get_or_create(id=self._server)
-            self._registered = True
         revision = next_revision()
-        server = Server.objects.select_for_update().get(id=self._server)
+        # Never remembered: the row goes again when the report that brought it is rolled back.
+        server, _ = Server.objects.select_for_update().get_or_create(id=self._server)
         if server.sequence == report.number:
             return  # it was added; only the word of it was lost
         if server.sequence != report.number - 1:

@@ -227,12 +227,17 @@ class Contract(models.Model):
             )
 
     def end(self) -> None:
-        """Stop placing its banner. A contract that has ended stays as it is."""
+        """Stop placing its banner. A contract that has ended stays as it is.
+
+        One that has not begun is moved into the past: cut short where it is, it would still hold
+        its impressions, and deliver them all in the moment that is left of it.
+        """
         now = timezone.now()
         if self.ends > now:
-            self.ends = max(now, self.starts + timedelta(seconds=1))
+            self.starts = min(self.starts, now - timedelta(seconds=1))
+            self.ends = now
             self.renews = False
-            self.save(update_fields=["ends", "renews", "revision"])
+            self.save(update_fields=["starts", "ends", "renews", "revision"])
 
 
 class Delivery(models.Model):

@@ -28,7 +28,7 @@ from django.views.decorators.http import require_http_methods
 
 from shop import cart, sentry
 from shop.banners import Slot
-from shop.checkout import NothingToOrder, OutOfStock, find_order, place_order
+from shop.checkout import NoLongerSold, NothingToOrder, OutOfStock, find_order, place_order
 from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Category, Order
 
@@ -78,7 +78,11 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
         if customer is None:
             form.add_error("password", "User name and password do not match.")
             return _login_page(request, form, UNPROCESSABLE)
+        purchase = _purchase(_settled(request))
         login(request, customer)
+        # Over another customer's session it begins an empty one. What is bought was sent by who
+        # signs in now and goes on; the other's address and cart do not.
+        request.session.setdefault(_KEY, purchase)
     if not request.user.is_authenticated:
         return redirect("checkout-login")
     address = _settled(request).get("address") or {"full_name": request.user.full_name}
@@ -130,6 +134,14 @@ def confirm_step(request: HttpRequest) -> HttpResponse:
     except OutOfStock as short:
         form.add_error(None, f"No longer in stock: {short}. Nothing was ordered.")
         return _payment_page(request, form, CONFLICT)
+    except NoLongerSold as smaller:
+        _keep_in_cart(request, settled, smaller.gone)
+        form.add_error(
+            None,
+            f"No longer sold: {smaller}. Nothing was ordered. "
+            f"The cart has what remains, go on from there: {', '.join(smaller.left)}.",
+        )
+        return _payment_page(request, form, CONFLICT)
     except NothingToOrder:
         return redirect("cart")
     _finish(request, order, settled)
@@ -155,6 +167,11 @@ def _settled(request: HttpRequest) -> dict[str, Any]:
     if settled.get("wanted") and "key" not in settled:  # begun by a shop that gave it later
         settled = request.session[_KEY] = {**settled, "key": str(uuid.uuid4())}
     return settled
+
+
+def _purchase(settled: dict[str, Any]) -> dict[str, Any]:
+    """What is bought and under which key, without whose it is."""
+    return {part: settled[part] for part in ("wanted", "key")}
 
 
 def _wanted_so_far(settled: dict[str, Any]) -> cart.Quantities:
@@ -193,6 +210,16 @@ def _finish(request: HttpRequest, order: Order, settled: dict[str, Any]) -> None
     request.session[_KEY] = {"order": order.pk}
 
 
+def _keep_in_cart(request: HttpRequest, settled: dict[str, Any], gone: frozenset[int]) -> None:
+    """Put what remains of a purchase into the cart, which may have been lost since, without these.
+
+    The purchase itself stays: the same form sent again is refused again, for it is an order of
+    less than its customer has seen.
+    """
+    both = _wanted_so_far(settled) | cart.quantities(request.session)
+    cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
+
+
 def _already_placed(request: HttpRequest, key: uuid.UUID) -> HttpResponse:
     """A form that is sent again after its order was placed: the same confirmation."""
     order = find_order(request.user, key)
@@ -226,9 +253,7 @@ def _page(request: HttpRequest, template: str, form: Any, status: int) -> HttpRe
         "lines": lines,
         "total": cart.total(lines),
         "slot": _slot(request, wanted),
-        _PURCHASE: signing.dumps(
-            {part: settled[part] for part in ("wanted", "key")}, salt=_PURCHASE_SALT
-        ),
+        _PURCHASE: signing.dumps(_purchase(settled), salt=_PURCHASE_SALT),
     }
     return render(request, template, shown, status=status)
 

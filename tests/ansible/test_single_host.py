@@ -87,6 +87,22 @@ def test_it_does_what_it_is_for(lab: Machines) -> None:
     assert played.status == 0, played.output[-5000:]
 
 
+def test_accounts_are_made_on_the_host(lab: Machines) -> None:
+    made = lab.ssh("here", "doorbuster-console students -", "name\nada\ngrace\n")
+    assert [line.split(",")[0] for line in made.splitlines()] == ["ada", "grace"]
+
+
+def test_live_runs_of_console_and_terminal_hold_one_lock(lab: Machines) -> None:
+    """The workers of the console see the machine's own temporary folder."""
+    worker = "$(systemctl show doorbuster-lab-worker.service -p MainPID --value)"
+    here, there = (
+        "stat --format=%D:%i /tmp",
+        f"nsenter --mount --target {worker} stat --format=%D:%i /tmp",
+    )
+    assert lab.ssh("here", here) == lab.ssh("here", there)
+    lab.ssh("here", f"nsenter --mount --target {worker} test -w /tmp")
+
+
 def test_the_shop_has_its_hardware(lab: Machines) -> None:
     found = lab.limits("here", "shop", "postgres", "gateway", "redis")
     gib = 1024**3

@@ -19,7 +19,12 @@ def rendered(name: str, **variables: Any) -> dict[str, str]:
     environment.filters["bool"] = bool
     environment.filters["to_json"] = environment.filters["hash"] = lambda given, *_: str(given)
     lines = environment.get_template(name).render(**variables).splitlines()
-    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    found: dict[str, str] = {}
+    for line in lines:
+        if "=" in line and not line.startswith("#"):
+            directive, value = line.split("=", 1)
+            found[directive] = f"{found[directive]} {value}" if directive in found else value
+    return found
 
 
 def slice_of(**variables: Any) -> dict[str, str]:
@@ -56,7 +61,7 @@ def test_a_part_without_limits_is_counted_only() -> None:
     assert not {"CPUQuota", "MemoryMax"} & made.keys()
 
 
-def test_a_unit_is_bound_on_every_host() -> None:
+def unit_of(**more: Any) -> dict[str, str]:
     unit = {
         "name": "shop",
         "title": "Shop",
@@ -64,16 +69,28 @@ def test_a_unit_is_bound_on_every_host() -> None:
         "command": "serve",
         "cpus": [0, 3],
         "stop_wait_s": 20,
-    }
-    made = rendered(
+    } | more
+    return rendered(
         "part.service.j2",
         doorbuster_unit=unit,
         doorbuster_code="/code",
         doorbuster_state="/state",
+        doorbuster_results="/results",
         doorbuster_user="doorbuster",
         doorbuster_settings_here={},
         hostvars={"localhost": {"doorbuster_commit": {"stdout": "0"}}},
     )
+
+
+def test_a_unit_is_bound_on_every_host() -> None:
+    made = unit_of()
     assert made["CPUAffinity"] == "0 3"
     assert made["Slice"] == "doorbuster-shop.slice"
     assert (made["NoNewPrivileges"], made["ProtectSystem"]) == ("yes", "strict")
+    assert (made["PrivateTmp"], made["ReadWritePaths"]) == ("yes", "/state /results")
+
+
+def test_who_makes_live_runs_sees_the_lock_of_a_terminals() -> None:
+    made = unit_of(shares_tmp=True)
+    assert "PrivateTmp" not in made
+    assert made["ReadWritePaths"] == "/tmp /state /results"

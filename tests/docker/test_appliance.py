@@ -8,6 +8,8 @@ import json
 import re
 import signal
 import ssl
+import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable
@@ -17,6 +19,7 @@ from typing import Any
 import pytest
 
 from runtime import answering, certificate_files, compose_engine, compose_settings, cpus
+from runtime.settings import REPOSITORY
 from tests.docker.conftest import Containers, docker, inspected
 from tests.lab.observed import Observed, words
 
@@ -206,6 +209,20 @@ def test_a_command_beside_the_appliance_is_not_on_the_shops_cpus(containers: Con
     )
     assert code == 0, printed
     assert json.loads(printed) == list(containers.settings.other_cpus)
+
+
+def test_accounts_are_made_inside(containers: Containers) -> None:
+    made = subprocess.run(
+        [sys.executable, "-m", "runtime", "run", "python", "-m", "lab.console", "students", "-"],
+        cwd=REPOSITORY,
+        env=containers.environment,
+        input="name\nada\ngrace\n",
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert made.returncode == 0, made.stderr
+    assert [line.split(",")[0] for line in made.stdout.splitlines()] == ["ada", "grace"]
 
 
 def test_load_comes_from_several_processes(containers: Containers) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lab.experiments.commands import main
-from lab.experiments.comparison import plan
+from lab.experiments.comparison import alone, plan
 from lab.experiments.results import ResultFolder
 from lab.experiments.spec import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
@@ -40,7 +41,7 @@ def doorbuster(*arguments):
         ("compare --policies nope", ["--policies", "'nope' is unknown", "8q-lifo-pri"]),
         ("compare --admission nope", ["--admission", "'nope' is unknown", "sbac-responsive"]),
         ("compare --rho a,b", ["--rho", "allowed: numbers"]),
-        ("compare --rho -1", ["load.rho.0", "greater than 0"]),
+        ("compare --rho -1", ["load.rho.0", "greater than or equal to 0.01"]),
         ("compare --sessions 0", ["load.sessions", "greater than or equal to 1"]),
         ("compare --sessions x", ["--sessions", "integer"]),
         ("compare --sessions 5 --duration-s 5", ["--duration-s", "--sessions"]),
@@ -161,6 +162,37 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
     _, alive = psutil.wait_procs(children, timeout=240)
     assert alive == []
     assert list(temporary.iterdir()) == []
+
+
+def test_a_simulation_that_another_process_makes_is_left_to_it(results):
+    CliRunner().invoke(main, ["simulate", *SMALL])
+    (path,) = results.glob("*")
+    run = ResultFolder.open(path).whole_runs()[0][1]
+    run.summary_file.unlink()
+    with alone(ResultFolder.open(path)):
+        status, said = doorbuster("simulate", *SMALL)
+    assert status == 1
+    assert said == (
+        f"Error: {path} is being made by another process right now; wait for it, or begin one of "
+        "your own with --fresh."
+    )
+    assert not run.is_whole
+    assert doorbuster("simulate", *SMALL)[0] == 0
+    assert run.is_whole
+
+
+def test_a_full_disk_is_told_in_a_line(results):
+    CliRunner().invoke(main, ["simulate", *SMALL])
+    (path,) = results.glob("*")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        status, said = doorbuster("report", str(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert status == 1
+    assert said.startswith("Error: ")
+    assert "DOORBUSTER_RESULTS_DIR" in said
 
 
 def test_another_version_does_not_continue_a_simulation(results):

@@ -2,6 +2,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -16,6 +17,7 @@ from runtime.settings import REPOSITORY, load
 
 HOLD = """
 import sys
+import tempfile
 from lab.experiments.machine import live_run_lock
 with live_run_lock():
     print("held", flush=True)
@@ -75,3 +77,16 @@ def test_a_result_says_which_parts_were_on_other_machines():
     given = {"GATEWAY_HOST": "gateway", "SHOP_HOST": "10.0.0.5", "POSTGRES_HOST": "localhost"}
     elsewhere = load({f"DOORBUSTER_{name}": host for name, host in given.items()})
     assert describe_machine(elsewhere)["hosts"] == {"shop": "10.0.0.5", "gateway": "gateway"}
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's file")
+def test_a_lock_that_another_user_made_is_held(tmp_path, monkeypatch):
+    """Linux refuses it to who would make it if it were not there (fs.protected_regular)."""
+    tmp_path.chmod(0o1777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lock = tmp_path / "doorbuster-live-run.lock"
+    lock.touch()
+    lock.chmod(0o666)
+    os.chown(lock, 65534, 65534)
+    with live_run_lock():
+        assert lock.read_text() == str(os.getpid())

@@ -55,6 +55,15 @@ def test_the_estimate_counts_what_the_pages_at_which_sessions_failed_were_worth(
     assert outcomes_of(RUSH, rho=None).estimated_efficiency_ratio is None
 
 
+def test_useful_is_what_was_answered_while_sessions_arrived():
+    """From 1 to 3 s: the page of session 0. Those of session 1 came after the last arrival."""
+    assert outcomes_of(SHOPPERS, rho=2.0).useful_rps == pytest.approx(1 / 2)
+    alone = table((0, 0, "Br-1", 1, 0.0, 1.0, "completed"))
+    assert outcomes_of(alone, rho=2.0).useful_rps == 0.0
+    nobody = table((0, 0, "Br-1"))
+    assert outcomes_of(nobody, rho=2.0).useful_rps == 0.0
+
+
 def test_sessions_are_completed_whole_aborted_or_rejected():
     fates = outcomes_of(SHOPPERS, rho=2.0).fates
     assert (fates.arrived, fates.rejected, fates.admitted) == (5, 1, 4)

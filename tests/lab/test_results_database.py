@@ -133,6 +133,12 @@ def test_a_run_is_followed_from_its_plan_to_its_end(database, result, asked):
     database.run(result, planned)
     assert state() == [("whole", False, False, False, 2)]
     assert asked("SELECT whole_runs, ended_at IS NULL FROM results.experiments") == [(2, False)]
+    run.summary_file.unlink()  # it is made again
+    run.events_file.write_text(lines[0])
+    database.run(result, planned)
+    assert state() == [("begun", False, True, True, 1)]
+    run.summary_file.write_text(summary)
+    run.events_file.write_text("".join(lines))
 
 
 def test_a_switch_stands_where_it_happened_although_the_log_got_it_later(database, result, asked):

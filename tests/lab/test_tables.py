@@ -92,7 +92,7 @@ def test_sessions_are_a_table_where_admission_or_lengths_are_in_play(tmp_path):
     ]  # fmt: skip
     assert tables[1].rows[1] == (
         "1.4", "SQ + SBAC", "5 ± 0", "20.0 ± 0.0", "4 ± 0", "50.0 ± 0.0", "50.0 ± 0.0",
-        "40.0 ± 0.0", "1.5 ± 0.0", "0.29 ± 0.00", "75.0 ± 0.0",
+        "40.0 ± 0.0", "1.5 ± 0.0", "0.50 ± 0.00", "75.0 ± 0.0",
     )  # fmt: skip
 
     lengths = changed(SPEC, customers__lengths={"mean": 2})

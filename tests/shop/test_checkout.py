@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from shop.checkout import NothingToOrder, OutOfStock, place_order
+from shop.checkout import NoLongerSold, NothingToOrder, OutOfStock, place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.walker import ADDRESS
 
@@ -86,6 +86,15 @@ class TestConcurrently:
     def test_books_that_are_not_on_sale(self):
         with pytest.raises(NothingToOrder):
             place_order(buyer(), uuid.uuid4(), {999_999: 1}, ADDRESS)
+        assert not Order.objects.exists()
+
+    def test_without_one_of_the_titles_nothing_is_ordered(self):
+        book = Book.objects.get(pk=9)
+        with pytest.raises(NoLongerSold) as smaller:
+            place_order(buyer(), uuid.uuid4(), {9: 1, 999_999: 1}, ADDRESS)
+        assert smaller.value.gone == {999_999}
+        assert smaller.value.left == (book.title,)
+        assert Book.objects.get(pk=9).stock == book.stock
         assert not Order.objects.exists()
 
     def test_a_second_submission_does_not_ask_for_stock(self):

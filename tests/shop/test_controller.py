@@ -118,6 +118,7 @@ def test_a_refused_profile_names_the_profiles(call):
         ("[]", "body"),
         ("{", "body"),
         ("", "body"),
+        ("[" * 60_000, "body"),
     ],
 )
 def test_bad_settings_name_the_field_and_change_nothing(call, body, field):
@@ -265,6 +266,33 @@ def test_nonsense_is_refused_and_the_connection_closed(port):
         client.sendall(b"not http at all\r\n\r\n")
         answer = b"".join(iter(lambda: client.recv(4096), b""))
     assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "body", "status", "says"),
+    [
+        ("GET /status", b"", b"200 OK", b'"busy_workers"'),
+        ("POST /reset", b"", b"200 OK", b'"orders_removed"'),
+        ("PUT /settings", b'{"seed": 3}', b"400 Bad Request", b"Upgrade: must be absent"),
+        ("CONNECT localhost:80", b"", b"404 Not Found", b"no such call"),
+    ],
+)
+@pytest.mark.usefixtures("committed")
+def test_who_offers_another_protocol_is_answered_in_this_one(
+    port, request_line, body, status, says
+):
+    """As `curl --http2` does."""
+    head = (
+        f"{request_line} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=240) as client:
+        client.sendall(head.encode() + body)
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 " + status)
+    assert b"\r\nConnection: close\r\n" in answer
+    assert says in answer
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 def test_a_request_in_pieces(port):

@@ -265,6 +265,26 @@ def test_wrong_password_stays_at_the_login(visitor):
     check(response.content.decode())
 
 
+def test_tr_2_over_another_accounts_session_goes_on_with_the_purchase(customer):
+    customer.post("/cart/", {"book": 6, "quantity": 1})
+    html = upto(customer, "Tr-1")
+    begun = customer.session["checkout"]
+    customer.get("/checkout/shipping/")
+    customer.post("/checkout/payment/", ADDRESS)
+    assert "address" in customer.session["checkout"]
+    path = "/checkout/shipping/"
+    other = {**SIGN_IN, "username": "customer-0002"}
+    response = customer.post(path, form(html, path).fields | other)
+    assert response.status_code == 200
+    page = response.content.decode()
+    check(page)
+    assert 'action="/checkout/payment/"' in page
+    assert Book.objects.get(pk=5).title in page
+    assert ADDRESS["street"] not in page
+    assert customer.session["checkout"] == begun
+    assert "cart" not in customer.session
+
+
 @pytest.mark.parametrize(
     ("after", "path", "fields", "names"),
     [
@@ -344,6 +364,31 @@ class TestCart:
     def test_not_more_than_there_are(self, visitor):
         Book.objects.filter(pk=5).update(stock=2)
         assert "Only 2 copies" in self.put(visitor, 5, 3).content.decode()
+
+    def test_titles_given_up_before_the_confirm(self, customer):
+        """Refused however often it is sent; from the cart what remains can be bought."""
+        for book in (5, 6, 7):
+            self.put(customer, book, 1)
+        confirm = "/checkout/confirm/"
+
+        def payment():
+            customer.post("/checkout/login/", {})
+            customer.post("/checkout/shipping/", {})
+            html = customer.post("/checkout/payment/", ADDRESS).content.decode()
+            return form(html, confirm).fields | PAYMENT
+
+        fields = payment()
+        Book.objects.filter(pk__in=(5, 7)).delete()
+        for _ in range(2):
+            refused = customer.post(confirm, fields)
+            assert refused.status_code == 409
+            page = refused.content.decode()
+            check(page)
+            assert "No longer sold: 2 of 3 titles. Nothing was ordered." in page
+            assert not Order.objects.exists()
+        assert customer.session["cart"] == {"6": 1}
+        assert customer.post(confirm, payment()).status_code == 200
+        assert [line.book_id for line in Order.objects.get().lines.all()] == [6]
 
     def test_the_whole_cart_can_be_bought(self, visitor):
         self.put(visitor, 5, 2)

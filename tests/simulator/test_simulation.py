@@ -585,6 +585,45 @@ def test_a_policy_that_serves_nobody_is_found_out():
         run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
 
 
+class Regular(Diary):
+    """Wants a timer every second, whether anybody is there or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timer_s = 1.0
+
+    def next_timer_s(self) -> float:
+        return self.timer_s
+
+    def timer_due(self, time_s: float) -> Verdicts:
+        self.timer_s += 1.0
+        return NOTHING
+
+
+def test_a_run_is_over_though_a_policy_still_wants_timers():
+    simulated = run(Regular(), ArrivingAt(0.0, 5.5, **PATIENT))
+    assert list(simulated.sessions.fate) == [SessionFate.COMPLETED] * 2
+    assert simulated.end_s <= 8.0
+
+
+def test_a_policy_with_timers_that_serves_nobody_is_found_out():
+    class Idle(Regular):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            return NOTHING
+
+    with pytest.raises(BrokenPolicyError, match="diary: 2 requests wait for ever"):
+        run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
+
+
+def test_a_timer_that_stays_due_is_found_out():
+    class Stuck(Regular):
+        def timer_due(self, time_s: float) -> Verdicts:
+            return NOTHING
+
+    with pytest.raises(BrokenPolicyError, match=r"next_timer_s gives 1\.0 again and again"):
+        run(Stuck(), ArrivingAt(0.0, 5.5, **PATIENT))
+
+
 @pytest.mark.parametrize(
     ("known_from", "expected"),
     [

@@ -19,7 +19,7 @@ register = template.Library()
 @register.filter
 def duration(seconds: float | None) -> str:
     """`40 s`, `3 min`, `1 h 20 min`; a dash where nobody knows."""
-    return "–" if seconds is None else durations.duration(seconds)
+    return "–" if seconds is None or not math.isfinite(seconds) else durations.duration(seconds)
 
 
 @register.filter

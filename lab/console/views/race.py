@@ -18,6 +18,7 @@ from lab.console.models import Launch, State
 from lab.console.racing import BEGINS_WITH, RaceForm
 from lab.console.under_way import under_way
 from lab.console.views.gallery import ask
+from lab.console.views.launches import OVER
 from lab.experiments.errors import ExperimentError
 from lab.experiments.titles import title_of
 
@@ -75,16 +76,19 @@ def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
 
 @require_GET
 def waiting(request: HttpRequest, pk: str) -> HttpResponse:
-    """A race that is being made; it leads to its lanes when it is."""
+    """A race that is being made; it leads to its lanes when it is. Asked for every second until
+    it has ended."""
     launch = get_object_or_404(Launch, pk=pk)
     if launch.state == State.DONE and launch.result:
         target = f"{reverse('race')}?result={launch.result}"
         if not request.headers.get("HX-Request"):
             return redirect(target)
         return HttpResponse(headers={"HX-Redirect": target})
-    part = bool(request.headers.get("HX-Request"))
-    template = "console/race_waiting_state.html" if part else "console/race_waiting.html"
-    return render(request, template, {"launch": launch, "pages": list(PAGES)})
+    context = {"launch": launch, "pages": list(PAGES)}
+    if not request.headers.get("HX-Request"):
+        return render(request, "console/race_waiting.html", context)
+    status = OVER if launch.has_ended else 200
+    return render(request, "console/race_waiting_state.html", context, status=status)
 
 
 def _begin(request: HttpRequest) -> HttpResponse:
@@ -103,13 +107,6 @@ def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResp
     context: dict[str, Any] = {
         "form": form,
         "live_race": going.launch if going and going.beside else None,
-        "results": [one for one in shelf.shelf() if _can_be_raced(one)][:LISTED],
+        "results": [one for one in shelf.shelf() if racing.fields_of(one)][:LISTED],
     }
     return render(request, "console/race.html", context, status=status)
-
-
-def _can_be_raced(one: shelf.Shelved) -> bool:
-    try:
-        return bool(racing.fields_of(one))
-    except ExperimentError:
-        return False

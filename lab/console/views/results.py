@@ -80,7 +80,7 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
     if path is None:
         raise Http404
     kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    if path.suffix in (".toml", ".jsonl", ".log", ".md"):
+    if path.suffix in (".toml", ".jsonl", ".log", ".md", ".cfg", ".conf"):
         kind = "text/plain; charset=utf-8"
     response = FileResponse(path.open("rb"), content_type=kind)
     if path.suffix == ".parquet" or "download" in request.GET:

@@ -82,7 +82,8 @@ def table(steps: Sequence[Step]) -> Table:
         note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
         "mean ± half-width of the 95 % interval. A step carries the gain when its interval over "
         "all loads lies above 0. It falls when that lies below 0, or when at a load its interval "
-        "lies below 0.",
+        "lies below 0: by chance alone one in forty does, so that of two dozen a single fall may "
+        "mean nothing.",
     )
     for step in steps:
         made.rows.append(

@@ -32,6 +32,8 @@ class Row:
     """ρ → confirms / bound, which scatters more."""
     confirms: Mapping[float, int]
     """ρ → confirms of all repetitions together."""
+    expected: Mapping[float, float]
+    """ρ → as many as `estimated` promises."""
     repetitions: Mapping[float, Mapping[int, float]]
     """ρ → seed → the estimated efficiency."""
 
@@ -53,12 +55,17 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
                 estimated=estimated,
                 counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
                 confirms={cell.rho: sum(run.confirms for run in cell.runs) for cell in own},  # type: ignore[misc]
+                expected={cell.rho: sum(map(_promised, cell.runs)) for cell in own},  # type: ignore[misc]
                 repetitions={cell.rho: cell.by_seed(efficiency) for cell in own},  # type: ignore[misc]
             )
         )
     found.sort(key=lambda row: -row.overall.mean)
     ranked = [row for row in found if not is_step(row.policy)]
     return [replace(row, rank=ranked.index(row) + 1) if row in ranked else row for row in found]
+
+
+def _promised(run: Outcomes) -> float:
+    return (efficiency(run) or 0.0) * run.confirm_bound
 
 
 def loads_of(rows: Sequence[Row]) -> list[float]:
@@ -147,6 +154,7 @@ def as_json(rows: Sequence[Row]) -> list[dict[str, Any]]:
             "estimated": {f"{rho:g}": _plain(one) for rho, one in row.estimated.items()},
             "counted": {f"{rho:g}": _plain(one) for rho, one in row.counted.items()},
             "confirms": {f"{rho:g}": count for rho, count in row.confirms.items()},
+            "expected": {f"{rho:g}": round(count, 1) for rho, count in row.expected.items()},
         }
         for row in rows
     ]

@@ -23,9 +23,8 @@ from lab.experiments.reproduction.ad_server_cases import (
 )
 from lab.experiments.reproduction.ad_server_figures import Figures
 from lab.experiments.reproduction.cases import Case
-from lab.experiments.reproduction.claims import Claim, Verdict
+from lab.experiments.reproduction.claims import Claim, Verdict, is_above_zero
 from lab.experiments.reproduction.exhibits import Study
-from lab.experiments.reproduction.ratios import is_above_zero
 from lab.experiments.reproduction.store import Results, Value
 
 ALONE_GAIN_PERCENT = 30.0

@@ -5,6 +5,7 @@ Owns: its options, what it says while it works. Must not know: any figure, how a
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -101,7 +102,7 @@ def _simulated(paper: str, given: dict[str, Any]) -> None:
         making.carry_out(planned, progress.done)
     took_s = time.monotonic() - began_s
     page = making.finish(planned, lab, took_s)
-    _say_claims(page.parent)
+    _end(page.parent)
     console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
 
 
@@ -127,13 +128,17 @@ def _live(paper: str, given: dict[str, Any]) -> None:
         from lab.experiments.reproduction.live import reproduce_live
 
         page = reproduce_live(paper, given)
-    _say_claims(page.parent)
+    _end(page.parent)
 
 
-def _say_claims(folder: Any) -> None:
+def _end(folder: Path) -> None:
+    """The report of `folder` is written: whoever launched it is led there; its claims are said."""
+    from lab.experiments.progress_file import progress_file
     from lab.experiments.results import read_json
     from lab.experiments.terminal import console
 
+    # Not before: until then the folder told is that of the comparison under way, if there is one.
+    progress_file.tell(now=True, folder=str(folder))
     rows = read_json(folder / "claims.json")
     held = [row for row in rows if row["Holds"] == "yes"]
     console.print(f"{len(held)} of {len(rows)} claims hold.")

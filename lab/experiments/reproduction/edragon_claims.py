@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from lab.experiments.intervals import estimate
 from lab.experiments.reproduction import edragon_values as values
-from lab.experiments.reproduction.claims import Claim, Verdict
+from lab.experiments.reproduction.claims import Claim, Verdict, is_above_zero, is_between
 from lab.experiments.reproduction.edragon_cases import (
     EQUAL,
     LINUX,
@@ -31,13 +31,7 @@ from lab.experiments.reproduction.edragon_zones import (
     SATURATION_SESSIONS_PS,
     Range,
 )
-from lab.experiments.reproduction.ratios import (
-    Ratio,
-    below_one,
-    is_above_zero,
-    is_between,
-    ratio_within,
-)
+from lab.experiments.reproduction.ratios import Ratio, below_one, ratio_within
 from lab.experiments.reproduction.store import Metrics, Results, Value
 
 KEPT_AT_LEAST_PERCENT = 90.0

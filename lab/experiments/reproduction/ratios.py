@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lab.experiments.intervals import Estimate, differences, estimate
 from lab.experiments.reproduction.cases import AnyCase
-from lab.experiments.reproduction.claims import Claim, Verdict
+from lab.experiments.reproduction.claims import Claim, Verdict, is_above_zero, is_between
 from lab.experiments.reproduction.exhibits import Series
 from lab.experiments.reproduction.store import Results, Value
 
@@ -110,21 +110,6 @@ def below_one(text: str, required: str, ratio: Ratio) -> Claim:
         return found.text(2), is_above_zero(Estimate(1 - found.mean, found.half_width))
 
     return Claim(text, required, list(ratio.cases()), check)
-
-
-def is_above_zero(found: Estimate) -> bool | None:
-    """None where chance alone may have made the difference: 0 is in the 95 % interval."""
-    if abs(found.mean) <= (found.half_width or 0.0):
-        return None
-    return found.mean > 0
-
-
-def is_between(found: Estimate, low: float, high: float) -> bool | None:
-    """None while a bound lies within the 95 % interval: chance could have put it on either side."""
-    half_width = found.half_width or 0.0
-    if any(abs(found.mean - bound) < half_width for bound in (low, high)):
-        return None
-    return low <= found.mean <= high
 
 
 def ratio_within(

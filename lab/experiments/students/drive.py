@@ -24,6 +24,9 @@ from gateway.students.ledger import BrokenRuleError, Ledger
 
 WORKERS = 4
 
+MOST_TIMERS = 10_000
+"""So often `finish` waits for a policy's timer."""
+
 Step = tuple[str, Any]
 """A kind of event and what it is about."""
 
@@ -50,7 +53,8 @@ class Drive:
 
     def event(self, kind: str, value: Any) -> None:
         """One of `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
-        (id), `load_sample` (ratio), `switch` (a fresh policy). One that cannot be is passed over.
+        (id), `load_sample` (ratio), `switch` (a fresh policy), `timer` (those that are due, which
+        every event brings). One that cannot be is passed over.
         """
         self.time_s += 0.1
         now = self.time_s
@@ -115,9 +119,19 @@ class Drive:
             )
 
     def finish(self) -> None:
-        """Serve until nobody is in service; a policy that goes on has nobody waiting then."""
-        while self.in_service:
-            self.event("completion", 0)
+        """Serve until nobody is in service and no timer is wanted for those who wait (MOST_TIMERS
+        at most); a policy that goes on has nobody waiting then."""
+        timers = 0
+        while self.in_service or (self.waiting and timers < MOST_TIMERS):
+            due_s = self.policy.next_timer_s()
+            if self.in_service:
+                self.event("completion", 0)
+            elif due_s is not None:
+                timers += 1
+                self.time_s = max(self.time_s, due_s)
+                self.event("timer", None)
+            else:
+                break
 
 
 def rush(seed: int = 7, steps: int = 2000) -> Iterator[Step]:

@@ -27,7 +27,8 @@ test holds it to the code and runs every example. The walk from an empty file to
 
 A policy is an object. A driver (gateway or simulator) calls its methods, the *events*; the policy
 answers with *verdicts*. A request without a verdict waits: the policy must remember it. After every
-event the driver calls `workers_free` while workers are free and somebody waits.
+event the driver calls `workers_free` once, if workers are free and somebody waits; whom it does not
+dispatch then waits for the next event.
 
 All times are paper seconds on one axis that never goes backwards. A policy reads no clock, opens no
 file, and draws from a `random.Random(seed)` of its own if it must: told the same a second time, it

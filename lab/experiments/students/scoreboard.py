@@ -7,14 +7,15 @@ reckoned (`leaderboard.board`), how a run is made.
     results/scoreboard/scores.md     the table
     results/scoreboard/lock          who holds it adds rows: two may play at a time
 
-A row is kept until its author plays the policy again; --fresh empties the board of all that was
-there when it began. What cannot stand beside new rows (a damaged file, another scoreboard.toml's)
-is moved aside, and said.
+A row is kept until its author plays the policy again; --fresh empties the board first. What cannot
+stand beside new rows (a damaged file, that of another scoreboard.toml or version) is moved aside,
+and said.
 """
 
 import contextlib
 import fcntl
 import json
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from typing import Any, Final
 
 from gateway.policies.sheet import PolicyError
 from gateway.students import naming
+from lab.experiments import machine
 from lab.experiments.errors import ExperimentError, SpecError
 from lab.experiments.intervals import Estimate
 from lab.experiments.spec import Spec, changed, read_spec
@@ -32,8 +34,10 @@ from lab.experiments.table import Table
 FOLDER: Final = "scoreboard"
 KNOWN: Final = "the project"
 """Whose the policies are that the others are held against."""
-_OF_BOARD: Final = ("policy", "title", "overall", "estimated", "confirms")
+_OF_BOARD: Final = ("policy", "title", "overall", "estimated", "confirms", "expected")
 """What the leaderboard's row and one here have in common."""
+_FAR: Final = 4.0
+"""Standard deviations of a count (√ of what is expected) that confirms may lack by chance."""
 
 
 def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
@@ -43,21 +47,21 @@ def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
 
     folder = settings.load().results_dir / FOLDER
     began_at = datetime.now(UTC).isoformat()
-    board = Board.read(folder)
-    if fresh:
-        board.rows.clear()
+    board = Board.emptied(folder, began_at, console.print) if fresh else Board.read(folder)
+    if fresh and not paths:
+        console.print("The board is empty.")
+        return
     if not paths and not board.rows:
         raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
-    alike = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
-    if alike:
-        raise SpecError(f"FILE: two are called {alike[0]}; allowed: one after the other")
+    twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
+    if twice:
+        raise SpecError(f"FILE: two are called {twice[0]}; allowed: one after the other")
     valid = [path for path in paths if _is_valid(path, console.print)]
     if paths and not valid:
         raise ExperimentError("No policy is valid: nothing was played; make check-policy says why.")
     if valid:
-        kept = Board.of(folder, console.print)
-        rows = _play(board if fresh else kept, valid, processes)
-        board = Board.add(folder, rows, console.print, since=began_at if fresh else "")
+        rows = _play(Board.of(folder, console.print), valid, processes)
+        board = Board.add(folder, rows, console.print)
     show(board.table())
     console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
 
@@ -66,6 +70,12 @@ def conditions() -> Spec:
     """What everybody is run under; its policies are the known ones."""
     path = Path(__file__).with_name("scoreboard.toml")
     return read_spec(path.read_text(encoding="utf-8"), str(path))
+
+
+def alike() -> str:
+    """The same for rows that may stand beside each other: their conditions, and the code that made
+    them."""
+    return f"{conditions().fingerprint} {machine.code_digest()}"
 
 
 class _UnfitError(Exception):
@@ -85,7 +95,7 @@ class Board:
         try:
             return cls._load(folder)
         except (_UnfitError, OSError):
-            return cls(conditions().fingerprint, ())
+            return cls(alike(), ())
 
     @classmethod
     def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
@@ -98,19 +108,25 @@ class Board:
 
     @classmethod
     def add(
-        cls,
-        folder: Path,
-        rows: Iterable[dict[str, Any]],
-        say: Callable[[str], None],
-        *,
-        since: str = "",
+        cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
     ) -> "Board":
-        """Put these rows to those that others have put there meanwhile; those from before `since`
-        (as `played_at`) go. Raises ExperimentError when the folder cannot be read or written."""
+        """Put these rows to those that others have put there meanwhile.
+
+        Raises ExperimentError when the folder cannot be read or written.
+        """
         with _locked(folder):
             kept = cls._fit(folder, say)
-            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= since]
-            board = cls(kept.conditions, [*newer, *rows])
+            board = cls(kept.conditions, [*kept.rows.values(), *rows])
+            board.write(folder)
+            return board
+
+    @classmethod
+    def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
+        """Without the rows from before then (as `played_at`); raises ExperimentError as `add`."""
+        with _locked(folder):
+            kept = cls._fit(folder, say)
+            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
+            board = cls(kept.conditions, newer)
             board.write(folder)
             return board
 
@@ -123,15 +139,15 @@ class Board:
             aside = folder / f"scores-{when}.json"
             (folder / "scores.json").rename(aside)
             say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins anew.")
-            return cls(conditions().fingerprint, ())
+            return cls(alike(), ())
 
     @classmethod
     def _load(cls, folder: Path) -> "Board":
-        same = conditions().fingerprint
+        same = alike()
         try:
             kept = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
             if kept["conditions"] != same:
-                raise _UnfitError("was made under other conditions")
+                raise _UnfitError("was made under other conditions or by another version")
             board = cls(same, kept["rows"])
             board.table()  # damaged rows show here
         except FileNotFoundError:
@@ -152,10 +168,12 @@ class Board:
         except OSError as fault:
             raise _no_writing(folder, fault) from None
 
-    def ranked(self) -> list[tuple[int, Mapping[str, Any]]]:
-        """(place, row), the best first."""
+    def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
+        """(place, row), the best first; no place, and last, who did not sell what is estimated."""
         best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
-        return list(enumerate(best_first, start=1))
+        doubtful = [row for row in best_first if is_doubtful(row)]
+        honest = [row for row in best_first if row not in doubtful]
+        return [*enumerate(honest, start=1), *((None, row) for row in doubtful)]
 
     @property
     def loads(self) -> list[str]:
@@ -167,23 +185,40 @@ class Board:
         loads = self.loads
         table = Table(
             "Scoreboard",
-            ("Place", "Policy", "By", *(f"ρ = {rho}" for rho in loads), "All loads"),
+            (
+                *("Place", "Policy", "By", *(f"ρ = {rho}" for rho in loads), "All loads"),
+                *("Confirms", "Expected"),
+            ),
             note="Revenue efficiency, estimated: mean of the repetitions ± half-width of the 95 % "
             "interval; 1 is the capacity bound. Everybody had the same customers. Intervals that "
-            "overlap: no difference that these runs could show. * was given up in a run, FIFO "
+            "overlap: no difference that these runs could show. Confirms of all runs, and as many "
+            "as the estimate promises: they scatter, but who sold far fewer has no place, for the "
+            "estimate holds only where nobody can tell who will buy. * was given up in a run, FIFO "
             "decided from then on.",
         )
         for place, row in self.ranked():
             table.rows.append(
                 (
-                    str(place),
+                    "–" if place is None else str(place),
                     row["title"] + ("*" if row.get("fallen_back") else ""),
                     row["by"],
                     *(_text(row["estimated"].get(rho)) for rho in loads),
                     _text(row["overall"]),
+                    f"{_sum(row, 'confirms'):.0f}",
+                    f"{_sum(row, 'expected'):.0f}",
                 )
             )
         return table
+
+
+def is_doubtful(row: Mapping[str, Any]) -> bool:
+    """Whether far fewer have bought than the estimate promises."""
+    expected = _sum(row, "expected")
+    return _sum(row, "confirms") < expected - _FAR * math.sqrt(max(expected, 0.0))
+
+
+def _sum(row: Mapping[str, Any], name: str) -> float:
+    return math.fsum(row[name].values())
 
 
 @contextlib.contextmanager

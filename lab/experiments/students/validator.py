@@ -14,7 +14,7 @@ from typing import Final
 from gateway.policies import trace
 from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
 from gateway.policies.sheet import PolicyError, Sheet
-from gateway.students import confinement, files, purity
+from gateway.students import confinement, files
 from gateway.students.files import PolicyFile
 from gateway.students.ledger import BrokenRuleError
 from gateway.students.limits import WITHOUT_CUSTOMERS
@@ -109,9 +109,9 @@ def _read(path: Path) -> tuple[PolicyFile, Finding]:
         raise PolicyError("policy", f"{path}: {fault.strerror}", allowed) from None
     file = PolicyFile(str(path), text)
     try:
-        found = purity.impurities(text)
-    except SyntaxError as fault:
-        return file, Finding("pure", False, f"line {fault.lineno}: {fault.msg}")
+        found = files.impurities(text)
+    except files.NoPythonError as fault:
+        return file, Finding("pure", False, str(fault))
     if found:
         return file, Finding("pure", False, "\n".join(str(one) for one in found))
     return file, Finding("pure", True, "imports and names are those of a policy")
@@ -266,6 +266,9 @@ class _UnderTest:
         began_s, cpu_s, asked = time.perf_counter(), policy.cpu_s(), 0
         for id in range(waiting, waiting + _TIMED):
             now = float(id - waiting)
+            while (due_s := policy.next_timer_s()) is not None and due_s <= now:
+                policy.timer_due(now)
+                asked += 1
             verdicts: list[Verdict] = list(policy.arrival(now, Request(id, page, now, None, True)))
             verdicts += policy.workers_free(now, 1)
             asked += 2

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,17 @@ from typing import Any
 import pytest
 import requests
 
+from lab.experiments import comparison
+from lab.experiments.live_runs import ToldRun
+from lab.experiments.results import PlannedRun, ResultFolder
+from lab.experiments.spec import Spec
 from runtime import answering, ports
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
 
 PATIENCE_S = 240.0
+UNANSWERED = ("Failed to load resource", "htmx:")
+"""What a page reports of a console that does not answer it."""
 SPEC = """version = 1
 title = "{title}"
 engine = "simulated"
@@ -35,6 +41,13 @@ name = "8q-lifo-pri"
 rho = [1.4]
 sessions = {sessions}
 """
+COMPARED = Spec.model_validate(
+    {
+        "title": "A rush in a terminal",
+        "policy": [{"name": "sq"}, {"name": "8q-lifo-pri"}],
+        "load": {"rho": [2.0], "sessions": 100},
+    }
+)
 
 
 def wait_for(condition: Callable[[], object], what: str) -> None:
@@ -99,12 +112,13 @@ class Console:
         wait_for(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
 
 
-def run(console: Console, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of the console: `python -m lab.console …`."""
+def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """A command of the console: `python -m lab.console …`; `given` comes in."""
     return subprocess.run(
         [sys.executable, "-m", "lab.console", *words],
         cwd=REPOSITORY,
         env=console.environment,
+        input=given,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -220,6 +234,15 @@ def is_idle(appliance: dict[str, str]) -> bool:
 @pytest.fixture
 def visit(chromium: Any, lab: Console) -> Iterator[Callable[..., Any]]:
     """A function (path, **context) → page; what goes wrong in it fails the test."""
+    with visiting(chromium, lab) as open_page:
+        yield open_page
+
+
+@contextmanager
+def visiting(
+    chromium: Any, lab: Console, *, bears: tuple[str, ...] = ()
+) -> Iterator[Callable[..., Any]]:
+    """As `visit`, of any console; a page may report what begins with one of `bears`."""
     faults: list[str] = []
     contexts = []
 
@@ -237,7 +260,7 @@ def visit(chromium: Any, lab: Console) -> Iterator[Callable[..., Any]]:
     yield open_page
     for context in contexts:
         context.close()
-    assert not faults
+    assert not [fault for fault in faults if not fault.startswith(bears)]
 
 
 def _note_foreign(url: str, own: str, faults: list[str]) -> None:
@@ -248,11 +271,24 @@ def _note_foreign(url: str, own: str, faults: list[str]) -> None:
 @pytest.fixture(scope="module")
 def classroom(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """The same console's second server, with accounts and in classroom mode."""
+    with _with_accounts(console, tmp_path_factory.mktemp("classroom"), classroom="1") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def laboratory(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """The same console's second server, with accounts; students may launch live experiments."""
+    with _with_accounts(console, tmp_path_factory.mktemp("laboratory"), classroom="0") as made:
+        yield made
+
+
+@contextmanager
+def _with_accounts(console: Console, folder: Path, *, classroom: str) -> Iterator[Console]:
     (port,) = ports.free(1)
     environment = console.environment | {
         "DOORBUSTER_LAB_PORT": str(port),
         "DOORBUSTER_LAB_ACCOUNTS": "1",
-        "DOORBUSTER_LAB_CLASSROOM": "1",
+        "DOORBUSTER_LAB_CLASSROOM": classroom,
     }
     made = replace(console, port=port, environment=environment, session=requests.Session())
     with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
@@ -262,7 +298,27 @@ def classroom(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Ite
             serving(
                 [sys.executable, "-m", "lab.console", "serve"],
                 lambda: answering.get_refusal("127.0.0.1", port, "/health"),
-                tmp_path_factory.mktemp("classroom") / "serve.log",
+                folder / "serve.log",
             )
         )
         yield made
+
+
+@pytest.fixture
+def runs_of() -> Iterator[Callable[[Console], list[Callable[[], ToldRun]]]]:
+    """Makes COMPARED, which nobody carries out, and tells of its runs as a live one does."""
+    told = []
+
+    def made(lab: Console) -> list[Callable[[], ToldRun]]:
+        folder = ResultFolder.create(lab.results, COMPARED, {}, comparison.plan(COMPARED))
+
+        def begins(planned: PlannedRun) -> ToldRun:
+            facts = {"experiment": folder.path.name, "run": planned.folder}
+            told.append(ToldRun(lab.state, facts))
+            return told[-1]
+
+        return [lambda planned=planned: begins(planned) for planned in folder.plan()]
+
+    yield made
+    for run in told:
+        run.close()

@@ -1,7 +1,10 @@
 """Taking a result away and bringing it back; what is refused leaves nothing behind."""
 
+import html
 import io
 import json
+import re
+import resource
 import stat
 import zipfile
 from collections.abc import Callable
@@ -11,6 +14,7 @@ import pytest
 from gateway.students.files import MOST_BYTES
 from lab.console import bundles
 from lab.experiments.errors import SpecError
+from tests.lab.console.conftest import SPEC
 from tests.results_in_postgres import connected
 
 
@@ -58,6 +62,33 @@ def test_the_results_database_follows(console, result, appliance_database):
         assert runs() == [("whole", 2)]
 
 
+def test_runs_named_by_a_label_with_a_space_are_brought_back_and_linked(console):
+    spec = SPEC.format(title="Labelled", seed=1, repetitions=1, sessions=20)
+    spec = spec.replace('name = "sq"', 'name = "sq"\nlabel = "Few hands"')
+    answer = console.upload("spec", "/upload/", "my.toml", spec.encode())
+    launch = answer.url.rstrip("/").rpartition("/")[2]
+    console.wait_until(launch, "done")
+    name = console.result_of(launch)
+    run = console.results / name / "runs/001-Few hands-rho1.4-seed1"
+    (run / "haproxy.cfg").write_text("global\n")  # as behind a peer
+    (run / "nginx.conf").write_text("events {}\n")
+    (run / "load-factor").write_text("1\n")  # as a live run leaves it that was killed
+    before = files(console, name)
+    bundle = console.get(f"/results/{name}/bundle.zip").content
+    console.post(f"/results/{name}/delete")
+    answer = console.upload("bundle", "/results/import", "a.zip", bundle)
+    assert answer.url.endswith(f"/results/{name}/"), answer.text
+    del before["runs/001-Few hands-rho1.4-seed1/load-factor"]
+    assert files(console, name) == before
+    links = set(re.findall(r'href="(/results/[^"]*Few[^"]*)"', answer.text))
+    assert {link.rpartition("/")[2] for link in links} >= {
+        "attempts.parquet", "samples.parquet", "events.jsonl", "run.json", "attempts.csv",
+    }  # fmt: skip
+    assert {console.get(html.unescape(link)).status_code for link in links} == {200}
+    shown = console.get(f"/results/{name}/files/runs/001-Few hands-rho1.4-seed1/haproxy.cfg")
+    assert shown.headers["Content-Type"].startswith("text/plain")
+
+
 def bundle_with(change: Callable[[zipfile.ZipFile], None]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as bundle:
@@ -71,12 +102,38 @@ def link(bundle: zipfile.ZipFile) -> None:
     bundle.writestr(entry, "/etc/passwd")
 
 
+def damaged(method: int) -> bytes:
+    """A ZIP whose directory is whole and whose one file's compressed bytes are not."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as bundle:
+        bundle.writestr("r/plan.json", "[]" * 5000)
+        entry = bundle.getinfo("r/plan.json")
+    content = bytearray(file.getvalue())
+    begin = len(entry.FileHeader())
+    content[begin : begin + entry.compress_size] = b"\xff" * entry.compress_size
+    return bytes(content)
+
+
 BAD = {
     "no ZIP": (b"hello", "cannot be read"),
     "nothing": (b"", "cannot be read"),
+    "damaged by deflate": (damaged(zipfile.ZIP_DEFLATED), "cannot be read"),
+    "damaged by lzma": (damaged(zipfile.ZIP_LZMA), "cannot be read"),
+    "damaged by bzip2": (damaged(zipfile.ZIP_BZIP2), "cannot be unpacked"),
+    "a file and a folder of one name": (
+        bundle_with(lambda b: (b.writestr("r/x.json", "1"), b.writestr("r/x.json/y.json", "1"))),
+        "cannot be unpacked",
+    ),
+    "a folder and a file of one name": (
+        bundle_with(lambda b: (b.writestr("r/x.json/y.json", "1"), b.writestr("r/x.json", "1"))),
+        "cannot be unpacked",
+    ),
     "upwards": (bundle_with(lambda b: b.writestr("r/../../x.json", "{}")), "no name"),
     "absolute": (bundle_with(lambda b: b.writestr("/etc/x.json", "{}")), "no name"),
     "a link": (bundle_with(link), "no name"),
+    "spaces at an end": (bundle_with(lambda b: b.writestr("r/x /y.json", "1")), "no name"),
+    "control characters": (bundle_with(lambda b: b.writestr("r/x\ny.json", "1")), "no name"),
+    "backslashes": (bundle_with(lambda b: b.writestr("r/x\\y.json", "1")), "no name"),
     "hidden": (bundle_with(lambda b: b.writestr(".ssh/x.json", "{}")), "no name"),
     "a program": (bundle_with(lambda b: b.writestr("r/x.py", "1")), "no part of a result"),
     "a program elsewhere": (
@@ -136,6 +193,18 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(console, kind):
         path.name for path in console.results.glob(".*")
     )
     assert after == before
+
+
+def test_a_disk_that_takes_no_more_is_said_and_nothing_is_left(tmp_path):
+    content = io.BytesIO(bundle_with(lambda b: b.writestr("r/plan.json", " " * 1_000_000)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(SpecError, match="bundle: cannot be unpacked"):
+            bundles.read(content, tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("file", ["../../spec.toml", "%2e%2e/x", ".hidden", "runs", "nothing.json"])

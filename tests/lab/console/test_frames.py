@@ -10,6 +10,7 @@ from lab.console.frames import changes, frame_of, thinned
 
 def snapshot(**other):
     return {
+        "gateway": 1,
         "time_s": 10.0,
         "time_scale": 10.0,
         "policy": {

@@ -1,8 +1,13 @@
 """From the form to the result, and every way in which a launch can end."""
 
+import math
 import os
+import re
 import signal
+import sqlite3
 import subprocess
+from contextlib import closing
+from datetime import UTC, datetime
 
 import psutil
 import pytest
@@ -59,7 +64,8 @@ def test_the_file_of_a_form_launches_the_same(console):
     ("field", "value", "said"),
     [
         ("rho", "much", "Numbers with commas"),
-        ("rho", "-1", "greater than"),
+        ("rho", "-1", "greater than or equal to 0.01"),
+        ("rho", "1e-307", "greater than or equal to 0.01"),
         ("sessions", "-5", "greater than or equal to 1"),
         ("sessions", "many", "whole number"),
         ("repetitions", "0", "greater than or equal to 1"),
@@ -71,12 +77,23 @@ def test_the_file_of_a_form_launches_the_same(console):
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
-    before = console.get("/launches/table").text.count("<tr>")
+    before = launches(console)
     answer = console.post("/launch/lifo-pri-simulated/", {**FORM, field: value})
     assert answer.status_code == 400
     faults = answer.text.split('class="fault"')[1:]
     assert any(said in fault.split("</p>")[0] for fault in faults), faults
-    assert console.get("/launches/table").text.count("<tr>") == before
+    assert launches(console) == before
+
+
+def test_all_that_is_wrong_is_said_at_once(console):
+    wrong = {"title": "", "rho": "much", "sessions": "0"}
+    answer = console.post("/launch/lifo-pri-simulated/", {**FORM, **wrong})
+    assert answer.text.count('class="fault"') == len(wrong)
+
+
+def launches(console) -> set[str]:
+    """Those that stand on the queue's page, in whatever state."""
+    return set(re.findall(r'id="launch-([0-9a-f]+)"', console.get("/launches/table").text))
 
 
 def test_peers_are_chosen_beside_policies(console):
@@ -92,6 +109,35 @@ def test_peers_are_chosen_beside_policies(console):
 def test_a_prediction_follows_the_form(console):
     assert "Takes about" in console.post("/launch/lifo-pri/predict", FORM).text
     assert "not right" in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
+
+
+@pytest.fixture
+def endless(console):
+    """A live launch that runs for ever, and the id of one that waits behind it."""
+    me, now = psutil.Process(), datetime.now(UTC).isoformat(" ")
+    common = ("live", "", "[]", now, math.inf, 0.0, "", "", "", False, False, "")
+    rows = [
+        ("endless", "Endless", "running", 1, now, me.pid, me.create_time(), *common),
+        ("behind", "Behind it", "queued", 2, None, None, None, *common),
+    ]
+    with closing(sqlite3.connect(console.state / "console/console.sqlite3", timeout=60)) as base:
+        base.executemany(
+            "INSERT INTO console_launch (id, title, state, place, began_at, process, "
+            "process_began, engine, spec, arguments, asked_at, expected_s, done_ratio, words, "
+            f"result, reason, cancel_asked, gives_way, by) VALUES ({', '.join('?' * 19)})",
+            rows,
+        )
+        base.commit()
+        yield "behind"
+        base.execute("DELETE FROM console_launch WHERE id IN ('endless', 'behind')")
+        base.commit()
+
+
+@pytest.mark.parametrize("page", ["/launches/", "/launches/table", "/launches/behind/"])
+def test_who_waits_for_one_without_an_end_sees_no_time(console, endless, page):
+    answer = console.get(page)
+    assert answer.status_code == 200
+    assert re.search(r"Behind it</a></td><td>live</td><td>–</td>|begins in about –", answer.text)
 
 
 @pytest.mark.parametrize(
@@ -148,21 +194,6 @@ def test_a_launch_that_cannot_be_says_why(console):
 
 
 @pytest.mark.long
-def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_path):
-    launch = console.launch("Doomed", sessions=100_000, repetitions=20)
-    console.wait_until(launch, "running")
-    wait_for(lambda: commands_of(console), "its command")
-    process = psutil.Process(console.worker.pid)
-    for one in [*process.children(recursive=False), process]:
-        os.kill(one.pid, signal.SIGKILL)
-    console.wait_until(launch, "interrupted")
-    wait_for(lambda: not commands_of(console), "the end of its command")
-    with worker(console, tmp_path):
-        again = console.launch("Next", sessions=100)
-        console.wait_until(again, "done")
-
-
-@pytest.mark.long
 def test_a_command_that_outlives_its_worker_is_ended(console):
     launch = console.launch("Over", sessions=100)
     console.wait_until(launch, "done")
@@ -176,6 +207,22 @@ def test_a_command_that_outlives_its_worker_is_ended(console):
     finally:
         deaf.kill()
         deaf.wait()
+
+
+@pytest.mark.long
+def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_path):
+    """The last here: the console's own workers are dead after it."""
+    launch = console.launch("Doomed", sessions=100_000, repetitions=20)
+    console.wait_until(launch, "running")
+    wait_for(lambda: commands_of(console), "its command")
+    process = psutil.Process(console.worker.pid)
+    for one in [*process.children(recursive=False), process]:
+        os.kill(one.pid, signal.SIGKILL)
+    console.wait_until(launch, "interrupted")
+    wait_for(lambda: not commands_of(console), "the end of its command")
+    with worker(console, tmp_path):
+        again = console.launch("Next", sessions=100)
+        console.wait_until(again, "done")
 
 
 def commands_of(console) -> list[int]:

@@ -11,7 +11,7 @@ from lab.console.launch_form import LaunchForm, uploaded
 from lab.console.policy_form import PolicyForm, in_force
 from lab.console.racing import BEGINS_WITH, RaceForm
 from lab.experiments.errors import SpecError
-from lab.experiments.students.scoreboard import Board, conditions
+from lab.experiments.students.scoreboard import Board, alike
 from tests.gateway.students.policies import source
 from tests.lab.students.test_scoreboard import row
 
@@ -94,7 +94,7 @@ def test_the_scoreboard_shows_what_is_kept(console):
     folder = console.results / "scoreboard"
     made = {"result": "20260101T000000Z-scoreboard", "played_at": "2026-01-01T00:00:00+00:00"}
     rows = [row("good", 0.9, **made), row("lost", 0.5, fallen_back="line 7: 1 / 0", **made)]
-    Board(conditions().fingerprint, rows).write(folder)
+    Board(alike(), rows).write(folder)
     try:
         text = console.get("/scoreboard/").text
     finally:

@@ -90,3 +90,29 @@ def test_pictures_of_what_was_published_are_as_the_figures_are(tmp_path):
 def _numbers(path: Path) -> list[str]:
     """The words in a picture: coordinates depend on the fonts there are."""
     return re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text())
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "wrong"),
+    [
+        ("/launch/lifo-pri/", {"rho": "x", "sessions": "-1"}, 4),
+        ("/race/", {"rho": "x"}, 4),
+        ("/watch/policy", {"policy": "sq", "admission": "x", "capacity": "0"}, 2),
+        ("/watch/policy", {"policy": "8q-af", "utility.Br-2": "-1"}, 1),
+        ("/watch/shadow", {"policy": "x", "admission": "sbac", "admission.ac_weight": "2"}, 2),
+        ("/watch/abandonment", {"abandonment": "x"}, 1),
+        ("/watch/load", {"load_factor": "11"}, 1),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_field(console, path, sent, wrong):
+    told = described(console.post(path, sent).text)
+    assert sum(text.endswith("_error") for text in told) >= wrong, told
+
+
+def described(text: str) -> set[str]:
+    """The ids by which parts of a page are described; each is of one element."""
+    ids = re.findall(r'\sid="([^"]*)"', text)
+    assert len(ids) == len(set(ids)), sorted(id for id in ids if ids.count(id) > 1)
+    found = {id for one in re.findall(r'aria-describedby="([^"]*)"', text) for id in one.split()}
+    assert found <= set(ids)
+    return found

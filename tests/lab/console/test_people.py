@@ -1,19 +1,25 @@
 """Students and teachers: who may do what, how often, and where the console listens."""
 
+import os
 import re
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 import psutil
 import pytest
 import requests
 
 from lab.console.limits import Limit
+from lab.experiments import live_runs
 from runtime import answering, ports
 from runtime.settings import SettingsError, load
+from runtime.state import MARKER
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, SPEC, Console, run
+from tests.lab.console.launch_rows import live_launch
+from tests.lab.console.test_pages import described
 
 pytestmark = pytest.mark.long
 
@@ -67,6 +73,12 @@ def test_the_password_page_is_none_of_the_navigation(people):
     assert "aria-current" not in text
 
 
+def test_what_is_wrong_with_a_password_is_told_with_its_field(people):
+    sent = {"old_password": "wrong", "new_password1": "short", "new_password2": "short"}
+    told = described(people[1].post("/people/password", sent).text)
+    assert {"id_old_password_error", "id_new_password2_error", "id_new_password1_helptext"} <= told
+
+
 def test_students_launch_simulations_and_cancel_their_own(people):
     teacher, bert, carla = people
     launch = launched_by(bert, "Of Bert", sessions=20_000)
@@ -92,6 +104,26 @@ def test_in_the_classroom_the_teacher_runs_live(people):
     answer = teacher.upload("spec", "/upload/", "live.toml", LIVE.encode())
     launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
     teacher.wait_until(launch, "failed")  # there is no appliance, which is another matter
+
+
+def test_only_whose_run_is_under_way_changes_it(people, laboratory, runs_of):
+    teacher, bert, carla = (replace(one, port=laboratory.port) for one in people)
+
+    def may_change() -> list[bool]:
+        sent = {"policy": "sq", "admission": "none"}
+        answers = [one.post("/watch/policy", sent).status_code for one in (bert, carla, teacher)]
+        assert {*answers} <= {200, 403}
+        return [answer == 200 for answer in answers]
+
+    assert may_change() == [False, False, True]
+    bert_s = {"title": "Of Bert", "by": "bert"}
+    with live_launch(laboratory, "berts", "running", **bert_s):  # it waits, and holds nothing
+        assert may_change() == [False, False, True]
+        runs_of(laboratory)[0]()  # of a terminal
+        assert may_change() == [False, False, True]
+    (told,) = live_runs.under_way(laboratory.state)
+    with live_launch(laboratory, "berts", "running", **bert_s, result=told["experiment"]):
+        assert may_change() == [True, False, True]
 
 
 def test_students_write_notes_and_delete_nothing(people):
@@ -131,6 +163,44 @@ def test_accounts_that_cannot_be_are_refused_in_one_line(classroom, tmp_path):
         assert made.stderr.startswith("Error: ")
         assert made.stderr.count("\n") == 1
     assert "dora" not in made.stdout  # all of a file or none
+
+
+def alone(state: Path, **more: str) -> Console:
+    """A console with a state folder of its own, and nothing running."""
+    environment = {name: text for name, text in os.environ.items() if name != "COLUMNS"}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
+    environment |= {"DOORBUSTER_STATE_DIR": str(state), "DOORBUSTER_LAB_ACCOUNTS": "1", **more}
+    return Console(0, state, state, environment)
+
+
+def test_accounts_are_made_before_the_console_was_ever_started(tmp_path):
+    console = alone(tmp_path / "deep" / "state")
+    made = run(console, "teacher", "anna")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert re.fullmatch(r"anna,\S{8,}\n", made.stdout)
+    assert (console.state / MARKER).is_file()  # `make reset` takes it for its own
+    made = run(console, "students", "-", given="\ufeffname,group\nbert,1\n")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout.startswith("bert,")
+
+
+def test_faults_of_the_machine_are_one_line(tmp_path):
+    database = tmp_path / "damaged/console/console.sqlite3"
+    database.parent.mkdir(parents=True)
+    database.write_text("no database" * 100)
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    for console, said in (
+        (alone(tmp_path / "damaged"), "console.sqlite3 cannot be used"),
+        (alone(in_the_way), "Not a directory"),
+        (alone(in_the_way / "state"), "mend: set DOORBUSTER_STATE_DIR"),
+        (alone(tmp_path, DOORBUSTER_LAB_PORT="x"), "DOORBUSTER_LAB_PORT=x"),
+    ):
+        made = run(console, "teacher", "anna")
+        assert made.returncode == 1
+        assert made.stderr.startswith("Error: ")
+        assert said in made.stderr
+        assert made.stderr.count("\n") == 1
 
 
 def test_a_limit_says_when_it_is_possible_again():

@@ -226,3 +226,53 @@ def test_a_damaged_report_still_has_a_page(console, report, file, content):
         assert console.get("/results/").status_code == 200
     finally:
         path.write_text(kept)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    ["", "5", "{}", '"x"', "[1]", '[{"number": 1}]', "[[]]",
+     '[{"number": "x", "policy": "sq", "rho": 1, "seed": 1}]',
+     '[{"number": 1, "policy": ["sq"], "rho": 1, "seed": 1}]',
+     '[{"number": 1, "policy": "sq", "rho": "x", "seed": 1}]'],
+)  # fmt: skip
+def test_a_damaged_plan_is_said_and_breaks_no_page(console, result, plan):
+    folder = console.results / "20260103T000000Z-damaged"
+    (folder / "runs").mkdir(parents=True)
+    try:
+        (folder / "plan.json").write_text(plan)
+        shutil.copy(console.results / result / "spec.toml", folder)
+        page = f"/results/{folder.name}"
+        whole = console.get("/results/?words=Two+in+the+rush")
+        assert whole.status_code == 200
+        row = next(row for row in whole.text.split("<tr>") if folder.name in row)
+        if plan != "{}":  # a plan of nothing
+            assert ">damaged<" in row
+            assert "This result is damaged: " in console.get(f"{page}/").text
+        assert ">damaged<" not in next(row for row in whole.text.split("<tr>") if result in row)
+        for other in ("/", "/race/", f"/race/?result={folder.name}", "/metrics", "/leaderboard/",
+                      f"{page}/", f"{page}/page.html", f"{page}/sessions", f"{page}/bundle.zip",
+                      f"/results/overlay?of={folder.name}"):  # fmt: skip
+            assert console.get(other).status_code == 200, other
+        assert console.get(f"{page}/curves.json").status_code in (200, 422)
+        assert console.get(f"{page}/attempts").status_code == 404
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_result_without_its_spec_is_said_and_breaks_no_page(console, result):
+    folder = console.results / "20260103T000000Z-bare"
+    (folder / "runs").mkdir(parents=True)
+    try:
+        shutil.copy(console.results / result / "plan.json", folder)
+        page = f"/results/{folder.name}"
+        assert "This result is damaged: " in console.get(f"{page}/").text
+        assert "spec.toml" in console.get(f"{page}/curves.json").json()["error"]
+        for other in (
+            "/results/",
+            "/race/",
+            f"{page}/sessions",
+            f"/results/overlay?of={folder.name}",
+        ):
+            assert console.get(other).status_code == 200, other
+    finally:
+        shutil.rmtree(folder)

@@ -2,40 +2,11 @@
 
 import pytest
 
-from lab.experiments import comparison
 from lab.experiments.live_runs import ToldRun
-from lab.experiments.results import ResultFolder
-from lab.experiments.spec import Spec
+from tests.lab.console.conftest import COMPARED
 from tests.lab.console.streaming import first, looks, stream
 
-SPEC = Spec.model_validate(
-    {
-        "title": "A rush in a terminal",
-        "policy": [{"name": "sq"}, {"name": "8q-lifo-pri"}],
-        "load": {"rho": [2.0], "sessions": 100},
-    }
-)
-BEGUN = "Running live: A rush in a terminal, begun at a terminal"
-
-
-@pytest.fixture
-def runs_of():
-    """Makes a comparison that nobody carries out, and tells of its runs as a live one does."""
-    told = []
-
-    def made(lab):
-        folder = ResultFolder.create(lab.results, SPEC, {}, comparison.plan(SPEC))
-
-        def begins(planned):
-            facts = {"experiment": folder.path.name, "run": planned.folder}
-            told.append(ToldRun(lab.state, facts))
-            return told[-1]
-
-        return [lambda planned=planned: begins(planned) for planned in folder.plan()]
-
-    yield made
-    for run in told:
-        run.close()
+BEGUN = f"Running live: {COMPARED.title}, begun at a terminal"
 
 
 def test_a_run_of_a_terminal_stands_on_every_page(console, runs_of):
@@ -67,7 +38,7 @@ def test_runs_of_a_terminal_are_told_and_marked(lab, runs_of):
         assert (mark["kind"], mark["text"]) == ("start", began["run"]["words"])
         assert mark["text"].startswith("run 1/2: ")
         assert mark["base"]["confirms"] == began["confirms"]
-        assert (began["run"]["title"], began["run"]["of"]) == (SPEC.title, 2)
+        assert (began["run"]["title"], began["run"]["of"]) == (COMPARED.title, 2)
         run.close()
         ended = first(seen, lambda frame: frame["marks"], "its end")
         assert [mark["kind"] for mark in ended["marks"]] == ["end"]

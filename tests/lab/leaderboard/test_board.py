@@ -79,6 +79,7 @@ def test_its_file_has_what_a_page_needs():
     first = as_json(rows_of(CELLS))[0]
     assert first["policy"] == "door-lifo"
     assert first["estimated"]["2"]["mean"] == pytest.approx(1.005)
+    assert first["expected"] == {"1": 51.8, "2": 27.1}  # of the bounds 27 and 13.5, twice each
     assert set(first) == {
-        "policy", "title", "rank", "overall", "estimated", "counted", "confirms",
+        "policy", "title", "rank", "overall", "estimated", "counted", "confirms", "expected",
     }  # fmt: skip

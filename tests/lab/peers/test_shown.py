@@ -1,4 +1,3 @@
-from lab.console.peers import in_place
 from lab.experiments.peers.shown import Shown, read
 from lab.experiments.results import RunFolder
 
@@ -27,17 +26,3 @@ def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
     assert read(folder) == peer
     shown.close()
     assert read(folder) is None
-
-
-def test_counts_go_on_from_the_gateways():
-    gateway = SNAPSHOT | {
-        "policy": {"name": "sq"},
-        "waiting": 0,
-        "load": {"busy_workers": 30},
-        "counts": {"Br-1": {"arrived": 100}, "ads": {"arrived": 7}},
-    }
-    assert in_place(gateway, None) is gateway
-    found = in_place(gateway, {key: SNAPSHOT[key] for key in ("policy", "waiting", "counts")})
-    assert found["policy"] == {"name": "haproxy"}
-    assert found["load"] == {"busy_workers": 30}
-    assert found["counts"] == {"Br-1": {"arrived": 105}, "ads": {"arrived": 7}}

@@ -1,5 +1,7 @@
 """Small real cases: a FIFO server of 20 requests/s, half a minute, a few dozen milliseconds."""
 
+from math import inf
+
 from lab.experiments.reproduction.cases import Case
 from lab.experiments.reproduction.claims import Claim, within
 from lab.experiments.reproduction.exhibits import CaseCurve, Exhibit, Panel, Study
@@ -46,7 +48,7 @@ def small_study():
                   [CaseCurve("all", [(200, busy, aborted_percent)])]),
         ),
     )  # fmt: skip
-    claim = within("The calm server completes", calm, completed_percent, 60, 100, "60 % or more", 1)
+    claim = within("The calm server completes", calm, completed_percent, -100, inf, "any", 1)
     never = Claim("Of another case", "anything", [small_case(9.0)], lambda results: ("", True))
     return Study("small", "A small study", ("For tests.",), [exhibit], [claim, never])
 

@@ -1,7 +1,15 @@
+import json
+from dataclasses import replace
+
 import pytest
 from click.testing import CliRunner
 
 from lab.experiments.commands import main
+from lab.experiments.progress_file import VARIABLE, ProgressFile
+from lab.experiments.reproduction import live, studies
+from lab.experiments.reproduction.report import write_report
+from lab.experiments.reproduction.store import Results, Store
+from tests.lab.reproduction.small import small_study
 
 
 @pytest.mark.parametrize(
@@ -34,3 +42,41 @@ def test_bad_options_are_refused_in_a_line_that_names_what_is_allowed(
     line = done.output.strip().splitlines()[-1]
     assert all(word in line for word in said), line
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """A function that says what the progress file says; results are kept beside it."""
+    file = tmp_path / "progress.json"
+    monkeypatch.setenv(VARIABLE, str(file))
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path / "results"))
+    made = ProgressFile()
+    for user in ("terminal", "progress_file"):
+        monkeypatch.setattr(f"lab.experiments.{user}.progress_file", made)
+    return lambda: json.loads(file.read_text())
+
+
+def test_a_simulated_reproduction_tells_where_its_report_is(told, tmp_path, monkeypatch):
+    paper = replace(studies.PAPERS["sbac"], study=lambda quick: small_study())
+    monkeypatch.setitem(studies.PAPERS, "sbac", paper)
+    done = CliRunner().invoke(main, ["reproduce", "sbac", "--repetitions=1", "--processes=1"])
+    assert done.exit_code == 0, done.output
+    (report,) = (tmp_path / "results").glob("*/report.html")
+    assert told()["folder"] == str(report.parent)
+    assert "of 2 claims hold" in done.output
+
+
+def test_a_live_one_tells_it_after_the_comparisons_it_is_made_of(told, tmp_path, monkeypatch):
+    def made(paper, given):
+        from lab.experiments.terminal import progress_file
+
+        progress_file.tell(now=True, folder="/results/a-comparison")
+        store = Store.create(tmp_path / "results", f"reproduce-{paper}-live", {})
+        page = write_report(small_study(), Results({}), store, [])
+        assert told()["folder"] == "/results/a-comparison"
+        return page
+
+    monkeypatch.setattr(live, "reproduce_live", made)
+    done = CliRunner().invoke(main, ["reproduce", "connection-sentry", "--quick"])
+    assert done.exit_code == 0, done.output
+    assert told()["folder"].endswith("-reproduce-connection-sentry-live")

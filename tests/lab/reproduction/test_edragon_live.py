@@ -1,5 +1,6 @@
 """eDragon's live runs: how a case becomes a run on this machine, and its metrics."""
 
+import os
 import tempfile
 
 import numpy as np
@@ -155,6 +156,8 @@ def test_without_an_appliance_nothing_is_begun(tmp_path, monkeypatch):
 @pytest.mark.timeout(1200)
 def test_a_tiny_reproduction_on_the_appliance(appliance, monkeypatch):
     """Every run of a tiny study is made on real platforms, kept, and drawn; nothing is left."""
+    for name in [name for name in os.environ if name.startswith("DOORBUSTER_")]:
+        monkeypatch.delenv(name)  # of other tests' services
     for name, value in appliance.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", appliance["TMPDIR"])  # where the lock is

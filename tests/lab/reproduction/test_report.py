@@ -112,7 +112,7 @@ def test_figures_are_files_with_their_data(reported):
 def test_claims_are_written_beside_what_was_found(reported):
     _, store, text, _ = reported
     first, second = read_json(store.path / "claims.json")
-    assert first["Holds"] == "yes"
+    assert first["Holds"] == "yes", first
     assert second == {
         "Claim": "Of another case",
         "Required": "anything",

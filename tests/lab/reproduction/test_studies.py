@@ -12,6 +12,7 @@ from lab.experiments.reproduction.lifo_pri_cases import quick as lifo_pri_quick
 from lab.experiments.reproduction.metrics import simulate_case
 from lab.experiments.reproduction.store import Results, plan
 from lab.experiments.reproduction.studies import PAPERS
+from tests.lab.reproduction.small import repeated
 
 SBAC = sbac_cases.Cases(sbac_cases.quick())
 SIMULATED = [name for name, paper in PAPERS.items() if paper.simulated]
@@ -135,7 +136,7 @@ def test_predictive_must_abort_less_than_responsive(responsive, predictive, hold
         cases["sbac-responsive"].id: metrics_with(responsive),
         cases["sbac-predictive"].id: metrics_with(predictive),
     }
-    assert claim.decide(Results(found))[1] is holds
+    assert claim.decide(repeated(found))[1] is holds
 
 
 @pytest.mark.parametrize(("aborted", "holds"), [(50, True), (51, False)])

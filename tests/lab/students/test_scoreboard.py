@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from lab.experiments.errors import ExperimentError, SpecError
-from lab.experiments.students.scoreboard import Board, conditions, play
+from lab.experiments.students.scoreboard import Board, alike, play
 from lab.experiments.students.template import write_policy
 from tests.gateway.students.policies import source
 
@@ -19,23 +19,36 @@ def row(policy, mean, half_width=0.1, **more):
         "by": "somebody",
         "overall": known,
         "estimated": {"1.4": known, "1": {"mean": 1.0, "half_width": None}},
+        "confirms": {"1.4": 20, "1": 30},
+        "expected": {"1.4": 22.4, "1": 30.0},
         **more,
     }
 
 
 def board(*rows):
-    return Board(conditions().fingerprint, rows)
+    return Board(alike(), rows)
 
 
 def test_the_best_stands_first_and_who_was_given_up_is_marked():
     table = board(row("slow", 0.2), row("good", 0.9), row("lost", 0.5, fallen_back="1 / 0")).table()
-    assert table.header == ("Place", "Policy", "By", "ρ = 1", "ρ = 1.4", "All loads")
+    assert table.header[:6] == ("Place", "Policy", "By", "ρ = 1", "ρ = 1.4", "All loads")
+    assert table.header[6:] == ("Confirms", "Expected")
     assert [found[:3] for found in table.rows] == [
         ("1", "good", "somebody"),
         ("2", "lost*", "somebody"),
         ("3", "slow", "somebody"),
     ]
-    assert table.rows[0][3:] == ("1.00", "0.90 ± 0.10", "0.90 ± 0.10")
+    assert table.rows[0][3:] == ("1.00", "0.90 ± 0.10", "0.90 ± 0.10", "50", "52")
+
+
+def test_who_sells_far_less_than_is_estimated_has_no_place():
+    """As one that knows who will buy can bring about: it turns long sessions away at the door."""
+    knowing = row("knowing", 1.2, confirms={"1": 0, "1.4": 3}, expected={"1": 12.0, "1.4": 25.0})
+    unlucky = row("unlucky", 1.0, confirms={"1": 6, "1.4": 15}, expected={"1": 12.0, "1.4": 25.0})
+    places = [
+        (found[0], found[1]) for found in board(knowing, unlucky, row("good", 0.9)).table().rows
+    ]
+    assert places == [("1", "unlucky"), ("2", "good"), ("–", "knowing")]
 
 
 def test_it_is_kept_and_found_again(tmp_path):
@@ -50,7 +63,7 @@ def test_it_is_kept_and_found_again(tmp_path):
 )
 def test_what_cannot_stand_beside_is_left(text, tmp_path):
     if text is None:  # damaged rows
-        text = json.dumps({"conditions": conditions().fingerprint, "rows": [{"policy": "x"}]})
+        text = json.dumps({"conditions": alike(), "rows": [{"policy": "x"}]})
     (tmp_path / "scores.json").write_text(text)
     assert Board.read(tmp_path).rows == {}
 
@@ -79,16 +92,27 @@ def test_fresh_leaves_what_others_have_put_there_since(tmp_path):
     old = row("old", 0.1, played_at="2026-01-01T10:00:00+00:00")
     meanwhile = row("meanwhile", 0.2, played_at="2026-01-01T12:00:01+00:00")
     board(old, meanwhile).write(tmp_path)
-    since = "2026-01-01T12:00:00.500000+00:00"
-    found = Board.add(tmp_path, [row("mine", 0.3)], pytest.fail, since=since)
+    Board.emptied(tmp_path, "2026-01-01T12:00:00.500000+00:00", pytest.fail)
+    found = Board.add(tmp_path, [row("mine", 0.3)], pytest.fail)
     assert {policy for policy, _ in found.rows} == {"meanwhile", "mine"}
+
+
+def test_fresh_alone_empties_the_board(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(tmp_path))
+    board(row("old", 0.1, played_at="2026-01-01T10:00:00+00:00")).write(tmp_path / "scoreboard")
+    play([], fresh=True, processes=None)
+    assert "The board is empty." in capsys.readouterr().out
+    assert not Board.read(tmp_path / "scoreboard").rows
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
         ("{", "is damaged"),
-        ('{"conditions": "other", "rows": []}', "was made under other conditions"),
+        (
+            '{"conditions": "other", "rows": []}',
+            "was made under other conditions or by another version",
+        ),
     ],
 )
 def test_what_cannot_stand_beside_is_moved_aside_and_said(text, why, tmp_path):

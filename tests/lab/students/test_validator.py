@@ -59,6 +59,56 @@ def test_all_impurities_are_said_and_nothing_is_run(tmp_path):
     ]
 
 
+def test_source_that_python_does_not_take_is_a_finding(tmp_path):
+    for text in ("def", "x = " + " + ".join(["1"] * 20_000), "x = 1\0"):
+        (only,) = checked(tmp_path, text).findings
+        assert (only.check, only.holds) == ("pure", False)
+        assert only.says
+
+
+def test_one_that_paces_itself_by_a_timer_holds_all_of_it(tmp_path):
+    """One request in 0.2 s; it wants a timer only while somebody waits."""
+    text = source(
+        workers_free="""
+if time_s < self.next_s or not len(self.line):
+    self.asked_s = time_s
+    return NOTHING
+self.next_s = time_s + 0.2
+free = 1
+""",
+        more="""
+next_s = 0.0
+asked_s = 0.0
+
+def next_timer_s(self):
+    return max(self.next_s, self.asked_s) if len(self.line) else None
+
+def timer_due(self, time_s):
+    self.asked_s = time_s + 0.2
+    return NOTHING
+""",
+    )
+    found = checked(tmp_path, text.replace('"capacity", 3', '"capacity", 50'))
+    assert [(one.check, one.holds, one.says) for one in found.findings if not one.holds] == []
+
+
+def test_one_that_wants_timers_for_ever_holds_all_of_it(tmp_path):
+    text = source(
+        more="""
+timer_s = 5.0
+
+def next_timer_s(self):
+    return self.timer_s
+
+def timer_due(self, time_s):
+    self.timer_s = time_s + 5.0
+    return NOTHING
+"""
+    )
+    found = checked(tmp_path, text)
+    assert [(one.check, one.holds, one.says) for one in found.findings if not one.holds] == []
+
+
 @pytest.mark.parametrize(
     ("change", "check", "words"),
     [

@@ -3,8 +3,11 @@
 import copy
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
+from shop.ads import candidates, inventory
+from tests.shop.ads.inventories import banner
 from tests.shop.ads.waiting import until
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -182,6 +185,28 @@ def test_a_contract_beyond_the_capacity_is_refused_with_the_numbers(ads, token):
     ads.call("POST", f"/ads/contracts/{first.json['id']}/end", token=token)
     third = ads.call("POST", "/ads/contracts", body, token=token).json
     assert third["held"] == pytest.approx(refusal["held"], rel=0.02)
+
+
+def test_a_contract_that_ends_before_it_begins_gives_its_capacity_back(ads, token):
+    window = {"starts": time(500), "ends": time(501)}
+    body = changed("impressions", 10**9) | window
+    body["impressions"] = ads.call("POST", "/ads/contracts", body, token=token).json["left"]
+    first = ads.call("POST", "/ads/contracts", body, token=token)
+    assert first.status == 201
+    assert ads.call("POST", "/ads/contracts", body, token=token).status == 409
+    ended = ads.call("POST", f"/ads/contracts/{first.json['id']}/end", token=token).json
+    starts, ends = (datetime.fromisoformat(ended[edge]) for edge in ("starts", "ends"))
+    assert starts < ends <= datetime.now(UTC)
+    again = ads.call("POST", "/ads/contracts", body, token=token)
+    assert again.status == 201, again.json
+    ads.call("POST", f"/ads/contracts/{again.json['id']}/end", token=token)
+    # As the search sees it: due at no time from now on, nor when it would have begun.
+    held = inventory.of(
+        [banner(1, contracted=10**6, starts_s=starts.timestamp(), ends_s=ends.timestamp())]
+    )
+    for later_s in (0.0, 1.0, timedelta(days=500, seconds=0.5).total_seconds()):
+        wanted = candidates.Wanted(0, ends.timestamp() + later_s)
+        assert not len(candidates.find(held, np.zeros(1), wanted, 0))
 
 
 @pytest.mark.parametrize("given", [None, "", "wrong", "é"])

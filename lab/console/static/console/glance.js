@@ -1,4 +1,4 @@
-// The panel of the gallery: there while a live run of the console is under way.
+// The panel of the gallery: there while a live run is under way and can be looked at.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const panel = document.getElementById("glance");
@@ -17,6 +17,9 @@ addEventListener("DOMContentLoaded", () => {
     }
     most = Math.max(20, most * 0.98, ...frame.waiting_by_page);
     bars(queues, frame.waiting_by_page, most, pages);
+  });
+  live.onAway(() => {
+    panel.hidden = true; // nothing is known to be live
   });
   live.follow("/watch/stream?glance");
 });

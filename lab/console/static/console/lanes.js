@@ -43,8 +43,15 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  function draw() {
+  // Lanes of the race the page is about, where it is about one: another may hold the machine.
+  function wanted() {
     const { lanes } = live.state.newest;
+    const race = document.querySelector("[data-race]")?.dataset.race;
+    return race === undefined || lanes?.[0].key.startsWith(`${race}/`) ? lanes : undefined;
+  }
+
+  function draw() {
+    const lanes = wanted();
     place.hidden = !lanes;
     for (const part of document.querySelectorAll("#one-shop, .of-one-shop")) part.hidden = Boolean(lanes);
     if (!lanes) return;

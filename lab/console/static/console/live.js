@@ -4,18 +4,19 @@ const live = (() => {
   const KEPT = 2400;
   const state = { frames: [], marks: [], newest: null };
   const listeners = [];
+  const awayListeners = [];
+  const LOST = "The console does not answer: what stands here is of before. It goes on by itself when the console is back.";
+  const ENDED = "The console sends this page nothing more: what stands here is of before. Load the page anew; you may have to log in again.";
   const money = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
   function take(frame) {
-    for (const mark of frame.marks || []) state.marks.push(mark);
     if (frame.away) {
       state.newest = frame;
       return;
     }
     const last = state.frames.at(-1);
-    if (last && (frame.time_s < last.time_s || frame.counts.arrived < last.counts.arrived)) {
-      state.frames.length = state.marks.length = 0; // another gateway: its clock and counts begin anew
-    }
+    if (last && last.gateway !== frame.gateway) state.frames.length = state.marks.length = 0; // its clock and counts begin anew
+    for (const mark of frame.marks || []) state.marks.push(mark);
     state.frames.push(frame);
     if (state.frames.length > KEPT) state.frames.shift();
     state.newest = frame;
@@ -39,7 +40,7 @@ const live = (() => {
     const passed = now.time_s - before.time_s;
     if (passed <= 0) return null;
     const more = fates.reduce((sum, fate) => sum + now.counts[fate] - before.counts[fate], 0);
-    return more < 0 ? null : more / passed; // whoever counted has gone: a peer, a gateway that died
+    return more / passed;
   }
 
   const digits = (value, n = 1) => (value === null || value === undefined ? "–" : value.toFixed(n));
@@ -109,7 +110,7 @@ const live = (() => {
     if (!state.newest) return;
     show();
     say();
-    if (!state.newest.away) for (const listener of listeners) listener();
+    for (const listener of state.newest.away ? awayListeners : listeners) listener();
   }
 
   function follow(address = "/watch/stream") {
@@ -125,10 +126,15 @@ const live = (() => {
       take(JSON.parse(event.data));
       told();
     });
+    stream.addEventListener("error", () => {
+      // The browser asks again by itself, unless it was refused or led to another page.
+      take({ away: stream.readyState === EventSource.CLOSED ? ENDED : LOST });
+      told();
+    });
     addEventListener("pagehide", () => stream.close());
     addEventListener("pageshow", (event) => event.persisted && follow(address), { once: true });
   }
-  return { state, start, base, rate, follow, onLook: (listener) => listeners.push(listener) };
+  return { state, start, base, rate, follow, onLook: (listener) => listeners.push(listener), onAway: (listener) => awayListeners.push(listener) };
 })();
 
 // Requests that wait, one by one: newcomers enter on the right, whoever goes fades where it stood.

@@ -1,0 +1,73 @@
+"""Live pages whose console or gateway does not answer: they say so, and go on when it does."""
+
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+import pytest
+
+from runtime import answering as answers
+from runtime import ports
+from tests.conftest import serving
+from tests.lab.console.browsing import when
+from tests.lab.console.conftest import UNANSWERED, visiting
+from tests.lab.console.gateway_scene import Scene, answering
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+AWAY = "document.getElementById('away')"
+SEEN = "live.state.newest?.policy"
+
+
+@contextmanager
+def served(console, folder, **settings):
+    """The same console's second server, on the port of `console`."""
+    environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | settings
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as server:
+        for name, text in environment.items():
+            patch.setenv(name, text)
+        patch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+        server.enter_context(
+            serving(
+                [sys.executable, "-m", "lab.console", "serve"],
+                lambda: answers.get_refusal("127.0.0.1", console.port, "/health"),
+                folder / "serve.log",
+            )
+        )
+        yield
+
+
+@pytest.fixture
+def gateway(console):
+    """What the console's gateway says."""
+    with answering(Scene(), int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])):
+        yield
+
+
+def test_a_page_that_lost_the_console_says_so_and_goes_on(chromium, console, gateway, tmp_path):
+    (port,) = ports.free(1)
+    second = replace(console, port=port)
+    bears = (*UNANSWERED, "EventSource's response")
+    with visiting(chromium, second, bears=bears) as visit:
+        with served(second, tmp_path):
+            page = visit("/watch/")
+            when(page, f"{SEEN} && {AWAY}.hidden")
+        when(page, f"!{AWAY}.hidden")
+        assert "does not answer" in page.inner_text("#away")
+        with served(second, tmp_path):
+            when(page, f"{SEEN} && {AWAY}.hidden")
+        with served(second, tmp_path, DOORBUSTER_LAB_ACCOUNTS="1"):  # and nobody has logged in
+            when(page, f"{AWAY}.textContent.includes('log in again')")
+        assert page.is_visible("#away")
+
+
+def test_the_gallery_shows_nothing_live_while_the_gateway_is_away(chromium, console, runs_of):
+    port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
+    runs_of(console)[0]()
+    with visiting(chromium, console) as visit:
+        with answering(Scene(), port):
+            page = visit("/")
+            page.wait_for_selector("#glance:not([hidden])")
+        page.wait_for_selector("#glance[hidden]", state="attached")
+        with answering(Scene(), port):
+            page.wait_for_selector("#glance:not([hidden])")
