@@ -14,10 +14,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from runtime import ports
 from runtime.settings import Settings
 from tests.conftest import REPOSITORY, serving
+from tests.shop.ads.waiting import until
 
 BANNERS = 2_000
 CLIENT_TIMEOUT_S = 120.0
@@ -90,6 +92,26 @@ def rows(environment: dict[str, str], sql: str, *parameters: Any) -> list[Any]:
     ) as connection:
         cursor = connection.execute(sql, parameters)
         return cursor.fetchall() if cursor.description else []
+
+
+def figures(ads: RunningAds) -> dict[tuple[str, ...], float]:
+    """Its metrics: name and labels' values → value."""
+    answer = ads.get("/ads/metrics")
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.body.decode())
+        for sample in family.samples
+    }
+
+
+def reported(ads: RunningAds) -> None:
+    """Returns when all that was delivered before this call is in the database."""
+    done = ("doorbuster_ads_reports_total", "done")
+    reports = figures(ads).get(done, 0)
+    # The next one to end may have begun before this call.
+    until(lambda: figures(ads).get(done, 0) >= reports + 2, "two reports")
 
 
 def command(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:

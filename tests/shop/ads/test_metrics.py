@@ -5,10 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
 from shop import settings
-from tests.shop.ads.conftest import served
+from tests.shop.ads.conftest import figures, served
 from tests.shop.ads.waiting import until
 
 SELECT = "/ads/select?slots=2&size=234x60&concepts=travel&priority=1"
@@ -20,18 +19,6 @@ def two(ads_environment, tmp_path_factory):
     log = tmp_path_factory.mktemp("ads-metrics") / "ads.log"
     with served(ads_environment, log, processes=2, threads=3, flush_s=0.05) as running:
         yield running
-
-
-def figures(ads):
-    """Name and labels' values → value."""
-    answer = ads.get("/ads/metrics")
-    assert answer.status == 200
-    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    return {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(answer.body.decode())
-        for sample in family.samples
-    }
 
 
 def test_any_process_answers_for_all(two):

@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.shop.ads.conftest import reported
 from tests.shop.ads.waiting import until
 
 PAGE = {"slots": 3, "size": "468x60", "concepts": "crime,cooking", "priority": 1}
@@ -43,10 +44,12 @@ def test_banners_of_the_size_and_the_concepts_and_no_others(ads, priority):
 
 
 def test_impressions_are_counted(ads):
+    reported(ads)
     before = delivered(ads)
     shown = sum(len(select(ads).json["banners"]) for _ in range(20))
     assert shown == 60
-    until(lambda: delivered(ads) == before + shown, "the impressions in the database")
+    reported(ads)
+    assert delivered(ads) == before + shown
 
 
 @pytest.mark.parametrize(
