@@ -68,7 +68,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         LIFO_PRI,
         "First look: one queue against eight, live",
         "Twice as many customers as the shop can serve: watch the queue fill, and who still buys.",
-        "lifo-pri",
+        "lifo-pri-in-time",
         engine="live",
     ),
     Exhibit(
@@ -77,7 +77,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "Three policies in the same rush, live",
         "One queue sells next to nothing at ρ = 1.4; eight queues with LIFO and priorities "
         "keep selling.",
-        "lifo-pri",
+        "lifo-pri-confirms",
         engine="live",
     ),
     Exhibit(
@@ -86,14 +86,14 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "The same at the paper's size, simulated",
         "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
         "to the confirm.",
-        "lifo-pri",
+        "lifo-pri-fates",
     ),
     Exhibit(
         "lifo-pri-full",
         LIFO_PRI,
         "Acceptance: three loads with repetitions, live",
         "From below capacity to twice of it, with confidence intervals.",
-        "lifo-pri",
+        "lifo-pri-stages",
         engine="live",
     ),
     Exhibit(
@@ -102,14 +102,14 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "Admission of whole sessions, simulated",
         "Without admission at three times the capacity hardly any long session gets to its end; "
         "with it nearly all that were admitted do.",
-        "sbac",
+        "sbac-short-ones",
     ),
     Exhibit(
         "sbac-live",
         SBAC,
         "Admission of whole sessions, live",
         "Who is turned away at the door, and what those inside gain from it.",
-        "sbac",
+        "sbac-aborted",
         engine="live",
     ),
     Exhibit(
@@ -118,7 +118,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "Work for customers who have left, live",
         "At twice the capacity more than half of the shop's work is for nobody; with the sentry "
         "almost none.",
-        "connection-sentry",
+        "connection-sentry-home",
         engine="live",
     ),
     Exhibit(
@@ -126,7 +126,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         LIFO_PRI,
         "Reproduce every figure and table (quick grid)",
         "Published beside simulated, with a verdict on every claim of the paper.",
-        "lifo-pri",
+        "lifo-pri-fig5",
         ("reproduce", "lifo-pri", "--quick"),
         expected_s=120,
     ),
@@ -135,7 +135,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         SBAC,
         "Reproduce every figure and Table 2 (quick grid)",
         "Published beside simulated, with a verdict on every claim of the paper.",
-        "sbac",
+        "sbac-aborted",
         ("reproduce", "sbac", "--quick"),
         expected_s=180,
     ),
@@ -144,7 +144,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         SENTRY,
         "Reproduce Tables 1 to 4, live (quick grid)",
         "Clients who never leave are served sooner when the work of those who did is stopped.",
-        "connection-sentry",
+        "connection-sentry-search",
         ("reproduce", "connection-sentry", "--quick"),
         engine="live",
         expected_s=600,

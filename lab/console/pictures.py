@@ -1,6 +1,6 @@
 """Pictures of what was published, for the gallery: drawn from `published.toml`.
 
-Owns: one small picture per paper. Must not know: results of this project.
+Owns: the small pictures, each of one table or claim. Must not know: results of this project.
 """
 
 from pathlib import Path
@@ -31,18 +31,88 @@ def _save(name: str, folder: Path) -> Path:
     return path
 
 
-def _lifo_pri(axes, known):
-    bound = 647 / 1.4
-    names = ("SQ", "8Q-AF", "8Q-LIFO-Pri")
-    confirms = (8, 15, 50)
-    axes.bar(names, confirms, color=COLOURS[:3])
-    for place, value in enumerate(confirms):
-        axes.annotate(f"{value}", (place, value), ha="center", va="bottom")
+_LIFO_PRI_POLICIES = {"sq": "SQ", "8q_af": "8Q-AF", "8q_lifo_pri": "8Q-LIFO-Pri"}
+
+
+def _confirms(axes, known):
+    table = known["lifo_pri"]["table4"]
+    bound = table["rho_0_85"]["completed"][-1] / 1.4
+    confirms = [table["rho_1_40"][name]["completed"][-1] for name in _LIFO_PRI_POLICIES]
+    _bars(axes, _LIFO_PRI_POLICIES.values(), confirms, "{:g}")
     axes.set(ylabel="confirms of 24,000 sessions", title="Purchases at ρ = 1.4, published")
     axes.annotate(f"the best possible: about {bound:.0f}", (0, 47), color="0.35")
 
 
-def _sbac(axes, known):
+def _answered_in_time(axes, known):
+    shares = known["lifo_pri"]["claims"]["response_under_5s_share_br1_rho_1_4"]
+    names = [title for name, title in _LIFO_PRI_POLICIES.items() if name in shares]
+    _bars(axes, names, [100 * shares[name] for name in _LIFO_PRI_POLICIES], "{:.0f} %")
+    axes.set(
+        ylabel="% of first pages", ylim=(0, 100), title="Answered within 5 s at ρ = 1.4, published"
+    )
+
+
+def _fates(axes, known):
+    table = known["lifo_pri"]["table5"]["rho_1_40"]
+    fates = {
+        "completed": COLOURS[2],
+        "timed_out": COLOURS[0],
+        "dropped": COLOURS[4],
+        "not_generated": "0.75",
+    }
+    left = [0.0] * len(_LIFO_PRI_POLICIES)
+    for fate, colour in fates.items():
+        shares = [table[fate][name] for name in _LIFO_PRI_POLICIES]
+        words = fate.replace("_", " ")
+        axes.barh(list(_LIFO_PRI_POLICIES.values()), shares, left=left, color=colour, label=words)
+        left = [begin + share for begin, share in zip(left, shares, strict=True)]
+    axes.invert_yaxis()
+    axes.set(xlabel="% of all requests", xlim=(0, 100), title="Table 5, ρ = 1.4, published")
+    axes.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.45, -0.2), fontsize=9)
+
+
+def _stages(axes, known):
+    table = known["lifo_pri"]["table4"]["rho_1_40"]
+    stages = ("Tr-1", "Tr-2", "Tr-3", "Tr-4")
+    for colour, marker, (name, title) in zip(
+        COLOURS, "os^", _LIFO_PRI_POLICIES.items(), strict=False
+    ):
+        axes.plot(stages, table[name]["completed"][1:], f"{marker}-", color=colour, label=title)
+    axes.set(ylabel="completed", ylim=(0, None), title="On the way to the confirm, published")
+    axes.legend(frameon=False)
+
+
+def _within_ten_seconds(axes, known):
+    shares = known["lifo_pri"]["claims"]["fig5_under_10s_share_20s_timeout"]
+    names = [
+        name.replace("_", " ").replace("fifo", "FIFO").replace("lifo", "LIFO") for name in shares
+    ]
+    _bars(axes, names, [100 * share for share in shares.values()], "{:.0f} %")
+    axes.set(
+        ylabel="% of requests", ylim=(0, 100), title="Fig. 5: answered in under 10 s, published"
+    )
+
+
+def _bars(axes, names, heights, text):
+    axes.bar(list(names), heights, color=COLOURS[: len(heights)])
+    for place, height in enumerate(heights):
+        axes.annotate(text.format(height), (place, height), ha="center", va="bottom")
+
+
+def _short_ones(axes, known):
+    overloaded = known["sbac"]["overloaded"]
+    offered = overloaded["bins_original_mean_50"]
+    completed = overloaded["bins_completed_mean_50_at_300"]
+    places = list(range(len(offered)))
+    axes.bar(places, offered, 0.38, color=COLOURS[1], label="as they come")
+    right = [place + 0.4 for place in places]
+    axes.bar(right, completed, 0.38, color=COLOURS[0], label="those that complete")
+    axes.set_xticks([place + 0.2 for place in places], ["≤ 50 requests", "≤ 100", "> 100"])
+    axes.set(ylabel="% of sessions", title="Load 300 %, no admission control, published")
+    axes.legend(frameon=False)
+
+
+def _aborted(axes, known):
     days = known["sbac"]["table2_aborted_percent"]
     names = ("stable", "responsive", "hybrid", "predictive")
     for offset, (day, words) in enumerate((("usual_day", "usual day"), ("busy_day", "busy day"))):
@@ -54,7 +124,19 @@ def _sbac(axes, known):
     axes.legend(frameon=False)
 
 
-def _connection_sentry(axes, known):
+def _home_pages(axes, known):
+    rows = known["connection_sentry"]["table4_throughput_by_processes"]["home"]
+    processes = [int(count) for count in rows]
+    for place, (words, colour) in enumerate((("standard", COLOURS[0]), ("sentry", COLOURS[2]))):
+        served = [pair[place] for pair in rows.values()]
+        axes.plot(processes, served, "os"[place] + "-", color=colour, label=words)
+    axes.set_xticks(processes)
+    axes.set(xlabel="processes of each kind of client", ylim=(0, None))
+    axes.set(ylabel="home pages served", title="Table 4, published")
+    axes.legend(frameon=False)
+
+
+def _search(axes, known):
     rows = known["connection_sentry"]["table1_latency_by_patience_s"]["search"]
     places = list(range(len(rows)))
     axes.bar(places, [pair[0] for pair in rows.values()], 0.38, color=COLOURS[0], label="standard")
@@ -88,9 +170,15 @@ def _edragon(axes, known):
 
 
 _PICTURES = {
-    "lifo-pri": _lifo_pri,
-    "sbac": _sbac,
-    "connection-sentry": _connection_sentry,
+    "lifo-pri-confirms": _confirms,
+    "lifo-pri-in-time": _answered_in_time,
+    "lifo-pri-fates": _fates,
+    "lifo-pri-stages": _stages,
+    "lifo-pri-fig5": _within_ten_seconds,
+    "sbac-aborted": _aborted,
+    "sbac-short-ones": _short_ones,
+    "connection-sentry-home": _home_pages,
+    "connection-sentry-search": _search,
     "ad-server": _ad_server,
     "edragon": _edragon,
 }
