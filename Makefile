@@ -30,7 +30,7 @@ existing = $(wildcard $(python_files))
 up: environment ## start everything, wait until it is healthy, print the URLs
 	@$(run) up
 down: ## stop everything; nothing is left running
-	@if [ -x $(bin)/python ]; then $(run) down; else echo "Nothing runs: there is no $(bin) yet."; fi
+	@if [ -e .venv ] || [ -d state ] || [ -e .env ] || [ -d /var/lib/doorbuster ]; then $(bootstrap) && $(run) down; else echo "Nothing runs: it was never started here."; fi
 status ps: environment ## what runs, where, since when
 	@$(run) status
 logs: environment ## follow the logs (ARGS="shop gateway" for some of them)

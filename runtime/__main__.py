@@ -62,6 +62,7 @@ def up() -> None:
 
 
 def _up(settings: Settings, progress: Progress) -> None:
+    _refuse_unseen(settings)
     why = choice.why_native()
     if choice.to_start(settings) == "docker":
         try:
@@ -89,7 +90,7 @@ def _down(settings: Settings, progress: Progress) -> None:
 
 
 def _refuse_unseen(settings: Settings) -> None:
-    # "Is down" would be a guess.
+    # "Is down" would be a guess, and a second appliance beside it would share its results.
     nothing_seen = choice.asked() is None and choice.running(settings) is None
     if nothing_seen and (why := compose.unseen(settings)):
         raise compose_engine.EngineError(why)

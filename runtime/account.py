@@ -26,10 +26,15 @@ class Account:
         os.chown(path, self.uid, self.gid)
 
 
-def for_database() -> Account | None:
-    """None for an ordinary user (who runs PostgreSQL themselves); for root, another account."""
+def for_database(cluster: Path | None = None) -> Account | None:
+    """None for an ordinary user (who runs PostgreSQL themselves); for root, another account.
+
+    For a `cluster` that exists the one that owns it: a user `postgres` may have come since.
+    """
     if os.geteuid() != 0:
         return None
+    if cluster is not None and (owner := _owner(cluster)):
+        return owner
     for name in ACCOUNTS_FOR_ROOT:
         try:
             entry = pwd.getpwnam(name)
@@ -40,6 +45,14 @@ def for_database() -> Account | None:
         "PostgreSQL refuses to run as root and there is neither a user postgres nor nobody; "
         "mend: run `make up` as an ordinary user, or `useradd --system postgres`"
     )
+
+
+def _owner(path: Path) -> Account | None:
+    try:
+        entry = pwd.getpwuid(path.stat().st_uid)
+    except (OSError, KeyError):  # not there; or its user has gone
+        return None
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
 
 
 def run(

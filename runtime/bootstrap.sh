@@ -41,7 +41,7 @@ environment_is_as_locked() {
 }
 
 locked_version() {
-  { pwd -P; cat uv.lock pyproject.toml runtime/bootstrap.sh; } | sha256sum
+  { pwd -P; cat uv.lock pyproject.toml runtime/bootstrap.sh runtime/locked.sh; } | sha256sum
 }
 
 has_the_chosen_python() {
@@ -127,7 +127,7 @@ install_dependencies() {
   env -u VIRTUAL_ENV "${trust[@]}" \
     UV_PROJECT_ENVIRONMENT="$PWD/$ENVIRONMENT" UV_PYTHON="$PWD/$ENVIRONMENT/bin/python" \
     UV_PYTHON_DOWNLOADS=never \
-    "$ENVIRONMENT/bin/uv" sync --locked --inexact "${quiet[@]}" --reinstall-package doorbuster ||
+    runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
       "mend: see the message above; a broken download is tried again by the same command"
   locked_version >"$STAMP"

@@ -15,6 +15,7 @@ from typing import TextIO
 
 from runtime import (
     certificate_files,
+    compose_certificate,
     compose_engine,
     compose_services,
     compose_settings,
@@ -193,7 +194,8 @@ class _Start:
     def _certificate(self) -> None:
         settings = self.project.settings
         own = certificate_files.of(self.project.state.folder)
-        if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
+        own.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it is mounted in any case
+        if compose_certificate.is_made(settings):
             from runtime import certificates  # takes a while
 
             # Customers within the lab come by the service's name.

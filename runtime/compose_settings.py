@@ -14,14 +14,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import certificate_files, cpus, credentials, hosts, monitoring, postgres, redis_server
-from runtime.settings import REPOSITORY, Settings, SettingsError
+from runtime import (
+    certificate_files,
+    compose_certificate,
+    cpus,
+    credentials,
+    hosts,
+    monitoring,
+    postgres,
+    redis_server,
+)
+from runtime.settings import REPOSITORY, Settings, SettingsError, redis_address
 from runtime.state import State
 
 STATE_INSIDE = Path("/var/lib/doorbuster")
 TLS_INSIDE = Path("/etc/doorbuster")
 UNPRIVILEGED = 10001
-"""Who root's containers run as: nobody of this machine."""
+"""Who root's containers run as where there are no results yet: nobody of this machine."""
 IMAGES_FILE = REPOSITORY / "docker" / "images.env"
 COMPOSE_FILE = REPOSITORY / "docker-compose.yml"
 SHARED = (
@@ -47,7 +56,6 @@ SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
 _NOT_INSIDE = SECRETS | {
     "DOORBUSTER_POSTGRES_BIN",
     "DOORBUSTER_REDIS_BIN",
-    "DOORBUSTER_REDIS_PASSWORD",  # the one inside has none
     PROJECT_VARIABLE,
 }
 # Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
@@ -101,6 +109,11 @@ class Project:
         return self.state.folder / "containers.env"
 
     @property
+    def redis_configuration(self) -> Path:
+        """Who may enter Redis."""
+        return self.state.redis / "containers.conf"
+
+    @property
     def prometheus(self) -> Path:
         """Prometheus' configuration."""
         return monitoring.folder_of(self.state.folder)
@@ -112,8 +125,17 @@ class Project:
 
     @property
     def user(self) -> tuple[int, int]:
-        """User and group of our own processes inside: this user's, never root's."""
-        return (os.getuid(), os.getgid()) if os.geteuid() else (UNPRIVILEGED, UNPRIVILEGED)
+        """User and group of our own processes inside: this user's, never root's.
+
+        For root, those of the results there are: of who has made them natively, say.
+        """
+        if os.geteuid():
+            return os.getuid(), os.getgid()
+        try:
+            there = self.settings.results_dir.stat()
+        except OSError:
+            return UNPRIVILEGED, UNPRIVILEGED
+        return (there.st_uid, there.st_gid) if there.st_uid else (UNPRIVILEGED, UNPRIVILEGED)
 
     def command(self, *arguments: str) -> list[str]:
         """`docker compose …` of this project."""
@@ -169,6 +191,7 @@ class Project:
         """The variables of docker-compose.yml."""
         settings = self.settings
         uid, gid = self.user
+        certificate, key = compose_certificate.mounted(settings, self.state)
         every = tuple(sorted({*settings.shop_cpus, *settings.other_cpus}))
         return {
             **settings.variables(),
@@ -187,8 +210,9 @@ class Project:
             "DOORBUSTER_POSTGRES_OPTIONS": postgres_options(),
             "DOORBUSTER_REDIS_OPTIONS": redis_options(),
             "DOORBUSTER_CERTIFICATES": str(certificate_files.of(self.state.folder).folder),
-            "DOORBUSTER_TLS_CERTIFICATE": str(settings.gateway_tls_certificate),
-            "DOORBUSTER_TLS_KEY": str(settings.gateway_tls_key),
+            "DOORBUSTER_TLS_CERTIFICATE": str(certificate),
+            "DOORBUSTER_TLS_KEY": str(key),
+            "DOORBUSTER_REDIS_CONFIGURATION": str(self.redis_configuration),
             "DOORBUSTER_TLS_VERSION": _version([settings.gateway_tls_certificate]),
             "DOORBUSTER_PROMETHEUS_DIR": str(self.prometheus),
             "DOORBUSTER_PROMETHEUS_VERSION": _version(sorted(self.prometheus.rglob("*.yml"))),
@@ -210,6 +234,12 @@ class Project:
         for folder in (self.settings.results_dir, self.prometheus):
             folder.mkdir(parents=True, exist_ok=True)
             self.own(folder)
+        compose_certificate.copy(self.settings, self.state, self.own)
+        redis = self.redis_configuration
+        redis.parent.mkdir(parents=True, exist_ok=True)
+        redis.write_text(redis_server.access(self.settings.redis_password))
+        for path in (redis.parent, redis):  # only a digest is in it
+            path.chmod(0o755 if path.is_dir() else 0o644)
         self._own_results()
         for folder in SHARED:
             _let_read(folder)
@@ -224,15 +254,16 @@ class Project:
                 folders.remove(self.state.folder.name)
             for name in (*folders, *files):
                 with contextlib.suppress(FileNotFoundError):  # a draft that was there a moment ago
-                    if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid != self.user[0]:
+                    if os.stat(name, dir_fd=here, follow_symlinks=False).st_uid == 0:
                         os.chown(name, *self.user, dir_fd=here, follow_symlinks=False)
 
     def _broker(self) -> str:
         """As a process in a container sees it."""
         chosen, port = self.settings.celery_broker, self.settings.redis_port
-        if chosen != f"redis://{hosts.authority(hosts.LOOPBACK, port)}/1":
+        password = self.settings.redis_password
+        if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
             return chosen
-        return f"redis://{hosts.authority('redis', port)}/1"
+        return redis_address("redis", port, password) + "/1"
 
     def _given(self, name: str) -> str:
         return os.environ.get(name) or dict(self.settings.extra).get(name, "")

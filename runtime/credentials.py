@@ -21,6 +21,7 @@ class Credentials:
     gateway_cookie_key: str = ""
     results_password: str = ""
     grafana_admin_password: str = ""
+    redis_password: str = ""
 
 
 VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credentials))
@@ -55,6 +56,7 @@ def make(state_dir: Path) -> Credentials:
         kept.gateway_cookie_key or secrets.token_urlsafe(32),
         kept.results_password or secrets.token_urlsafe(32),
         kept.grafana_admin_password or secrets.token_urlsafe(16),
+        kept.redis_password or secrets.token_urlsafe(32),
     )
     if made == kept:
         return kept

@@ -13,7 +13,7 @@ from runtime.state import State
 
 def postgres_service(settings: Settings, state: State) -> Service:
     """Raises `PostgresError`, or `LookupError` when nobody can run it."""
-    run_as = account.for_database()
+    run_as = account.for_database(state.postgres / "data")
     cluster = postgres.Cluster(
         installation=postgres.find(settings.postgres_bin, state.postgres, run_as),
         folder=state.postgres,
@@ -43,17 +43,21 @@ def postgres_service(settings: Settings, state: State) -> Service:
 
 
 def redis_service(settings: Settings, state: State) -> Service:
-    """Raises `RedisError`."""
+    """Raises `RedisError`, or `LookupError` when nobody but root could run it."""
+    run_as = account.for_database()
     store = redis_server.Store(
-        installation=redis_server.find(settings.redis_bin),
+        installation=redis_server.find(settings.redis_bin, state.redis, run_as),
         folder=state.redis,
         port=settings.redis_port,
+        password=settings.redis_password,
+        account=run_as,
     )
     installation = store.installation
     return Service(
         name="redis",
         title=f"Redis {installation.version} ({installation.origin})",
         program=tuple(store.command()),
+        user=run_as.name if run_as else None,
         plain_environment=True,
         port=settings.redis_port,
         cpus=settings.other_cpus,

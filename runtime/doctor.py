@@ -25,9 +25,10 @@ from runtime import (
     services,
     up,
 )
+from runtime.account import Account
 from runtime.findings import Finding, Verdict
+from runtime.monitoring_services import watchers
 from runtime.progress import Progress
-from runtime.service import Service
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
 from runtime.state import LEAST_DISK_BYTES, State
 from runtime.supervision import Supervisor, SupervisorError, left_over
@@ -86,7 +87,7 @@ def examine() -> Iterator[Finding]:
         yield from docker_findings.containers(settings)
     elif runtime == "native":
         yield _postgres(settings, state)
-        yield _redis(settings)
+        yield _redis(settings, state)
         yield from _running(settings, state)
         yield _monitoring(settings)
     yield from _optional()
@@ -116,6 +117,9 @@ def _where_settings_come_from() -> str:
 def _state_folder(state: State) -> Finding:
     mend = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
     folder = _existing(state.folder)
+    if state.is_somebodys:
+        found = f"there is something else in {state.folder} already"
+        return Finding(Verdict.BAD, "State folder", found, f"{mend}, or remove it")
     if not os.access(folder, os.W_OK | os.X_OK):
         return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", mend)
     return Finding(Verdict.GOOD, "State folder", str(state.folder))
@@ -175,9 +179,9 @@ def _load() -> Finding:
 
 def _postgres(settings: Settings, state: State) -> Finding:
     try:
-        run_as = account.for_database()
+        run_as = account.for_database(state.postgres / "data")
         needed = postgres.cluster_major(state.postgres) if _readable(state.postgres) else None
-        installation = postgres.find(settings.postgres_bin, state.postgres, run_as)
+        installation = postgres.find(settings.postgres_bin, state.postgres, _copying(run_as, state))
     except (LookupError, postgres.PostgresError) as error:
         return Finding.of(Verdict.BAD, "PostgreSQL", error)
     runs_as = f", runs as {run_as.name}" if run_as else ""
@@ -186,12 +190,19 @@ def _postgres(settings: Settings, state: State) -> Finding:
     return Finding(Verdict.GOOD, "PostgreSQL", found)
 
 
-def _redis(settings: Settings) -> Finding:
+def _copying(run_as: Account | None, state: State) -> Account | None:
+    """Programs that this account cannot reach are copied only into a state folder that is made."""
+    return run_as if state.is_ours else None
+
+
+def _redis(settings: Settings, state: State) -> Finding:
     try:
-        installation = redis_server.find(settings.redis_bin)
-    except redis_server.RedisError as error:
+        run_as = account.for_database()
+        installation = redis_server.find(settings.redis_bin, state.redis, _copying(run_as, state))
+    except (LookupError, redis_server.RedisError) as error:
         return Finding.of(Verdict.BAD, "Redis", error)
-    found = f"{installation.version}, {installation.origin}, {installation.program}"
+    runs_as = f", runs as {run_as.name}" if run_as else ""
+    found = f"{installation.version}, {installation.origin}, {installation.program}{runs_as}"
     return Finding(Verdict.GOOD, "Redis", found)
 
 
@@ -228,7 +239,7 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
             for line in up.unknown_hosts(settings):
                 yield Finding.of(Verdict.BAD, "Hosts", line)
-            wanted = up.ports_of(settings, _table(settings, state))
+            wanted = up.ports_of(settings, watchers(settings))
             yield from docker_findings.ports(settings, wanted)
         return
     try:
@@ -248,13 +259,6 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
                 yield Finding(Verdict.GOOD, service.title, found)
     except (LookupError, SupervisorError, postgres.PostgresError, redis_server.RedisError) as error:
         yield Finding(Verdict.BAD, "Running", str(error), "make down, then make up")
-
-
-def _table(settings: Settings, state: State) -> list[Service]:
-    try:
-        return services.table(settings, state)
-    except (LookupError, postgres.PostgresError, redis_server.RedisError):
-        return []  # said above already
 
 
 def _monitoring(settings: Settings) -> Finding:

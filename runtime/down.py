@@ -24,7 +24,7 @@ def down(settings: Settings, progress: Progress) -> None:
 def stop(state: State) -> bool:
     """Stop everything of this state folder; True if there was something to stop."""
     supervisor = Supervisor(state)
-    ran = supervisor.is_running()
+    ran = supervisor.is_running() or supervisor.is_stopping()
     if ran:
         supervisor.shut_down()
     rest = left_over(state)

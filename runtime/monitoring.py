@@ -233,7 +233,10 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":
         store = hosts.authority(settings.redis_host, settings.redis_port)
-        return [str(program.path), listens, f"--redis.addr=redis://{store}"]
+        # Its password in the environment: a command line is seen by others.
+        asks = 'REDIS_PASSWORD="$DOORBUSTER_REDIS_PASSWORD" exec "$@"'
+        address = f"--redis.addr=redis://{store}"
+        return ["sh", "-c", asks, "sh", str(program.path), listens, address]
     if job == "postgres":
         # The password by a file: a command line and an environment are seen by others.
         database = hosts.authority(settings.postgres_host, settings.postgres_port)

@@ -41,6 +41,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
                 monitoring.exporter(job, program, settings),
                 path="/",
                 prepare=password if job == "postgres" else lambda: None,
+                plain_environment=job != "redis",  # where its password is
             )
     yield _optional(
         settings,

@@ -263,12 +263,21 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
         shutil.copytree(
             source, aside, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
         )
+        _let_enter(folder)
         aside.rename(target)
     copied = Installation(target / "bin", installation.version, "embedded")
     if not _starts(copied, run_as):
         name = run_as.name if run_as else "you"
         raise PostgresError(f"{folder} cannot be reached by the user {name}; {ENTERABLE}")
     return copied
+
+
+def _let_enter(folder: Path) -> None:
+    """Everybody may execute what is in it, whatever umask the package was unpacked under."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            mode = path.stat().st_mode
+            path.chmod(mode | (0o055 if mode & 0o100 else 0o044))
 
 
 def _none_usable(found: list[Installation], needed: int | None) -> str:

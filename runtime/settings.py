@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from runtime import certificate_files, cpus, credentials, env_file, hosts
 
@@ -48,6 +49,7 @@ class Settings:
     postgres_bin: Path | None
     redis_host: str
     redis_port: int
+    redis_password: str
     redis_bin: Path | None
     ads_host: str
     ads_port: int
@@ -74,7 +76,7 @@ class Settings:
     catalogue_books: int
     celery_broker: str
     grid_broker: str | None
-    # Variables of `.env` that belong to one part alone; handed on untouched.
+    # Variables that belong to one part alone; handed on untouched.
     extra: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -188,6 +190,7 @@ def load_leniently(
     )
     redis_host = read("DOORBUSTER_REDIS_HOST", hosts.reached, hosts.LOOPBACK)
     redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
+    redis_password = read("DOORBUSTER_REDIS_PASSWORD", str, secrets.redis_password)
     settings = Settings(
         state_dir=state_dir,
         results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
@@ -212,6 +215,7 @@ def load_leniently(
         postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
         redis_host=redis_host,
         redis_port=redis_port,
+        redis_password=redis_password,
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
         ads_host=read("DOORBUSTER_ADS_HOST", hosts.reached, here),
         ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
@@ -241,10 +245,14 @@ def load_leniently(
         celery_broker=read(
             "DOORBUSTER_CELERY_BROKER",
             _broker,
-            f"redis://{hosts.authority(redis_host, redis_port)}/1",
+            redis_address(redis_host, redis_port, redis_password) + "/1",
         ),
         grid_broker=read("DOORBUSTER_GRID_BROKER", _broker, None),
-        extra=tuple(item for item in from_file.items() if item[0] not in _FIELDS),
+        extra=tuple(
+            (name, text)
+            for name, text in given.items()
+            if name not in _FIELDS and (name in from_file or name.startswith(_OF_PARTS))
+        ),
     )
     required = {name: port for name, port in settings.ports().items() if name not in OPTIONAL_PORTS}
     errors += used_twice(required)
@@ -256,6 +264,12 @@ def load_leniently(
     return settings, errors
 
 
+def redis_address(host: str, port: int, password: str) -> str:
+    """Of a Redis, but for the database."""
+    secret = f":{quote(password, safe='')}@" if password else ""
+    return f"redis://{secret}{hosts.authority(host, port)}"
+
+
 def default_state_dir(repository: Path = REPOSITORY) -> Path:
     """`state/` in the repository; for root a folder that PostgreSQL's own user can reach."""
     if os.geteuid() != 0:
@@ -263,6 +277,11 @@ def default_state_dir(repository: Path = REPOSITORY) -> Path:
     name = hashlib.sha256(str(repository).encode()).hexdigest()[:12]
     return Path("/var/lib/doorbuster") / name
 
+
+# Of the environment; `.env` may have others of anybody's, COMPOSE_PROJECT_NAME say.
+_OF_PARTS = tuple(
+    f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS", "CATALOGUE", "LAB", "LOADGEN")
+)
 
 _FIELDS = {
     "DOORBUSTER_" + name: name.lower()
@@ -288,6 +307,7 @@ _FIELDS = {
         "POSTGRES_BIN",
         "REDIS_HOST",
         "REDIS_PORT",
+        "REDIS_PASSWORD",
         "REDIS_BIN",
         "ADS_HOST",
         "ADS_PORT",

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARKER = "doorbuster-state"
+_OLDER_MARKS = ("secrets.json", "supervisord.conf")
+"""By which a folder is known whose marker has gone."""
 LEAST_DISK_BYTES = 512 * 1024**2
 
 
@@ -54,14 +56,23 @@ class State:
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether an appliance has made it."""
+        return any((self.folder / name).exists() for name in (MARKER, *_OLDER_MARKS))
+
+    @property
+    def is_somebodys(self) -> bool:
+        """Whether there is something in it that no appliance has made."""
+        return self.folder.is_dir() and not self.is_ours and any(self.folder.iterdir())
+
     def make(self) -> None:
-        """Make the folder. Raises `StateError` if it cannot be written or the disk is full."""
+        """Make the folder.
+
+        Raises `StateError` if it cannot be written, the disk is full, or it is somebody's.
+        """
         try:
-            fresh = not self.folder.exists()
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if fresh and os.geteuid() == 0:
-                # PostgreSQL's own user passes through; nobody else sees what is in it.
-                self.folder.chmod(0o711)
+            self._make_folder()
             for folder in (self.logs, self.stamp("").parent, self.folder / "stamps"):
                 folder.mkdir(exist_ok=True)
             (self.folder / MARKER).write_text("Written by Doorbuster; `make reset` empties it.\n")
@@ -77,6 +88,21 @@ class State:
                 f"{LEAST_DISK_BYTES // 1024**2} MB are needed; mend: free some, or set "
                 "DOORBUSTER_STATE_DIR (environment or .env) to a folder on another disk"
             )
+
+    def _make_folder(self) -> None:
+        if self.is_somebodys:
+            # `make reset` is going to empty it.
+            raise StateError(
+                f"DOORBUSTER_STATE_DIR: there is something else in {self.folder} already; "
+                f"mend: a folder of Doorbuster's own, {self.folder / 'doorbuster'} say"
+            )
+        missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() == 0:
+            # PostgreSQL's own user passes through, whatever umask root has; nobody else sees what
+            # is in it.
+            for folder in missing:
+                folder.chmod(0o711 if folder == self.folder else 0o755)
 
     def empty(self, keep: Path) -> None:
         """Remove everything in the folder but `keep`.
@@ -98,9 +124,10 @@ class State:
                 shutil.rmtree(entry)
             else:
                 entry.unlink()
-        (self.folder / MARKER).unlink()
-        with contextlib.suppress(OSError):  # results may lie in it
+        if [entry.name for entry in self.folder.iterdir()] == [MARKER]:
+            (self.folder / MARKER).unlink()
             self.folder.rmdir()
+        # Else what is to be kept lies in it, and the folder stays known as ours.
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

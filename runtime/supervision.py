@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from supervisor.xmlrpc import SupervisorTransport
+from supervisor.xmlrpc import Faults, SupervisorTransport
 
 from runtime import pinned
 from runtime.service import APPLIANCE_VARIABLE, Service
@@ -45,6 +45,10 @@ def socket_path(wanted: Path) -> Path:
         return wanted
     name = hashlib.sha256(path).hexdigest()[:16]
     return Path(tempfile.gettempdir()) / f"doorbuster-{os.geteuid()}-{name}.sock"
+
+
+class StoppingError(SupervisorError):
+    """It has been told to end, and stops its services."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,17 @@ class Supervisor:
     def configuration_file(self) -> Path:
         """What `start` writes and it reads."""
         return self.state.folder / "supervisord.conf"
+
+    def is_stopping(self) -> bool:
+        """Whether it answers that it is about to end."""
+        try:
+            with self._calls() as calls:
+                calls.getState()
+        except StoppingError:
+            return True
+        except SupervisorError:
+            pass
+        return False
 
     def is_running(self) -> bool:
         """Whether it answers."""
@@ -188,10 +203,11 @@ class Supervisor:
     def shut_down(self, within_s: float = 120.0) -> None:
         """Stop every service, last started first, and end the supervisor itself."""
         pid = self.recorded_pid()
-        with self._calls() as calls:
+        # Somebody else may have told it already, and given up waiting.
+        with contextlib.suppress(StoppingError), self._calls() as calls:
             calls.shutdown()
         if pid is not None:
-            with contextlib.suppress(psutil.NoSuchProcess):
+            with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
                 psutil.Process(pid).wait(within_s)
 
     def recorded_pid(self) -> int | None:
@@ -211,6 +227,12 @@ class Supervisor:
             yield proxy.supervisor
         except (OSError, HTTPException) as error:
             raise SupervisorError(f"the supervisor does not answer: {error}") from error
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode != Faults.SHUTDOWN_STATE:
+                raise
+            raise StoppingError(
+                "the appliance is being stopped; mend: wait until that has ended"
+            ) from fault
         finally:
             transport.close()
 

@@ -55,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "DOORBUSTER_POSTGRES_PASSWORD": secrets.token_urlsafe(16),
         "DOORBUSTER_POSTGRES_DB": "doorbuster",
         "DOORBUSTER_REDIS_PORT": str(redis_port),
+        "DOORBUSTER_REDIS_PASSWORD": secrets.token_urlsafe(16),
         "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
         "DOORBUSTER_GATEWAY_PORT": str(others[0]),
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(others[1]),
@@ -89,10 +90,13 @@ def appliance_database() -> Iterator[Settings]:
         # What a test leaves on disk is thrown away.
         configuration=(("fsync", "off"), ("synchronous_commit", "off"), ("shared_buffers", "64MB")),
     )
+    folder = settings.state_dir / "redis"
     store = redis_server.Store(
-        installation=redis_server.find(settings.redis_bin),
-        folder=settings.state_dir / "redis",
+        installation=redis_server.find(settings.redis_bin, folder, run_as),
+        folder=folder,
         port=settings.redis_port,
+        password=settings.redis_password,
+        account=run_as,
     )
     postgres.prepare(cluster)
     redis_server.prepare(store)
@@ -111,6 +115,7 @@ def appliance_database() -> Iterator[Settings]:
                 store.command(),
                 lambda: redis_server.refusal(store.port),
                 settings.state_dir / "redis.log",
+                user=run_as.name if run_as else None,
             )
         )
         postgres.make_database(cluster)

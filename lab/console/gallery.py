@@ -36,12 +36,12 @@ class Exhibit:
     """Of `doorbuster`, for reproductions; empty for a spec of this name."""
     engine: str = "simulated"
     expected_s: float = 0.0
-    pictured: Literal["published", "simulated"] = "published"
+    pictured: Literal["published", "simulated", "live"] = "published"
     shows: str = (
         "estimated revenue efficiency of each policy; the best that a policy can do that cannot "
         "know who will buy is 1"
     )
-    """What a simulated picture shows."""
+    """What a picture of this project's own shows."""
 
     @property
     def spec(self) -> Spec | None:
@@ -182,9 +182,9 @@ EXHIBITS: tuple[Exhibit, ...] = (
         TODAY,
         "Leaderboard: DOOR beside HAProxy, nginx and the papers' best, live",
         "In front of the same shop, one after the other: who sells how much of what can be sold.",
-        "leaderboard",
+        "live-leaderboard",
         engine="live",
-        pictured="simulated",
+        pictured="live",
     ),
     Exhibit(
         "leaderboard-robustness",

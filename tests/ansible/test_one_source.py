@@ -24,9 +24,6 @@ OF_NATIVE_POSTGRES = {
 # Of one machine alone: which programs it runs.
 OF_ONE_MACHINE = {"DOORBUSTER_POSTGRES_BIN", "DOORBUSTER_REDIS_BIN"}
 
-# Of lab hosts alone: what Redis asks of the shop.
-OF_LAB_HOSTS = {"DOORBUSTER_REDIS_PASSWORD"}
-
 
 def read(path: Path) -> dict[str, Any]:
     return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
@@ -45,18 +42,19 @@ def test_every_setting_is_written(tmp_path: Path) -> None:
             "GATEWAY_COOKIE_KEY",
             "RESULTS_PASSWORD",
             "GRAFANA_ADMIN_PASSWORD",
+            "REDIS_PASSWORD",
         )
     }
     known = load({**given, **secrets}, tmp_path).variables().keys() - OF_ONE_MACHINE
     written = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_environment"]
-    assert written.keys() == known | OF_LAB_HOSTS
+    assert written.keys() == known
 
 
 def test_secrets_go_where_containers_get_them() -> None:
     groups = read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_secrets_of_groups"]
     services = read(REPOSITORY / "docker-compose.yml")["services"]
     secret = {name for names in groups.values() for name in names}
-    assert secret == compose_settings.SECRETS | OF_LAB_HOSTS
+    assert secret == compose_settings.SECRETS
     for part, containers in {
         "shop": ["shop"],
         "ads": ["ads"],
@@ -66,7 +64,7 @@ def test_secrets_go_where_containers_get_them() -> None:
         given = {
             name for each in containers for name in services[each]["environment"] if name in secret
         }
-        assert set(groups[part]) - OF_LAB_HOSTS == given, part
+        assert set(groups[part]) == given, part
 
 
 def test_postgres_is_configured_as_on_one_machine() -> None:

@@ -55,7 +55,9 @@ def test_inside_parts_are_reached_by_the_names_of_their_services(tmp_path: Path)
 def test_the_broker_is_the_appliances_own_or_the_one_that_is_chosen(tmp_path: Path) -> None:
     broker = "DOORBUSTER_CELERY_BROKER"
     made = project(tmp_path)
-    assert made.outside([])[broker] == f"redis://redis:{made.settings.redis_port}/1"
+    password = made.settings.redis_password
+    assert password
+    assert made.outside([])[broker] == f"redis://:{password}@redis:{made.settings.redis_port}/1"
     assert project(tmp_path, **{broker: "redis://else:1/1"}).outside([])[broker] == (
         "redis://else:1/1"
     )
@@ -64,15 +66,17 @@ def test_the_broker_is_the_appliances_own_or_the_one_that_is_chosen(tmp_path: Pa
 NEEDED = {
     "postgres": {"POSTGRES"},
     "shop-prepare": {"POSTGRES"},
-    "shop": {"POSTGRES", "SECRET_KEY"},
+    "redis": {"REDIS"},
+    "shop": {"POSTGRES", "SECRET_KEY", "REDIS"},
     "ads-prepare": {"POSTGRES"},
-    "ads": {"POSTGRES", "SECRET_KEY"},
+    "ads": {"POSTGRES", "SECRET_KEY", "REDIS"},
     "gateway": {"COOKIE_KEY"},
     "lab-prepare": {"POSTGRES", "RESULTS"},
-    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "BROKER", "GRIDS"},
+    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "REDIS", "BROKER", "GRIDS"},
     "lab": {"POSTGRES", "SECRET_KEY", "BROKER", "GRIDS"},
     "grafana": {"RESULTS", "GRAFANA"},
     "postgres-exporter": {"POSTGRES"},
+    "redis-exporter": {"REDIS"},
     "celery-exporter": {"BROKER"},
 }
 """The secrets of each container; others have none."""
@@ -88,6 +92,7 @@ def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) ->
         "COOKIE_KEY": "DOORBUSTER_GATEWAY_COOKIE_KEY",
         "RESULTS": "DOORBUSTER_RESULTS_PASSWORD",
         "GRAFANA": "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
+        "REDIS": "DOORBUSTER_REDIS_PASSWORD",
         "BROKER": compose_settings.BROKER,
         "GRIDS": compose_settings.GRID_BROKER,
     }
@@ -272,3 +277,61 @@ def test_the_broker_of_flower_is_in_its_environment_alone() -> None:
 
 def test_prometheus_answers_no_page_of_strangers() -> None:
     assert "--web.cors.origin=none" in COMPOSE["services"]["prometheus"]["command"]
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has to give anything up")
+
+
+@as_root
+def test_root_takes_nobodys_results_away(tmp_path: Path) -> None:
+    theirs = tmp_path / "results" / "20260101T000000Z-first"
+    theirs.mkdir(parents=True)
+    mine = theirs.parent / "of-root"
+    mine.mkdir()
+    for path in (theirs.parent, theirs):
+        os.chown(path, 1234, 1235)
+    made = project(tmp_path)
+    assert made.user == (1234, 1235)
+    made.write([])
+    owners = [(path.stat().st_uid, path.stat().st_gid) for path in (theirs.parent, theirs, mine)]
+    assert owners == [(1234, 1235)] * 3
+
+
+@as_root
+def test_roots_own_results_go_to_the_user_of_the_containers(tmp_path: Path) -> None:
+    (tmp_path / "results" / "first").mkdir(parents=True)
+    made = project(tmp_path)
+    made.write([])
+    unprivileged = (compose_settings.UNPRIVILEGED, compose_settings.UNPRIVILEGED)
+    assert made.user == unprivileged
+    assert (tmp_path / "results" / "first").stat().st_uid == unprivileged[0]
+
+
+@as_root
+def test_ones_own_certificate_is_copied_for_the_user_of_the_containers(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "fullchain.pem", tmp_path / "privkey.pem"
+    certificate.write_text("a certificate")
+    key.write_text("a key")
+    key.chmod(0o600)
+    made = project(
+        tmp_path,
+        DOORBUSTER_GATEWAY_TLS_CERTIFICATE=str(certificate),
+        DOORBUSTER_GATEWAY_TLS_KEY=str(key),
+    )
+    for _ in range(2):  # again, where there is one already
+        made.write([])
+        copy = Path(made.outside([])["DOORBUSTER_TLS_KEY"])
+        assert copy.read_text() == "a key"
+        assert (copy.stat().st_uid, copy.stat().st_mode & 0o777) == (made.user[0], 0o600)
+    assert key.stat().st_uid == 0
+    key.unlink()
+    with pytest.raises(SettingsError, match=r"privkey\.pem cannot be read"):
+        made.write([])
+
+
+def test_redis_is_given_the_digest_of_its_password(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    made.write([])
+    text = made.redis_configuration.read_text()
+    assert text.startswith("user default on #")
+    assert made.settings.redis_password not in text

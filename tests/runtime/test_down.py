@@ -10,7 +10,7 @@ import pytest
 from runtime import down, pinned, ports, redis_server
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY
-from runtime.state import State, StateError
+from runtime.state import MARKER, State, StateError
 from runtime.supervision import left_over
 from tests.conftest import serving
 from tests.runtime.conftest import Appliance
@@ -81,8 +81,37 @@ def test_results_stay_even_inside_the_state_folder(state: State) -> None:
     results = state.folder / "results"
     (results / "first").mkdir(parents=True)
     state.empty(keep=results)
-    assert list(state.folder.iterdir()) == [results]
+    assert {one.name for one in state.folder.iterdir()} == {"results", MARKER}
     assert (results / "first").is_dir()
+    state.make()
+    state.empty(keep=state.folder / "elsewhere")
+    assert not state.folder.exists()
+
+
+def test_a_folder_of_somebody_elses_is_not_taken(tmp_path: Path) -> None:
+    thesis = tmp_path / "thesis.tex"
+    thesis.touch()
+    with pytest.raises(StateError, match=r"DOORBUSTER_STATE_DIR.*something else in"):
+        State(tmp_path).make()
+    assert list(tmp_path.iterdir()) == [thesis]
+
+
+@pytest.mark.parametrize("known_by", [MARKER, "secrets.json", "supervisord.conf"])
+def test_a_folder_that_was_doorbusters_before_is_taken(tmp_path: Path, known_by: str) -> None:
+    (tmp_path / known_by).touch()
+    State(tmp_path).make()
+    assert (tmp_path / MARKER).exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL's own user has to pass only root's")
+def test_another_account_reaches_the_folder_whatever_umask_root_has(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        State(tmp_path / "a" / "b" / "state").make()
+    finally:
+        os.umask(before)
+    modes = [(tmp_path / one).stat().st_mode & 0o777 for one in ("a", "a/b", "a/b/state")]
+    assert modes == [0o755, 0o755, 0o711]
 
 
 def test_reset_wants_to_be_told_when_nobody_can_be_asked(appliance: Appliance) -> None:

@@ -154,6 +154,19 @@ def test_binaries_in_a_closed_folder_are_copied_for_the_other_user(
 
 
 @as_root
+def test_a_cluster_keeps_the_account_that_made_it(folder: Path) -> None:
+    nobody = other_account("nobody")
+    assert nobody is not None
+    data = folder / "data"
+    data.mkdir()
+    nobody.own(data)
+    assert account.for_database(data) == nobody
+    root = folder / "of-root"
+    root.mkdir()
+    assert account.for_database(root) == account.for_database(folder / "none")
+
+
+@as_root
 def test_a_state_folder_out_of_reach_says_the_mend(folder: Path) -> None:
     closed = folder / "closed"
     closed.mkdir(mode=0o700)

@@ -1,8 +1,28 @@
 """Whether a Redis answers, on real ones."""
 
-from runtime import ports, redis_server
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+import redis
+
+from runtime import account, ports, redis_server, settings
 from runtime.state import State
 from tests.conftest import serving
+
+PASSWORD = "a 'secret' %/@\\ of \"theirs\""
+
+
+@pytest.fixture
+def folder():
+    """One that other users may enter, which pytest's own is not."""
+    made = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
+    made.chmod(0o755)
+    yield made
+    shutil.rmtree(made)
 
 
 def test_one_that_asks_for_a_password_answers(tmp_path):
@@ -15,3 +35,66 @@ def test_one_that_asks_for_a_password_answers(tmp_path):
     command = [*store.command(), "--requirepass", "secret"]
     with serving(command, lambda: redis_server.refusal(store.port), tmp_path / "redis.log"):
         assert redis_server.refusal(store.port) is None
+
+
+@pytest.fixture
+def locked(folder):
+    """A server that asks for PASSWORD; as root under another account."""
+    run_as = account.for_database()
+    installation = redis_server.find(None, folder, run_as)
+    [port] = ports.free(1)
+    store = redis_server.Store(installation, folder, port, PASSWORD, run_as)
+    redis_server.prepare(store)
+    user = run_as.name if run_as else None
+    with serving(
+        store.command(), lambda: redis_server.refusal(port), folder / "redis.log", user=user
+    ) as server:
+        yield store, server
+
+
+def test_who_has_no_password_gets_nothing_out_of_it(locked):
+    store, _ = locked
+    with redis.Redis(port=store.port) as anybody, pytest.raises(redis.AuthenticationError):
+        anybody.get("session")
+    with redis.Redis(port=store.port, password=PASSWORD) as ours:
+        ours.set("session", "x")
+        assert ours.get("session") == b"x"
+
+
+def test_an_address_with_any_password_is_understood(locked):
+    store, _ = locked
+    address = settings.redis_address("127.0.0.1", store.port, PASSWORD)
+    with redis.Redis.from_url(f"{address}/1") as ours:
+        assert ours.ping()
+
+
+def test_it_writes_no_files_for_anybody(locked):
+    store, _ = locked
+    with redis.Redis(port=store.port, password=PASSWORD) as ours:
+        assert ours.config_get("dir")["dir"] == str(store.folder)
+        for command in (["CONFIG", "SET", "dir", "/tmp"], ["SAVE"], ["MODULE", "LIST"]):
+            with pytest.raises(redis.NoPermissionError):
+                ours.execute_command(*command)
+
+
+def test_the_password_is_in_no_file_and_no_command_line(locked):
+    store, server = locked
+    assert PASSWORD not in store.configuration_file.read_text()
+    assert PASSWORD not in " ".join(psutil.Process(server.pid).cmdline())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up anything")
+def test_root_runs_it_as_another(locked):
+    _, server = locked
+    assert psutil.Process(server.pid).uids().real != 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's folders are closed to another account")
+def test_the_embedded_one_is_copied_to_where_the_account_reaches_it(folder, tmp_path, monkeypatch):
+    hidden = tmp_path / "hidden" / "redis-server"
+    hidden.parent.mkdir(mode=0o700)
+    shutil.copy2(redis_server._embedded(), hidden)
+    monkeypatch.setattr(redis_server, "_candidates", lambda: [(hidden, "embedded")])
+    found = redis_server.find(None, folder, account.for_database())
+    assert found.program.parent == folder
+    assert redis_server.find(None, folder, None).program == hidden

@@ -256,3 +256,24 @@ def test_variables_of_one_part_pass_through_the_file(repository: Path) -> None:
     lines = ["DOORBUSTER_GATEWAY_ADMIN_NAMES=lab.example", "DOORBUSTER_GATEWAY_POLICY=sq"]
     (repository / ".env").write_text("\n".join(lines))
     assert dict(load({}, repository).extra) == dict(line.split("=") for line in lines)
+
+
+def test_for_variables_of_one_part_too_the_environment_goes_before_the_file(
+    repository: Path,
+) -> None:
+    (repository / ".env").write_text("DOORBUSTER_GATEWAY_POLICY=sq\n")
+    given = {"DOORBUSTER_GATEWAY_POLICY": "8q-af", "DOORBUSTER_ADS_THREADS": "4", "EDITOR": "ed"}
+    assert dict(load(given, repository).extra) == {
+        "DOORBUSTER_GATEWAY_POLICY": "8q-af",
+        "DOORBUSTER_ADS_THREADS": "4",
+    }
+
+
+def test_the_broker_of_the_appliances_own_redis_has_its_password(tmp_path: Path) -> None:
+    made = credentials.make(tmp_path)
+    settings = load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
+    assert settings.celery_broker == f"redis://:{made.redis_password}@127.0.0.1:8085/1"
+    again = load(settings.environment() | {"DOORBUSTER_REDIS_PASSWORD": "a/b@c"}, tmp_path)
+    assert again.celery_broker == settings.celery_broker  # spelt out
+    of_ones_own = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_REDIS_PASSWORD": "a/b@c"}
+    assert load(of_ones_own, tmp_path).celery_broker == "redis://:a%2Fb%40c@127.0.0.1:8085/1"

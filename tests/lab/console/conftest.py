@@ -22,7 +22,7 @@ from lab.experiments.live_runs import ToldRun
 from lab.experiments.results import PlannedRun, ResultFolder
 from lab.experiments.spec import Spec
 from runtime import answering, ports
-from runtime.settings import REPOSITORY, Settings
+from runtime.settings import REPOSITORY, Settings, redis_address
 from tests.conftest import serving
 
 PATIENCE_S = 240.0
@@ -143,7 +143,10 @@ def environment_of(database: Settings, state: Path) -> dict[str, str]:
         "DOORBUSTER_LAB_PORT": str(lab_port),
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),  # there is no gateway behind it
         "DOORBUSTER_FIRST_LOOK": "0",
-        "DOORBUSTER_CELERY_BROKER": f"redis://127.0.0.1:{database.redis_port}/3",
+        "DOORBUSTER_CELERY_BROKER": redis_address(
+            "127.0.0.1", database.redis_port, database.redis_password
+        )
+        + "/3",
     }
 
 

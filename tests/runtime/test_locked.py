@@ -1,0 +1,118 @@
+"""Libraries as uv.lock says, from pypi.org or from a package index of the house."""
+
+import os
+import subprocess
+import sys
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from runtime.settings import REPOSITORY
+
+UV = Path(sys.executable).with_name("uv")
+PROJECT = """\
+[project]
+name = "small"
+version = "1"
+requires-python = ">=3.11"
+dependencies = ["iniconfig==2.0.0"]
+
+[dependency-groups]
+dev = ["toolz==1.0.0"]
+"""
+
+
+@pytest.fixture
+def house():
+    """A mirror of pypi.org; yields its address and the names that were asked for."""
+    asked = []
+
+    class Mirror(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path.strip("/").split("/")[-1])
+            with urllib.request.urlopen(f"https://pypi.org{self.path}", timeout=120) as answer:
+                body, kind = answer.read(), answer.headers["Content-Type"]
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/simple/", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Locked with pypi.org."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(PROJECT)
+    run(folder, UV, "lock", "--quiet")
+    return folder
+
+
+def run(folder, *command, **variables):
+    kept = {
+        name: text
+        for name, text in os.environ.items()
+        if not name.startswith(("UV_", "PIP_INDEX", "VIRTUAL_ENV"))
+    }
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=kept
+        | {
+            "UV_PROJECT_ENVIRONMENT": str(folder / ".venv"),
+            "UV_PYTHON": sys.executable,
+            "UV_SYSTEM_CERTS": "true",
+            "UV_CACHE_DIR": str(folder.with_name("cache")),
+        }
+        | variables,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=True,
+    )
+
+
+def installed(folder):
+    return {
+        path.name.split("-")[0] for path in folder.glob(".venv/lib/*/site-packages/*.dist-info")
+    }
+
+
+@pytest.mark.parametrize("variable", ["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"])
+def test_what_is_locked_comes_from_the_index_of_the_house(project, house, variable):
+    address, asked = house
+    before = (project / "uv.lock").read_text()
+    run(project, REPOSITORY / "runtime/locked.sh", UV, "--no-dev", **{variable: address})
+    assert installed(project) >= {"iniconfig"}
+    assert "toolz" not in installed(project)
+    assert "iniconfig" in asked
+    assert (project / "uv.lock").read_text() == before
+
+
+def test_without_one_it_is_uv_sync(project):
+    run(project, REPOSITORY / "runtime/locked.sh", UV, "--inexact")
+    assert installed(project) == {"iniconfig", "toolz"}
+
+
+def test_a_lock_that_is_not_the_projects_is_refused(project, house):
+    address, asked = house
+    pyproject = project / "pyproject.toml"
+    pyproject.write_text(PROJECT.replace("2.0.0", "2.1.0"))
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        run(project, REPOSITORY / "runtime/locked.sh", UV, UV_DEFAULT_INDEX=address)
+    assert "uv.lock" in refused.value.stderr or "lock" in refused.value.stderr
+    assert asked == []
