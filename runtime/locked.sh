@@ -12,7 +12,10 @@ main() {
   index=${UV_DEFAULT_INDEX:-${UV_INDEX_URL:-${PIP_INDEX_URL:-}}}
   if [ -z "$index" ]; then exec "$uv" sync --locked "$@"; fi
   read_options "$@"
-  as_locked lock --check --offline --quiet
+  as_locked lock --check --offline --quiet || {
+    printf '%s\n' "uv.lock does not fit pyproject.toml; mend: git checkout uv.lock, or uv lock" >&2
+    exit 1
+  }
   as_locked export --frozen --no-emit-project --no-header --quiet "${which[@]}" --output-file "$list"
   from_index venv --allow-existing --quiet "$UV_PROJECT_ENVIRONMENT"
   from_index pip install "${into[@]}" --require-hashes --requirement "$list"

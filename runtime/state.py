@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtime.settings import default_state_dir
+
 MARKER = "doorbuster-state"
-_OLDER_MARKS = ("secrets.json", "supervisord.conf")
-"""By which a folder is known whose marker has gone."""
+_OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
+"""By which a folder is known that has no marker: commands that need no appliance write there, too."""
 LEAST_DISK_BYTES = 512 * 1024**2
 
 
@@ -59,12 +61,14 @@ class State:
     @property
     def is_ours(self) -> bool:
         """Whether an appliance has made it."""
-        return any((self.folder / name).exists() for name in (MARKER, *_OLDER_MARKS))
+        return any((self.folder / name).exists() for name in (MARKER, *_OTHER_MARKS))
 
     @property
     def is_somebodys(self) -> bool:
         """Whether there is something in it that no appliance has made."""
-        return self.folder.is_dir() and not self.is_ours and any(self.folder.iterdir())
+        if self.folder == default_state_dir() or not self.folder.is_dir():
+            return False
+        return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
         """Make the folder.

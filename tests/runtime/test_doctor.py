@@ -56,6 +56,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     words: str,
 ) -> None:
     """The appliance's own, and one that somebody else has signed."""
+    appliance.state.make()
     own = certificate_files.of(appliance.settings.state_dir)
     with monkeypatch.context() as patch:
         patch.setattr(certificates, "VALID_DAYS", valid_days)

@@ -73,7 +73,7 @@ def test_it_writes_no_files_for_anybody(locked):
     with redis.Redis(port=store.port, password=PASSWORD) as ours:
         assert ours.config_get("dir")["dir"] == str(store.folder)
         for command in (["CONFIG", "SET", "dir", "/tmp"], ["SAVE"], ["MODULE", "LIST"]):
-            with pytest.raises(redis.NoPermissionError):
+            with pytest.raises(redis.exceptions.NoPermissionError):
                 ours.execute_command(*command)
 
 
