@@ -16,7 +16,7 @@ from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
-"""By which a folder is known that has no marker: commands that need no appliance write there, too."""
+"""By which one without a marker is known: commands that need no appliance write there, too."""
 LEAST_DISK_BYTES = 512 * 1024**2
 
 
