@@ -32,6 +32,7 @@ class WorkerPart:
     name: str
     counts: dict[str, Any]
     done: bool = False
+    """It has played its part to the end, or was told to stop; all it measured is here."""
     lost: bool = False
 
 
@@ -117,7 +118,7 @@ class Collector:
             "started_at": self.started_at,
             "ended_at": time.time(),
             "interrupted": self.interrupted,
-            "complete": not (self.interrupted or lost or counts["broken"]),
+            "complete": not (self.interrupted or lost or counts["broken"]) and self._all_ended(),
             "counts": {
                 name: counts[name] for name in counts if name not in ("behind_s", "load_changes")
             },
@@ -145,6 +146,11 @@ class Collector:
             kinds = Counter(self.connections.column("kind"))
             found["connections"] = {kind.value: kinds[kind.value] for kind in ConnectionKind}
         return found
+
+    def _all_ended(self) -> bool:
+        """Whether everybody who was to come has come and ended; a closed loop ends by the clock."""
+        counts = self.counts()
+        return self.options.closed_loop is not None or counts["ended"] == counts["planned"]
 
     def _capacity(self) -> dict[str, Any]:
         closed = self.options.closed_loop

@@ -16,7 +16,7 @@ import gevent
 from locust.env import Environment
 from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
-from loadgen.collector import Collector
+from loadgen.collector import Collector, WorkerPart
 from loadgen.connection_log import connections_file
 from loadgen.options import Part, RunOptions
 from loadgen.run import LoadRun
@@ -137,10 +137,13 @@ class Worker:
             self._part = None
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        if self._run is not None:
-            self._run.await_start()
-            self._run.play(stop_customers)
-            self._report()
+        if self._run is None or self._run.clock is not None:
+            # Locust asks everybody for arrivals anew whenever a worker joins or leaves, and those
+            # of one that is done are over: a run is played once.
+            return
+        self._run.await_start()
+        self._run.play(stop_customers)
+        self._report()
 
     def over(self) -> bool:
         return False  # the master says when
@@ -176,7 +179,8 @@ class Worker:
                 "index": self._run.part.index,
                 "rows": self._run.new_rows(),
                 "counts": self._run.tally.as_counts(),
-                "done": stopped or self._run.finished.is_set(),
+                "done": self._run.finished.is_set(),
+                "stopped": stopped,
             },
         )
 
@@ -213,7 +217,11 @@ class Master:
 
     def stopping(self) -> None:
         collector = self._collector
-        if collector is None or collector.settled():
+        if collector is None:
+            return
+        # Locust stops a run whose last worker is gone, maybe before `over` has noticed it.
+        self._notice_lost_workers()
+        if collector.settled():
             return
         collector.interrupted = True
         self._runner.send_message(STOP_MESSAGE)
@@ -239,17 +247,25 @@ class Master:
             part = self._collector.parts[data["index"]]
             part.lost = True
             logger.error("worker %s cannot start: %s", part.name, data["cannot_start"])
-        else:
-            self._collector.add(data["index"], data["rows"], data["counts"], data["done"])
+            return
+        # Who was told to stop has told all there is; who stops by itself leaves sessions unplayed.
+        done = data["done"] or (data["stopped"] and self._collector.interrupted)
+        self._collector.add(data["index"], data["rows"], data["counts"], done)
+        if data["stopped"] and not done:
+            self._lose(self._collector.parts[data["index"]], "was stopped")
 
     def _notice_lost_workers(self) -> None:
         assert self._collector is not None
         for part in self._collector.parts.values():
             client = self._runner.clients.get(part.name)
             gone = client is None or client.state == STATE_MISSING
-            if gone and not part.done and not part.lost:
-                part.lost = True
-                logger.error("worker %s is gone; the rest of its sessions is lost", part.name)
+            if gone and not part.done:
+                self._lose(part, "is gone")
+
+    def _lose(self, part: WorkerPart, how: str) -> None:
+        if not part.lost:
+            part.lost = True
+            logger.error("worker %s %s; the rest of its sessions is lost", part.name, how)
 
     def _report_for_ever(self) -> None:
         while True:

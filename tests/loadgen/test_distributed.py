@@ -2,15 +2,17 @@
 
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from loadgen.attempts import read_attempts, read_metadata
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
+from tests.loadgen.small_shop import Seen, small_shop
 
 PATIENT = ("--timeout-s", "600")
 """Half a minute or more in real time: nobody leaves because this machine is slow."""
@@ -18,11 +20,14 @@ PATIENT = ("--timeout-s", "600")
 COLUMNS = ["session", "step", "page", "attempt", "patience_s", "outcome", "status"]
 
 
+KILLED_OR_TOLD = pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+
+
 @contextmanager
 def _cluster(
-    folder: Path, workers: int, *options: str
+    folder: Path, workers: int, *options: str, port: str = ""
 ) -> Iterator[tuple[subprocess.Popen[str], list[subprocess.Popen[str]]]]:
-    port = str(locust_process.free_port())
+    port = port or str(locust_process.free_port())
     with ExitStack() as running:
         master = running.enter_context(
             locust_process.started(
@@ -41,6 +46,36 @@ def _cluster(
                 for _ in range(workers)
             ],
         )
+
+
+def _next(master: subprocess.Popen[str]) -> str:
+    """The next progress line."""
+    assert master.stdout is not None
+    line = master.stdout.readline()
+    assert '"progress"' in line, "it ended too early"
+    return line
+
+
+def _until(master: subprocess.Popen[str], said: str) -> list[str]:
+    """The progress lines up to the first with `said`."""
+    lines = [_next(master)]
+    while said not in lines[-1]:
+        lines.append(_next(master))
+    return lines
+
+
+def _until_at_work(master: subprocess.Popen[str]) -> list[str]:
+    """The progress lines up to the first with an attempt."""
+    lines = [_next(master)]
+    while '"attempts": 0,' in lines[-1]:
+        lines.append(_next(master))
+    return lines
+
+
+def _has_customers(worker: subprocess.Popen[str], port: int) -> bool:
+    """Whether a customer of that worker is connected to the shop on that port."""
+    connections = psutil.Process(worker.pid).net_connections("tcp")
+    return any(one.raddr and one.raddr.port == port for one in connections)
 
 
 @pytest.mark.long
@@ -95,29 +130,82 @@ def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(tmp_path: Path) -> None:
+@KILLED_OR_TOLD
+def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(
+    tmp_path: Path, sign: signal.Signals
+) -> None:
     # Ten real seconds, of which the first is enough to see that both are at work.
     options = ("--time-scale", "4", "--session-rate", "2", "--sessions", "80", *PATIENT)
     with (
         small_shop() as shop,
         _cluster(tmp_path, 2, "--host", shop.url, *options) as (master, workers),
     ):
-        assert master.stdout is not None
-        before = []
-        while not before or '"attempts": 0,' in before[-1]:
-            before.append(master.stdout.readline())
-        workers[0].kill()
+        before = _until_at_work(master)
+        workers[0].send_signal(sign)
         ended = locust_process.finish(master, before)
     assert ended.status == 1
-    assert "is gone; the rest of its sessions is lost" in ended.errors
+    assert ended.errors.count("the rest of its sessions is lost") == 1
     assert ended.summary["complete"] is False
     assert ended.summary["interrupted"] is False
     lost, kept = sorted(ended.summary["workers"], key=lambda part: not part["lost"])
     assert (lost["lost"], kept["lost"]) == (True, False)
     assert kept["sessions_ended"] == kept["sessions_planned"] == 40
+    assert lost["sessions_ended"] < lost["sessions_planned"] == 40
     sessions = set(read_attempts(tmp_path / "attempts.parquet").column("session").to_pylist())
     assert set(range(kept["index"], 80, 2)) <= sessions
     assert read_metadata(tmp_path / "attempts.parquet")["workers"] == ended.summary["workers"]
+
+
+@pytest.mark.long
+@KILLED_OR_TOLD
+def test_losing_the_only_worker_is_no_interruption(tmp_path: Path, sign: signal.Signals) -> None:
+    options = ("--time-scale", "1", "--session-rate", "20", "--sessions", "9999", *PATIENT)
+    with (
+        small_shop() as shop,
+        _cluster(tmp_path, 1, "--host", shop.url, *options) as (master, workers),
+    ):
+        before = _until_at_work(master)
+        workers[0].send_signal(sign)
+        ended = locust_process.finish(master, before)
+    assert ended.status == 1
+    assert "the rest of its sessions is lost" in ended.errors
+    assert ended.summary["complete"] is False
+    assert ended.summary["interrupted"] is False
+    assert [part["lost"] for part in ended.summary["workers"]] == [True]
+    rows = read_attempts(tmp_path / "attempts.parquet").num_rows
+    assert rows == ended.summary["counts"]["attempts"] > 0
+
+
+@pytest.mark.long
+def test_who_is_done_plays_nothing_again_when_another_leaves(tmp_path: Path) -> None:
+    all_seen = threading.Event()
+
+    def manner(seen: Seen) -> str:
+        if seen.connection == 1:  # of the three customers the one who comes first stays
+            all_seen.wait(locust_process.PATIENCE_S)
+        return "page"
+
+    options = ("--time-scale", "20", "--session-rate", "5", "--sessions", "3", "--timeout-s", "inf")
+    with (
+        small_shop(manner) as shop,
+        ExitStack() as in_any_case,
+        _cluster(tmp_path, 3, "--host", shop.url, *options) as (master, workers),
+    ):
+        in_any_case.callback(all_seen.set)
+        before = _until(master, '"ended": 2,')
+        leaver = next(worker for worker in workers if not _has_customers(worker, shop.port))
+        leaver.terminate()
+        leaver.communicate(timeout=locust_process.PATIENCE_S)
+        # Locust asks the others for arrivals at once; two seconds later they have come, if any do.
+        before += [_next(master), _next(master), _next(master)]
+        all_seen.set()
+        ended = locust_process.finish(master, before)
+        seen = len(shop.seen)
+    assert ended.status == 0, ended.errors
+    assert ended.summary["complete"] is True
+    assert [part["sessions_started"] for part in ended.summary["workers"]] == [1, 1, 1]
+    rows = read_attempts(tmp_path / "attempts.parquet").select(["session", "step", "attempt"])
+    assert rows.num_rows == seen == len({tuple(row.values()) for row in rows.to_pylist()})
 
 
 @pytest.mark.long
@@ -127,10 +215,7 @@ def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -
         small_shop() as shop,
         _cluster(tmp_path, 2, "--host", shop.url, *options) as (master, workers),
     ):
-        assert master.stdout is not None
-        before = []
-        while not before or '"attempts": 0,' in before[-1]:
-            before.append(master.stdout.readline())
+        before = _until_at_work(master)
         master.send_signal(signal.SIGINT)
         ended = locust_process.finish(master, before)
         for worker in workers:
