@@ -28,7 +28,7 @@ from loadgen.gateway_url import gateway_url
 from loadgen.option_list import add_options
 from loadgen.option_text import OptionError
 from loadgen.options import Part, RunOptions, run_options
-from loadgen.roles import Alone, Master, Role, Worker
+from loadgen.roles import Alone, Latecomer, Master, Role, Worker
 from loadgen.run import LoadRun
 from loadgen.shop_pages import PageRequest
 
@@ -42,7 +42,7 @@ _roles: dict[int, Role] = {}
 
 def role_of(environment: Environment) -> Role:
     """The role of the one Locust environment of this process."""
-    return _roles[id(environment)]
+    return _roles.get(id(environment)) or Latecomer()
 
 
 class Customer(User):
@@ -141,14 +141,15 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
 def _started(environment: Environment, **_: object) -> None:
     role = role_of(environment)
     given = vars(environment.parsed_options)
-    if isinstance(role, Worker):
+    if isinstance(role, Worker | Latecomer):
         given = given | {"attempts_file": ""}  # the master writes it, on its own machine
     try:
         options, address = _checked(given, environment.host)
     except (OptionError, HostError) as error:
-        if not isinstance(role, Worker):
+        if not isinstance(role, Worker | Latecomer):
             raise  # looked at before the start
-        role.cannot_start(str(error))  # what the master finds may be missing here
+        if isinstance(role, Worker):
+            role.cannot_start(str(error))  # what the master finds may be missing here
         return
 
     def make_run(part: Part) -> LoadRun:

@@ -57,6 +57,25 @@ class Role(Protocol):
         ...
 
 
+class Latecomer:
+    """A worker that a run under way wants before Locust has told of it: it has no part in that."""
+
+    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+        _warn_of_no_part()
+
+    def play(self, stop_customers: Callable[[], None]) -> None:
+        pass
+
+    def over(self) -> bool:
+        return False
+
+    def stopping(self) -> None:
+        pass
+
+    def stopped(self) -> None:
+        pass
+
+
 class Alone:
     """One process does everything."""
 
@@ -122,7 +141,7 @@ class Worker:
 
     def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
         if self._part is None:
-            logger.warning("joined a run that is under way: no sessions are left for this worker")
+            _warn_of_no_part()
             return
         self._run = make_run(self._part)
         self._part = None
@@ -272,6 +291,10 @@ class Master:
             gevent.sleep(REPORT_EVERY_S)
             if self._collector is not None:
                 show_progress(self._collector)
+
+
+def _warn_of_no_part() -> None:
+    logger.warning("joined a run that is under way: no sessions are left for this worker")
 
 
 def show_progress(collector: Collector) -> None:

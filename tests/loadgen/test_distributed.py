@@ -253,3 +253,25 @@ def test_the_attempts_file_lies_on_the_masters_machine_alone(tmp_path: Path) -> 
         done = locust_process.finish(master)
     assert done.status == 0, done.errors
     assert read_metadata(here / "results" / "attempts.parquet")["complete"] is True
+
+
+@pytest.mark.long
+def test_who_joins_a_run_under_way_has_no_part_in_it(tmp_path: Path) -> None:
+    options = ("--time-scale", "10", "--session-rate", "2", "--sessions", "60", *PATIENT)
+    port = str(locust_process.free_port())
+    with (
+        small_shop() as shop,
+        _cluster(tmp_path, 1, "--host", shop.url, *options, port=port) as (master, _),
+    ):
+        _until_at_work(master)
+        late = tmp_path / "late"
+        late.mkdir()
+        with locust_process.started(late, "--worker", "--master-port", port) as latecomer:
+            many = locust_process.finish(master)
+            _, errors = latecomer.communicate(timeout=locust_process.PATIENCE_S)
+    assert many.status == 0, many.errors
+    assert many.summary["complete"] is True
+    assert [part["sessions_started"] for part in many.summary["workers"]] == [60]
+    assert "joined a run that is under way" in errors
+    assert "Traceback" not in errors
+    assert latecomer.returncode == 0, errors
