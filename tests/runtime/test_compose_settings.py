@@ -335,3 +335,14 @@ def test_redis_is_given_the_digest_of_its_password(tmp_path: Path) -> None:
     text = made.redis_configuration.read_text()
     assert text.startswith("user default on #")
     assert made.settings.redis_password not in text
+
+
+def test_buildx_is_told_that_the_build_may_read_its_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DOORBUSTER_BUILD_NETWORK", raising=False)
+    told = project(tmp_path).environment()
+    assert told["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
+    assert "COMPOSE_BAKE" not in told
+    monkeypatch.setenv("DOORBUSTER_BUILD_NETWORK", "host")
+    assert project(tmp_path).environment()["COMPOSE_BAKE"] == "false"
