@@ -21,11 +21,13 @@ def inventory() -> dict[str, Any]:
     return {"host": {"hosts": hosts}} | {part: {"hosts": {"one": {}}} for part in PARTS}
 
 
-def preflight(folder: Path, groups: dict[str, Any]) -> tuple[int, str]:
+def preflight(
+    folder: Path, groups: dict[str, Any], *arguments: str, playbook: str = "site.yml"
+) -> tuple[int, str]:
     """Status and output, in one line."""
     path = folder / "hosts.yml"
     path.write_text(yaml.safe_dump(groups))
-    status, said = played(folder, "--inventory", path, "site.yml")
+    status, said = played(folder, "--inventory", path, playbook, *arguments)
     return status, " ".join(said.split())
 
 
@@ -70,6 +72,33 @@ def test_a_host_that_does_not_answer(tmp_path: Path) -> None:
     assert status != 0
     assert "host two: cannot be reached at ansible_host=192.0.2.1" in said
     assert "changed=1" not in said
+
+
+@pytest.mark.parametrize("playbook", ["site.yml", "reset.yml"])
+def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> None:
+    """Its plays would be left out, and what they find be missed after changes.
+
+    With --check: a reset that is not refused would empty this very machine.
+    """
+    given = ("--check", "--limit", "!two", "--extra-vars", f"doorbuster_state={tmp_path}/state")
+    status, said = preflight(tmp_path, inventory(), *given, playbook=playbook)
+    assert status != 0
+    assert "--limit=!two leaves out localhost" in said
+    assert """names it, e.g. ARGS='--limit "all:localhost:!student-07"'""" in said
+    assert "Everything stands still" not in said
+    assert "changed=1" not in said
+
+
+def test_the_limit_that_is_documented(tmp_path: Path) -> None:
+    """It leaves out the one host, which would be said not to answer, and goes on."""
+    groups = inventory()
+    groups["host"]["hosts"]["two"] |= {"ansible_connection": "ssh", "ansible_host": "192.0.2.1"}
+    groups["host"]["hosts"]["one"]["doorbuster_shop_workers"] = 0
+    status, said = preflight(tmp_path, groups, "--limit", "all:localhost:!two")
+    assert status != 0
+    assert "host one: doorbuster_shop_workers is 0" in said
+    assert "leaves out" not in said
+    assert "host two" not in said
 
 
 def refused(folder: Path, wrong: dict[str, dict[str, Any]]) -> str:
