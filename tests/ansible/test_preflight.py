@@ -170,6 +170,29 @@ def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
+    """Below a folder of the state, the state itself, above it."""
+    wrong = {
+        "a": {"doorbuster_results": "/var/lib/doorbuster/kept/results"},
+        "b": {"doorbuster_results": "/var/lib/doorbuster/"},
+        "c": {"doorbuster_results": "/srv", "doorbuster_state": "/srv/lab/state"},
+    }
+    said = refused(tmp_path, wrong)
+    for host, variables in wrong.items():
+        found = variables["doorbuster_results"]
+        assert f"host {host}: doorbuster_results is {found}, which a reset would empty" in said
+    good = {
+        "a": {"doorbuster_results": "/var/lib/doorbuster/mine/"},
+        "b": {"doorbuster_results": "/srv/results", "doorbuster_state": "/srv/state"},
+        "c": {"doorbuster_results": "/var/lib/doorbuster/kept/results"},
+    }
+    said = refused(tmp_path, good)
+    assert "host c: doorbuster_results is" in said
+    assert "host a: doorbuster_results" not in said
+    assert "host b: doorbuster_results" not in said
+
+
+@pytest.mark.long
 def test_a_commit_that_there_is_not(tmp_path: Path) -> None:
     groups = inventory()
     groups["all"] = {"vars": {"doorbuster_version": "no-such-tag"}}
