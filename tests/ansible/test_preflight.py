@@ -170,6 +170,35 @@ def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("given", ["203.0.113.7", "::"])
+def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str) -> None:
+    """Of hosts that customers reach; others may have the gateway's by the inventory's own table."""
+    groups = inventory()
+    for host in groups["host"]["hosts"].values():
+        host["doorbuster_public_address"] = given
+    status, said = preflight(tmp_path, groups)
+    assert status != 0
+    assert f"host one: doorbuster_public_address is {given}, where the lab's hosts do not" in said
+    assert "allowed are 0.0.0.0 and 10.0.0.1, its doorbuster_address" in said
+    assert "host two: doorbuster_public_address" not in said
+    assert "changed=1" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["0.0.0.0", "10.0.0.1"])
+def test_public_addresses_that_are_good(tmp_path: Path, given: str) -> None:
+    """What comes next in the preflight is found wrong instead."""
+    groups = inventory()
+    groups["host"]["hosts"]["one"] |= {
+        "doorbuster_public_address": given,
+        "doorbuster_results": "/var/lib/doorbuster",
+    }
+    _, said = preflight(tmp_path, groups)
+    assert "host one: doorbuster_results is /var/lib/doorbuster" in said
+    assert "doorbuster_public_address is" not in said
+
+
+@pytest.mark.long
 def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
     """Below a folder of the state, the state itself, above it."""
     wrong = {
