@@ -11,7 +11,7 @@ from tests.ansible.playing import ANSIBLE
 
 # Played only where their units are there, also with --check.
 WHERE_THERE_IS_A_CLUSTER = {"postgres/tasks/cluster.yml", "postgres/handlers/main.yml"}
-WHERE_UNITS_WERE_FOUND = {"common/tasks/stop.yml"}
+WHERE_UNITS_WERE_FOUND = {"common/tasks/stop.yml", "common/tasks/gone.yml"}
 ELSEWHERE = WHERE_THERE_IS_A_CLUSTER | WHERE_UNITS_WERE_FOUND
 
 WHAT_NEEDS_A_UNIT = "ansible.builtin.systemd_service"

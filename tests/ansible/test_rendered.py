@@ -99,6 +99,25 @@ def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
     assert "DOORBUSTER_GRAFANA_ADMIN_PASSWORD" not in had["client"]
 
 
+def units_of(host: Path) -> set[str]:
+    return set(json.loads((host / "units.json").read_text()))
+
+
+def test_a_host_runs_the_parts_of_its_groups(classroom: Path, tmp_path: Path) -> None:
+    """Other units of doorbuster are removed there, and `make lab-verify` looks at these."""
+    assert units_of(classroom / "student-01") == {"doorbuster-grid-worker.service"}
+    assert units_of(classroom / "teacher") >= {
+        *("postgresql.service", "redis-server.service", "prometheus.service"),
+        *(f"doorbuster-{part}.service" for part in ("shop", "ads", "gateway", "lab")),
+        *("doorbuster-lab-worker.service", "doorbuster-celery-exporter.service"),
+    }
+    workers = {f"doorbuster-loadgen-{number}.service" for number in (1, 2)}
+    here = rendered(tmp_path, "sbac", "client-2", loadgen_workers=2)
+    assert units_of(here / "client-2") == workers
+    here = rendered(tmp_path, "sbac", "client-2")
+    assert units_of(here / "client-2") == workers - {"doorbuster-loadgen-2.service"}
+
+
 SSHD_SAYS = """port 2222
 addressfamily any
 listenaddress [::]:2222
