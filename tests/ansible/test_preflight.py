@@ -222,6 +222,16 @@ def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_an_account_that_does_not_become_root(tmp_path: Path) -> None:
+    """Here because its sudo fails; another user, because who is root already asks no sudo."""
+    without = {"ansible_become_user": "nobody", "ansible_become_exe": "/bin/false"}
+    said = refused(tmp_path, {"a": without, "b": {**without, "ansible_user": "anna"}})
+    assert "host a: who logs in does not become root there (" in said
+    assert "host b: anna does not become root there (" in said
+    assert "or ARGS=-K, which asks you for it" in said
+
+
+@pytest.mark.long
 def test_a_commit_that_there_is_not(tmp_path: Path) -> None:
     groups = inventory()
     groups["all"] = {"vars": {"doorbuster_version": "no-such-tag"}}
