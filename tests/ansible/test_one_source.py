@@ -129,6 +129,23 @@ def test_every_port_is_a_port() -> None:
     assert set(named) == {name for name in table if name.endswith("_port")}
 
 
+def test_every_unit_is_listed() -> None:
+    """Those of doorbuster that are not are removed."""
+    listed = {
+        each["unit"]
+        for each in read(ANSIBLE / "roles/common/vars/main.yml")["doorbuster_units_of_groups"]
+    }
+    written = set()
+    for path in ANSIBLE.glob("roles/*/tasks/*.yml"):
+        for task in yaml.safe_load(path.read_text(encoding="utf-8")):
+            if unit := task.get("vars", {}).get("doorbuster_unit"):
+                written.add(f"doorbuster-{unit['name']}.service")
+    # The load generators have numbers: test_rendered.py.
+    assert written - {"doorbuster-loadgen-{{ loadgen_number }}.service"} == {
+        unit for unit in listed if unit.startswith("doorbuster-")
+    }
+
+
 def test_roles_have_one_shape() -> None:
     for role in sorted((ANSIBLE / "roles").iterdir()):
         files = {str(path.relative_to(role)) for path in role.rglob("*.yml")}

@@ -21,11 +21,13 @@ def inventory() -> dict[str, Any]:
     return {"host": {"hosts": hosts}} | {part: {"hosts": {"one": {}}} for part in PARTS}
 
 
-def preflight(folder: Path, groups: dict[str, Any]) -> tuple[int, str]:
+def preflight(
+    folder: Path, groups: dict[str, Any], *arguments: str, playbook: str = "site.yml"
+) -> tuple[int, str]:
     """Status and output, in one line."""
     path = folder / "hosts.yml"
     path.write_text(yaml.safe_dump(groups))
-    status, said = played(folder, "--inventory", path, "site.yml")
+    status, said = played(folder, "--inventory", path, playbook, *arguments)
     return status, " ".join(said.split())
 
 
@@ -70,6 +72,33 @@ def test_a_host_that_does_not_answer(tmp_path: Path) -> None:
     assert status != 0
     assert "host two: cannot be reached at ansible_host=192.0.2.1" in said
     assert "changed=1" not in said
+
+
+@pytest.mark.parametrize("playbook", ["site.yml", "reset.yml"])
+def test_a_limit_that_leaves_out_localhost(tmp_path: Path, playbook: str) -> None:
+    """Its plays would be left out, and what they find be missed after changes.
+
+    With --check: a reset that is not refused would empty this very machine.
+    """
+    given = ("--check", "--limit", "!two", "--extra-vars", f"doorbuster_state={tmp_path}/state")
+    status, said = preflight(tmp_path, inventory(), *given, playbook=playbook)
+    assert status != 0
+    assert "--limit=!two leaves out localhost" in said
+    assert """names it, e.g. ARGS='--limit "all:localhost:!student-07"'""" in said
+    assert "Everything stands still" not in said
+    assert "changed=1" not in said
+
+
+def test_the_limit_that_is_documented(tmp_path: Path) -> None:
+    """It leaves out the one host, which would be said not to answer, and goes on."""
+    groups = inventory()
+    groups["host"]["hosts"]["two"] |= {"ansible_connection": "ssh", "ansible_host": "192.0.2.1"}
+    groups["host"]["hosts"]["one"]["doorbuster_shop_workers"] = 0
+    status, said = preflight(tmp_path, groups, "--limit", "all:localhost:!two")
+    assert status != 0
+    assert "host one: doorbuster_shop_workers is 0" in said
+    assert "leaves out" not in said
+    assert "host two" not in said
 
 
 def refused(folder: Path, wrong: dict[str, dict[str, Any]]) -> str:
@@ -138,6 +167,68 @@ def test_ports_that_are_none_or_given_twice(tmp_path: Path) -> None:
     assert "host a: doorbuster_…_port are" in said
     assert "host b: doorbuster_…_port are" in said
     assert "allowed is 1 to 65535, each for itself" in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["203.0.113.7", "::"])
+def test_a_public_address_where_the_lab_does_not_ask(tmp_path: Path, given: str) -> None:
+    """Of hosts that customers reach; others may have the gateway's by the inventory's own table."""
+    groups = inventory()
+    for host in groups["host"]["hosts"].values():
+        host["doorbuster_public_address"] = given
+    status, said = preflight(tmp_path, groups)
+    assert status != 0
+    assert f"host one: doorbuster_public_address is {given}, where the lab's hosts do not" in said
+    assert "allowed are 0.0.0.0 and 10.0.0.1, its doorbuster_address" in said
+    assert "host two: doorbuster_public_address" not in said
+    assert "changed=1" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["0.0.0.0", "10.0.0.1"])
+def test_public_addresses_that_are_good(tmp_path: Path, given: str) -> None:
+    """What comes next in the preflight is found wrong instead."""
+    groups = inventory()
+    groups["host"]["hosts"]["one"] |= {
+        "doorbuster_public_address": given,
+        "doorbuster_results": "/var/lib/doorbuster",
+    }
+    _, said = preflight(tmp_path, groups)
+    assert "host one: doorbuster_results is /var/lib/doorbuster" in said
+    assert "doorbuster_public_address is" not in said
+
+
+@pytest.mark.long
+def test_results_that_a_reset_would_take(tmp_path: Path) -> None:
+    """Below a folder of the state, the state itself, above it."""
+    wrong = {
+        "a": {"doorbuster_results": "/var/lib/doorbuster/kept/results"},
+        "b": {"doorbuster_results": "/var/lib/doorbuster/"},
+        "c": {"doorbuster_results": "/srv", "doorbuster_state": "/srv/lab/state"},
+    }
+    said = refused(tmp_path, wrong)
+    for host, variables in wrong.items():
+        found = variables["doorbuster_results"]
+        assert f"host {host}: doorbuster_results is {found}, which a reset would empty" in said
+    good = {
+        "a": {"doorbuster_results": "/var/lib/doorbuster/mine/"},
+        "b": {"doorbuster_results": "/srv/results", "doorbuster_state": "/srv/state"},
+        "c": {"doorbuster_results": "/var/lib/doorbuster/kept/results"},
+    }
+    said = refused(tmp_path, good)
+    assert "host c: doorbuster_results is" in said
+    assert "host a: doorbuster_results" not in said
+    assert "host b: doorbuster_results" not in said
+
+
+@pytest.mark.long
+def test_an_account_that_does_not_become_root(tmp_path: Path) -> None:
+    """Here because its sudo fails; another user, because who is root already asks no sudo."""
+    without = {"ansible_become_user": "nobody", "ansible_become_exe": "/bin/false"}
+    said = refused(tmp_path, {"a": without, "b": {**without, "ansible_user": "anna"}})
+    assert "host a: who logs in does not become root there (" in said
+    assert "host b: anna does not become root there (" in said
+    assert "or ARGS=-K, which asks you for it" in said
 
 
 @pytest.mark.long

@@ -1,9 +1,11 @@
 """Settings, firewall and accounts of a classroom and of four hosts, as the roles write them."""
 
+import base64
 import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +18,13 @@ pytestmark = [
 ]
 
 
-def rendered(folder: Path, inventory: str, hosts: str) -> Path:
+def rendered(folder: Path, inventory: str, hosts: str, **more: Any) -> Path:
     given = {
         "rendered": str(folder / "rendered"),
         "doorbuster_secrets": str(folder / "secrets"),
         "ansible_facts": {"processor_nproc": 2},
         "ansible_python_interpreter": sys.executable,
+        **more,
     }
     hosts_of = ANSIBLE / "inventories" / inventory / "hosts.yml"
     playbook = Path(__file__).with_name("rendered.yml")
@@ -94,3 +97,59 @@ def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
     assert had["database"] == set()
     assert "DOORBUSTER_CELERY_BROKER" in had["client"]
     assert "DOORBUSTER_GRAFANA_ADMIN_PASSWORD" not in had["client"]
+
+
+def units_of(host: Path) -> set[str]:
+    return set(json.loads((host / "units.json").read_text()))
+
+
+def test_a_host_runs_the_parts_of_its_groups(classroom: Path, tmp_path: Path) -> None:
+    """Other units of doorbuster are removed there, and `make lab-verify` looks at these."""
+    assert units_of(classroom / "student-01") == {"doorbuster-grid-worker.service"}
+    assert units_of(classroom / "teacher") >= {
+        *("postgresql.service", "redis-server.service", "prometheus.service"),
+        *(f"doorbuster-{part}.service" for part in ("shop", "ads", "gateway", "lab")),
+        *("doorbuster-lab-worker.service", "doorbuster-celery-exporter.service"),
+    }
+    workers = {f"doorbuster-loadgen-{number}.service" for number in (1, 2)}
+    here = rendered(tmp_path, "sbac", "client-2", loadgen_workers=2)
+    assert units_of(here / "client-2") == workers
+    here = rendered(tmp_path, "sbac", "client-2")
+    assert units_of(here / "client-2") == workers - {"doorbuster-loadgen-2.service"}
+
+
+SSHD_SAYS = """port 2222
+addressfamily any
+listenaddress [::]:2222
+listenaddress 10.0.0.11:2022
+portable no"""
+
+
+def let_in_by_ssh(folder: Path, **found: Any) -> tuple[list[int], str]:
+    """The ports, and all the rules, where the tasks before have found this."""
+    rules = (rendered(folder, "single-host", "here", **found) / "here/firewall.nft").read_text()
+    (ports,) = re.findall(r"tcp dport { ([^}]*) } accept # ssh", rules)
+    return [int(port) for port in ports.split(", ")], rules
+
+
+def test_nobody_who_provisions_is_locked_out(tmp_path: Path) -> None:
+    """By sshd's own ports, systemd's for it, the inventory's and the one this session came by."""
+    assert let_in_by_ssh(tmp_path)[0] == [22]
+    socket = "Listen=[::]:2122 (Stream)\nListen=/run/ssh (Stream)\nListen=0.0.0.0:53 (Datagram)"
+    found: dict[str, Any] = {
+        "host_sshd": {"results": [{"stdout": SSHD_SAYS}, {"stdout": socket}]},
+        "host_session": {"stdout": "10.0.0.1 50000 10.0.0.11 2322"},
+    }
+    ports, rules = let_in_by_ssh(tmp_path, ansible_port=2422, **found)
+    assert ports == [22, 2022, 2122, 2222, 2322, 2422]
+    # The next run: by another port, which was let in already, and with sshd's own moved.
+    content = base64.b64encode(rules.encode()).decode()
+    by_another = {"host_session": {"stdout": "10.0.0.1 50000 10.0.0.11 2222"}}
+    again = let_in_by_ssh(tmp_path, host_rules={"content": content}, **by_another)
+    assert again == (ports, rules)
+
+
+def test_a_host_without_sshd_and_a_session_without_ssh(tmp_path: Path) -> None:
+    nothing = {"results": [{"rc": 2, "msg": "no such file"}, {"stdout": "Listen="}]}
+    ports, _ = let_in_by_ssh(tmp_path, host_sshd=nothing, host_session={"stdout": "", "rc": 1})
+    assert ports == [22]

@@ -1,18 +1,19 @@
 """Slices and units as they are written for hosts with unified control groups and for others."""
 
+import shlex
+import subprocess
 from typing import Any
 
 import jinja2
+import pytest
 
 from tests.ansible.playing import ANSIBLE
 
-TEMPLATES = ANSIBLE / "roles" / "common" / "templates"
 
-
-def rendered(name: str, **variables: Any) -> dict[str, str]:
+def rendered(name: str, role: str = "common", **variables: Any) -> dict[str, str]:
     """The directives of a unit, with stand-ins for the filters that are Ansible's own."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(ANSIBLE / "roles" / role / "templates"),
         trim_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
@@ -94,3 +95,33 @@ def test_who_makes_live_runs_sees_the_lock_of_a_terminals() -> None:
     made = unit_of(shares_tmp=True)
     assert "PrivateTmp" not in made
     assert made["ReadWritePaths"] == "/tmp /state /results"
+
+
+def unit_of_package(role: str, name: str, address: str = "127.0.0.1") -> dict[str, str]:
+    """What a unit of the distribution has besides."""
+    return rendered(name, role, doorbuster_address=address, doorbuster_other_cpus=[0])
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("postgres", "slice.conf.j2"),
+        ("redis", "slice.conf.j2"),
+        ("monitoring", "online.conf.j2"),
+    ],
+)
+def test_who_listens_on_the_labs_address_waits_for_it(role: str, name: str) -> None:
+    """After the network, and again for as long as the address is not there."""
+    made = unit_of_package(role, name)
+    assert made["Wants"] == made["After"] == "network-online.target"
+    assert made["StartLimitIntervalSec"] == "0"
+    assert made["RestartSec"] == "2"
+    assert made["Restart"] in ("on-failure", "always")
+
+
+@pytest.mark.parametrize(("address", "starts"), [("127.0.0.1", True), ("192.0.2.1", False)])
+def test_postgres_does_not_start_on_loopback_alone(address: str, starts: bool) -> None:
+    """It would not fail without its address (here one of documentation, which nobody has)."""
+    before = unit_of_package("postgres", "slice.conf.j2", address)["ExecStartPre"]
+    done = subprocess.run(shlex.split(before), capture_output=True, check=False, timeout=60)
+    assert (done.returncode == 0) is starts, done.stderr

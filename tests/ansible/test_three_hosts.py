@@ -59,3 +59,18 @@ def test_the_database_is_closed_to_strangers(lab: Machines) -> None:
     assert not lab.reaches("database", 5432)
     assert not lab.reaches("database", 6379)
     assert not lab.reaches("server", 8081)
+
+
+def test_a_part_that_is_taken_out_ends(lab: Machines) -> None:
+    lab.groups = {"loadgen": ["client"], "grid": ["client", "server"]}
+    units = "doorbuster-loadgen-1.service doorbuster-grid-worker.service"
+    lab.ssh("database", f"systemctl is-active {units}")
+    played = lab.play("site.yml")
+    assert played.status == 0, played.output[-5000:]
+    # What is left of doorbuster there is the firewall.
+    left = lab.ssh("database", "ls /etc/systemd/system | grep '^doorbuster-.*service$'")
+    assert left == "doorbuster-firewall.service"
+    assert "inactive\ninactive" in lab.ssh("database", f"systemctl is-active {units} || true")
+    lab.ssh("server", "systemctl is-active doorbuster-grid-worker.service")
+    again = lab.play("site.yml")
+    assert again.changed == 0, again.output

@@ -12,6 +12,14 @@ FRESH = True
 pytestmark = pytest.mark.timeout(7200)
 
 
+def test_check_mode_says_what_it_would_do(lab: Machines) -> None:
+    """Where nothing is installed yet."""
+    played = lab.play("site.yml", "--check")
+    assert played.status == 0, played.output[-5000:]
+    assert played.changed > 0
+    lab.ssh("here", "test ! -e /etc/doorbuster && test ! -e /opt/doorbuster")
+
+
 def test_every_role_converges(lab: Machines) -> None:
     assert "13" in lab.ssh("here", ". /etc/os-release; echo $VERSION_ID")
     played = lab.play("site.yml")

@@ -42,15 +42,22 @@ def folder(controller, group):
     return ROOT / ("" if UNIFIED else controller) / group.lstrip("/")
 
 
+def kernel_says(path):
+    """Nothing where there is no such controller: unified groups have cpu only where a quota is."""
+    try:
+        return path.read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
 def kept(group):
     if UNIFIED:
-        quota, period = (folder("cpu", group) / "cpu.max").read_text().split()
-        memory = (folder("memory", group) / "memory.max").read_text().strip()
+        quota, _, period = kernel_says(folder("cpu", group) / "cpu.max").partition(" ")
+        memory = kernel_says(folder("memory", group) / "memory.max")
     else:
-        limits = folder("cpu", group)
-        quota = (limits / "cpu.cfs_quota_us").read_text().strip()
-        period = (limits / "cpu.cfs_period_us").read_text().strip()
-        memory = (folder("memory", group) / "memory.limit_in_bytes").read_text().strip()
+        quota = kernel_says(folder("cpu", group) / "cpu.cfs_quota_us")
+        period = kernel_says(folder("cpu", group) / "cpu.cfs_period_us")
+        memory = kernel_says(folder("memory", group) / "memory.limit_in_bytes")
     limited = memory.isdigit() and int(memory) < NO_LIMIT
     return {
         "quota": 100 * int(quota) / int(period) if quota.isdigit() else None,

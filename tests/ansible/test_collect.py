@@ -1,0 +1,42 @@
+"""`make lab-collect` of this machine as a host: what comes, and what is left behind."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.ansible.playing import played, with_tools
+
+pytestmark = [with_tools, pytest.mark.long]
+
+
+def archives() -> set[Path]:
+    return {path for place in ("/tmp", "/var/tmp") for path in Path(place).glob("*.doorbuster")}
+
+
+def collected(folder: Path, results: Path) -> tuple[int, str, set[Path]]:
+    """Status, output, and the archives' folders that are left over."""
+    inventory = folder / "hosts.json"
+    here = {"ansible_connection": "local", "ansible_become": False}
+    inventory.write_text(json.dumps({"host": {"hosts": {"here": here}}}))
+    given = {"doorbuster_results": str(results), "doorbuster_collected": str(folder / "collected")}
+    before = archives()
+    status, said = played(folder, "-i", inventory, "collect.yml", "--extra-vars", json.dumps(given))
+    return status, said, archives() - before
+
+
+def test_results_come_and_no_archive_stays(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    (results / "rush").mkdir(parents=True)
+    (results / "rush/plan.json").write_text("{}")
+    status, said, left = collected(tmp_path, results)
+    assert status == 0, said
+    assert (tmp_path / "collected/here/rush/plan.json").read_text() == "{}"
+    assert not left
+
+
+def test_no_archive_stays_where_something_fails(tmp_path: Path) -> None:
+    status, said, left = collected(tmp_path, tmp_path / "nowhere")
+    assert status != 0
+    assert "nowhere" in said
+    assert not left
