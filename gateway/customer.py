@@ -173,8 +173,10 @@ class Customer(asyncio.Protocol):
 
     def answered(self, keeps_alive: bool) -> None:
         """The current request has its whole answer."""
-        self._exchange = None
-        if not keeps_alive:
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None and not exchange.body_is_complete:
+            self._linger()  # the rest of the body is on its way
+        elif not keeps_alive:
             self._close()
         elif not self._is_closing:
             self._await_next()
@@ -321,7 +323,7 @@ class Customer(asyncio.Protocol):
         holds = self._reader.buffered_bytes > limits.pipeline_bytes or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
         )
-        if holds == self._is_held or self._transport.is_closing():
+        if holds == self._is_held or self._is_closing or self._transport.is_closing():
             return
         self._is_held = holds
         if holds:

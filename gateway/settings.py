@@ -251,7 +251,9 @@ class Settings(BaseModel):
         "is cut off",
     )
     linger_s: Seconds = Field(
-        2.0, description="after a refusal, what the customer still sends is read away this long"
+        2.0,
+        description="after a refusal, or an answer to a body that is not complete, what the "
+        "customer still sends is read away this long",
     )
     connect_s: Seconds = Field(5.0, description="connecting to the shop; else 504")
     response_s: Seconds = Field(

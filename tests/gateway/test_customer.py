@@ -399,6 +399,24 @@ def test_an_answer_before_the_end_of_the_body_ends_the_connection():
     world.loop.run()
     assert b"Connection: close\r\n" in transport.written
     assert not shop.is_open
+    assert transport.has_eof
+    say(world, customer, b"g" * 14)  # read away
+    assert transport.is_open
+    world.loop.advance(5)
+    assert not transport.is_open
+
+
+def test_behind_an_upload_that_is_turned_away_all_is_read():
+    world = World(workers=1, parameters={"capacity": 1}, buffered_body_bytes=4, pipeline_bytes=10)
+    for _ in range(2):
+        say(world, world.connect()[0], GET)
+    customer, transport = world.connect()
+    say(world, customer, POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 20)
+    assert transport.written.startswith(b"HTTP/1.1 503 ")
+    assert transport.has_eof
+    assert transport.is_reading
+    assert transport.is_open
+    customer.eof_received()
     world.loop.advance(5)
     assert not transport.is_open
 

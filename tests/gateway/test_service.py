@@ -11,7 +11,7 @@ import pytest
 
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
-from tests.gateway.real_sockets import Shop, bed, closed_port, run
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, closed_port, run
 
 
 def test_a_request_goes_through_and_back():
@@ -118,6 +118,57 @@ def test_a_full_queue_drops_and_says_so():
             assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in dropped)
             counts = b.gateway.figures.counts()["Br-1"]
             assert (counts["arrived"], counts["answered"], counts["dropped"]) == (10, 4, 6)
+
+    run(scene())
+
+
+LARGE = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+
+
+async def answer_before_the_rest(b, until):
+    """What the answer is to who sends a part of a large body, and the rest after `until()`."""
+    reader, writer = await b.connect()
+    writer.write(LARGE + b"a" * 300_000)
+    await b.until(until)
+    writer.write(b"a" * 700_000)  # onto a closed connection: a reset, and the answer were lost
+    await writer.drain()
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await reader.read()
+    writer.close()
+    return answer
+
+
+def test_who_is_turned_away_in_mid_upload_gets_the_page():
+    async def scene():
+        given = {"workers": 1, "policy_parameters": {"capacity": 1}}
+        async with bed(Shop(is_held=True), **given, linger_s=60) as b:
+            others = asyncio.gather(*(b.get("/") for _ in range(2)))
+            await b.until(lambda: b.gateway.requests == 2)
+            counts = b.gateway.figures.counts
+            answer = await answer_before_the_rest(b, lambda: counts()["Tr-1"]["dropped"] == 1)
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert answer.endswith(b"</html>\n")
+            b.shop.let_go(2)
+            await others
+
+    run(scene())
+
+
+def test_a_shop_that_answers_in_mid_upload_is_heard():
+    class Early(Shop):
+        async def _one(self, reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
+            while await reader.read(65536):
+                pass
+            raise ConnectionError
+
+    async def scene():
+        async with bed(Early(), linger_s=60) as b:
+            counts = b.gateway.figures.counts
+            answer = await answer_before_the_rest(b, lambda: counts()["Tr-1"]["answered"] == 1)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            assert answer.endswith(b"early")
 
     run(scene())
 
