@@ -230,6 +230,8 @@ class Customer(asyncio.Protocol):
         elif self._reader.buffered_bytes and not self._awaits_head:
             self._awaits_head = True
             self.deadline_s = self._loop.time() + self._door.customer_limits.head_s
+            if self._is_held:
+                self._update_reading()
 
     def _begin(self, head: RequestHead) -> None:
         self._awaits_head = False
@@ -318,9 +320,11 @@ class Customer(asyncio.Protocol):
             self._door.hangups.watch(sock, self, for_end=for_end)
 
     def _update_reading(self) -> None:
-        limits = self._door.customer_limits
         exchange = self._exchange
-        holds = self._reader.buffered_bytes > limits.pipeline_bytes or (
+        pipeline_bytes = self._door.customer_limits.pipeline_bytes
+        # A head that is not whole has a limit of its own, and only reading on makes it whole.
+        is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
+        holds = is_full or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
         )
         if holds == self._is_held or self._is_closing or self._transport.is_closing():

@@ -71,6 +71,27 @@ def test_a_pipeline_is_bounded():
     assert transport.written == ANSWER * 10
 
 
+@pytest.mark.parametrize("before", [b"", GET])
+def test_a_head_may_be_longer_than_what_is_held_back(before):
+    world = World(pipeline_bytes=100)
+    customer, transport = world.connect()
+    long = GET[:-2] + b"A: " + b"b" * 300 + b"\r\n\r\n"
+    say(world, customer, before + long[:200])
+    if before:
+        assert not transport.is_reading  # another request is in course
+        world.pool.connections[0][0].data_received(OK)
+        world.loop.run()
+    assert transport.is_reading
+    say(world, customer, long[200:300])
+    assert transport.is_reading
+    say(world, customer, long[300:] + GET)
+    assert transport.is_reading
+    say(world, customer, GET * 3)
+    assert not transport.is_reading
+    world.pool.connections[0][0].data_received(OK)
+    assert transport.written.endswith(ANSWER)
+
+
 @given(st.lists(st.integers(1, 800)))
 def test_however_the_bytes_are_cut_the_answers_are_the_same(cuts):
     stream = (
