@@ -20,6 +20,7 @@ from gateway.admin_fields import (
     object_of,
     read,
 )
+from gateway.limits import KIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
 from gateway.policies.registry import PolicyError
@@ -27,12 +28,15 @@ from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.shadows import ShadowsError
+from gateway.students.files import MOST_BYTES as MOST_POLICY_BYTES
 from gateway.turns import OvertakenError, Turns
 
 TIME_SCALE: Final = (0.001, 1000.0)
 UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
 LISTED = (1, 1000)
 USUALLY_LISTED = 200
+LARGEST_CALL_BYTES: Final = MOST_SHADOWS * (6 * MOST_POLICY_BYTES + 32 * KIB)
+"""As many own policies as there may be shadows; JSON may need six bytes (`\\u0009`) for one."""
 _ONE_SHADOW: Final = b"/shadows/"
 
 

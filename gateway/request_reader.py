@@ -302,7 +302,8 @@ class RequestReader:
         if chunked and (length is not None or minor == 0):
             raise RefusedError(400, "Transfer-Encoding with Content-Length or with HTTP/1.0")
         if length is not None and length > self._body_limits.body_bytes:
-            raise RefusedError(413, f"the body exceeds {self._body_limits.body_bytes} bytes")
+            most_bytes = self._body_limits.body_bytes
+            raise RefusedError(413, f"the body of {length} bytes exceeds {most_bytes} bytes")
         host, target = self._destination(method, target, minor, hosts)
         expects_continue = False
         if expectations:
