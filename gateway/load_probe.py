@@ -174,15 +174,26 @@ class LoadProbe:
             self._fail(str(error))
         else:
             before, self._before = self._before, status
-            if self._error is not None:
-                log.info("the shop's controller answers")
-                self._error = None
             measured = sample(before, status, self._clock.scale) if before else None
-            if measured is not None:
-                self.samples += 1
-                self._newest = measured
-                self._newest_at_s = self._clock()
-                self._hand_over(measured)
+            fault = self._handed_over(measured) if measured is not None else None
+            if fault is None and self._error is not None:
+                log.info("the shop's load is known")
+            self._error = fault
+
+    def _handed_over(self, measured: LoadSample) -> str | None:
+        """What went wrong where the sample was handed to; the polling goes on all the same."""
+        self.samples += 1
+        self._newest = measured
+        self._newest_at_s = self._clock()
+        try:
+            self._hand_over(measured)
+        except Exception as fault:
+            words = " ".join(f"{type(fault).__name__}: {fault}".split())
+            message = f"the shop's load was not taken: {words:.300}"
+            if message != self._error:
+                log.exception("the shop's load was not taken")
+            return message
+        return None
 
     def _fail(self, reason: str) -> None:
         self._hang_up()

@@ -7,7 +7,9 @@ import math
 import pytest
 
 from gateway import load_probe
-from gateway.load_probe import ProbeError, Status, read_status, sample
+from gateway.clock import PaperClock
+from gateway.load_probe import LoadProbe, ProbeError, Status, read_status, sample
+from gateway.policies.interface import BrokenPolicyError
 from tests.gateway.real_sockets import Shop, bed, run
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
@@ -139,3 +141,33 @@ def test_a_new_interval_begins_at_once():
         await controller.stop()
 
     run(scene())
+
+
+def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
+    taken = []
+
+    def hand_over(load):
+        taken.append(load)
+        if len(taken) < 3:
+            raise BrokenPolicyError("dispatched 7\ntwice")
+
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
+        errors = set()
+        probe.start()
+        while len(taken) < 4:
+            errors.add(probe.snapshot()["error"])
+            await asyncio.sleep(0)
+        assert probe.snapshot()["error"] is None
+        probe.stop()
+        server.close()
+        await controller.stop()
+        said = "the shop's load was not taken: BrokenPolicyError: dispatched 7 twice"
+        assert said in errors
+
+    with caplog.at_level("ERROR", "gateway.load"):
+        run(scene())
+    assert len(caplog.records) == 1  # once for both
