@@ -62,16 +62,17 @@ def read_status(body: bytes) -> Status:
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 
-def sample(before: Status, now: Status, time_scale: float) -> LoadSample | None:
+def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
     """The load between two answers, None if they cannot be compared (the shop was restarted).
 
-    Utilisation = Δcpu_s / (Δtime_s × cpus), real seconds; the interval is in paper seconds.
+    Utilisation = Δcpu_s / (Δtime_s × cpus), real seconds. `interval_s` are paper seconds: how many
+    they are is not in the answers, as the time scale may have changed between them.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
     if elapsed_s <= 0 or burnt_s < 0:
         return None
-    return LoadSample(burnt_s / (elapsed_s * now.cpus), now.busy_workers, elapsed_s * time_scale)
+    return LoadSample(burnt_s / (elapsed_s * now.cpus), now.busy_workers, interval_s)
 
 
 class LoadProbe:
@@ -96,6 +97,7 @@ class LoadProbe:
         self._hand_over = hand_over
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._before: Status | None = None
+        self._before_at_s = 0.0
         self._newest: LoadSample | None = None
         self._newest_at_s = 0.0
         self._error: str | None = "the shop has not been asked yet"
@@ -173,8 +175,10 @@ class LoadProbe:
         except (ProbeError, BadResponseError) as error:
             self._fail(str(error))
         else:
-            before, self._before = self._before, status
-            measured = sample(before, status, self._clock.scale) if before else None
+            now_s = self._clock()
+            before, before_s = self._before, self._before_at_s
+            self._before, self._before_at_s = status, now_s
+            measured = sample(before, status, now_s - before_s) if before else None
             fault = self._handed_over(measured) if measured is not None else None
             if fault is None and self._error is not None:
                 log.info("the shop's load is known")

@@ -20,7 +20,7 @@ def status(**changed):
 
 
 def test_utilisation_is_cpu_over_time():
-    load = sample(status(), status(time_s=3.0, cpu_s=2.0, cpus=2, busy_workers=8), 10)
+    load = sample(status(), status(time_s=3.0, cpu_s=2.0, cpus=2, busy_workers=8), 20)
     assert load.cpu_utilisation_ratio == pytest.approx(1.5 / (2 * 2))
     assert (load.busy_workers, load.interval_s) == (8, 20)
 
@@ -141,6 +141,33 @@ def test_a_new_interval_begins_at_once():
         await controller.stop()
 
     run(scene())
+
+
+def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
+    real_s = [0.0]
+    clock = PaperClock(10, lambda: real_s[0])
+    loads = []
+
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
+        probe.start()
+        while probe.snapshot()["status"] is None:
+            await asyncio.sleep(0)
+        real_s[0] = 3.0
+        clock.scale = 1
+        real_s[0] = 5.0
+        probe.restart_interval()
+        while not loads:
+            await asyncio.sleep(0)
+        probe.stop()
+        server.close()
+        await controller.stop()
+
+    run(scene())
+    assert [load.interval_s for load in loads] == [32.0]
 
 
 def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
