@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 
 from gateway.admin import LARGEST_CALL_BYTES, Answer, failed
-from gateway.deadlines import Deadlines
+from gateway.deadlines import NEVER, Deadlines
 from gateway.framing import END
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.refusals import RefusedError
@@ -56,9 +56,10 @@ class AdminConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_refused or self._transport.is_closing():
             return
-        self.deadline_s = self._loop.time() + _IDLE_S
         self._reader.receive(data)
-        self._pull()
+        if self._awaited is None:
+            self.deadline_s = self._loop.time() + _IDLE_S
+            self._pull()
 
     def _pull(self) -> None:
         try:
@@ -92,22 +93,26 @@ class AdminConnection(asyncio.Protocol):
         head = self._head
         assert head is not None
         body, self._body = b"".join(self._body), []
-        answer = self._answer(head, body)
+        try:
+            answer = self._answer(head, body)
+        except Exception as fault:
+            answer = _of_fault(fault)
         if isinstance(answer, Answer):
             self._say(head, answer)
         else:
+            self.deadline_s = NEVER  # it is not the caller who takes so long
             self._awaited = asyncio.ensure_future(answer)
             self._awaited.add_done_callback(lambda done: self._answered(head, done))
 
     def _answered(self, head: RequestHead, done: asyncio.Future[Answer]) -> None:
         self._awaited = None
+        self.deadline_s = self._loop.time() + _IDLE_S
         if done.cancelled():  # the gateway ends
             return
         try:
             answer = done.result()
         except Exception as fault:
-            log.exception("a call of the admin API failed")
-            answer = failed(fault)
+            answer = _of_fault(fault)
         if not self._transport.is_closing():
             self._say(head, answer)
             self._pull()
@@ -129,3 +134,9 @@ class AdminConnection(asyncio.Protocol):
         ]
         head = b"\r\n".join(lines) + b"\r\n\r\n"
         self._transport.write(head if is_head else head + answer.body)
+
+
+def _of_fault(fault: Exception) -> Answer:
+    """Called where it was raised."""
+    log.exception("a call of the admin API failed")
+    return failed(fault)

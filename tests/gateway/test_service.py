@@ -9,6 +9,8 @@ from contextlib import suppress
 
 import pytest
 
+from gateway.policies import registry
+from gateway.policies.registry import create
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, closed_port, run
@@ -330,6 +332,39 @@ def test_switching_policies_under_load_loses_no_request():
             assert sum(page["arrived"] for page in counts) == 90
             assert sum(page["answered"] for page in counts) == 90
             assert b.shop.most_busy == 3
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("fails_at", "in_force"), [("adopt", "sq"), ("abandonment", "always-lifo")]
+)
+def test_after_a_switch_that_failed_it_says_what_is_in_force(fails_at, in_force, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("a fault of its own")
+
+    def faulty(name, *chosen):
+        policy = create(name, *chosen)
+        setattr(policy, fails_at, fails)
+        return policy
+
+    async def scene():
+        async with bed(Shop(is_held=True), workers=1) as b:
+            first = asyncio.ensure_future(b.get("/"))
+            await b.until(lambda: b.shop.busy == 1)
+            _, writer = await b.connect()
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+            writer.transport.abort()
+            await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
+            monkeypatch.setattr(registry, "create", faulty)
+            status, answer = await b.admin("PUT", "/policy", {"name": "always-lifo"})
+            assert (status, "a fault of its own" in answer["error"]) == (500, True)
+            _, snapshot = await b.admin("GET", "/snapshot")
+            assert snapshot["policy"]["name"] == in_force
+            assert b.gateway.pages.dispatcher.policy.name == in_force
+            b.shop.let_go(2)
+            assert (await first).startswith(b"HTTP/1.1 200 ")
 
     run(scene())
 
