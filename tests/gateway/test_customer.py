@@ -582,6 +582,16 @@ def test_draining_answers_who_is_there_and_closes():
     assert not transport.is_open
 
 
+def test_who_was_accepted_just_before_draining_is_not_kept():
+    world = World()
+    world.door.drain()
+    customer, transport = world.connect()
+    say(world, customer, GET)
+    assert not transport.is_open
+    assert world.door.customers == set()
+    assert world.at_shop == b""
+
+
 def test_one_customer_too_many_is_cut_off():
     world = World()
     for _ in range(100):
