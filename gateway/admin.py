@@ -82,7 +82,7 @@ class Controlled(Protocol):
         """One more from now on; raises ShadowsError and changes nothing."""
 
     def take_shadow_away(self, name: str) -> None:
-        """All but the one of this name from now on."""
+        """All but the one of this name from now on; raises ShadowsError and changes nothing."""
 
     def shadows(self) -> Mapping[str, object]:
         """Figures and last disagreements of the shadows."""
@@ -276,14 +276,17 @@ class AdminApi:
         try:
             self._gateway.add_shadow(*made)
         except ShadowsError as error:
-            allowed = f"another choice, at most {MOST_SHADOWS} at a time"
-            raise CallError(str(error), "name", allowed, 409) from None
+            raise CallError(str(error), "name", error.allowed, 409) from None
         self._shadow_turns.add(turn)
         return _json(200, self._gateway.shadows())
 
     def _delete_shadow(self, name: bytes) -> Answer:
+        try:
+            self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
+        except ShadowsError as error:
+            text = f"{error}; asked are: {error.allowed}"
+            raise CallError(text, "name", error.allowed, 404) from None
         self._shadow_turns.add(self._shadow_turns.ask())
-        self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
         return _json(200, self._gateway.shadows())
 
     def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:
