@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from gateway import load_probe
 from gateway.clock import PaperClock
 from gateway.load_probe import LoadProbe, ProbeError, Status, read_status, sample
 from gateway.policies.interface import BrokenPolicyError
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
 
@@ -61,9 +62,15 @@ class Controller(Shop):
         self.asked += 1
         if not self.answers:
             await asyncio.sleep(60)
-        now_s = asyncio.get_running_loop().time()
+        now_s = time.monotonic()  # the loop's goes by milliseconds
         text = json.dumps(STATUS | {"time_s": now_s, "cpu_s": now_s / 2}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
+
+
+async def until(condition):
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0)
 
 
 def test_the_shop_is_asked_once_per_interval_over_one_connection():
@@ -154,14 +161,12 @@ def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
         where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
         probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
         probe.start()
-        while probe.snapshot()["status"] is None:
-            await asyncio.sleep(0)
+        await until(lambda: probe.snapshot()["status"] is not None)
         real_s[0] = 3.0
         clock.scale = 1
         real_s[0] = 5.0
         probe.restart_interval()
-        while not loads:
-            await asyncio.sleep(0)
+        await until(lambda: loads)
         probe.stop()
         server.close()
         await controller.stop()
@@ -185,9 +190,7 @@ def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
         probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
         errors = set()
         probe.start()
-        while len(taken) < 4:
-            errors.add(probe.snapshot()["error"])
-            await asyncio.sleep(0)
+        await until(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
         assert probe.snapshot()["error"] is None
         probe.stop()
         server.close()
