@@ -20,6 +20,7 @@ from gateway.admin_fields import (
     object_of,
     read,
 )
+from gateway.limits import KIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
 from gateway.policies.registry import PolicyError
@@ -27,12 +28,15 @@ from gateway.policy_choice import PolicyChoice
 from gateway.request_reader import RequestHead
 from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.shadows import ShadowsError
+from gateway.students.files import MOST_BYTES as MOST_POLICY_BYTES
 from gateway.turns import OvertakenError, Turns
 
 TIME_SCALE: Final = (0.001, 1000.0)
 UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
 LISTED = (1, 1000)
 USUALLY_LISTED = 200
+LARGEST_CALL_BYTES: Final = MOST_SHADOWS * (6 * MOST_POLICY_BYTES + 32 * KIB)
+"""As many own policies as there may be shadows; JSON may need six bytes (`\\u0009`) for one."""
 _ONE_SHADOW: Final = b"/shadows/"
 
 
@@ -78,7 +82,7 @@ class Controlled(Protocol):
         """One more from now on; raises ShadowsError and changes nothing."""
 
     def take_shadow_away(self, name: str) -> None:
-        """All but the one of this name from now on."""
+        """All but the one of this name from now on; raises ShadowsError and changes nothing."""
 
     def shadows(self) -> Mapping[str, object]:
         """Figures and last disagreements of the shadows."""
@@ -272,14 +276,17 @@ class AdminApi:
         try:
             self._gateway.add_shadow(*made)
         except ShadowsError as error:
-            allowed = f"another choice, at most {MOST_SHADOWS} at a time"
-            raise CallError(str(error), "name", allowed, 409) from None
+            raise CallError(str(error), "name", error.allowed, 409) from None
         self._shadow_turns.add(turn)
         return _json(200, self._gateway.shadows())
 
     def _delete_shadow(self, name: bytes) -> Answer:
+        try:
+            self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
+        except ShadowsError as error:
+            text = f"{error}; asked are: {error.allowed}"
+            raise CallError(text, "name", error.allowed, 404) from None
         self._shadow_turns.add(self._shadow_turns.ask())
-        self._gateway.take_shadow_away(unquote(name.decode("latin-1")))
         return _json(200, self._gateway.shadows())
 
     def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:

@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, cast
 
-from gateway.admin import Answer, failed
-from gateway.deadlines import Deadlines
+from gateway.admin import LARGEST_CALL_BYTES, Answer, failed
+from gateway.deadlines import NEVER, Deadlines
 from gateway.framing import END
 from gateway.limits import BodyLimits, HeadLimits
 from gateway.refusals import RefusedError
 from gateway.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
-_CALL_BYTES: Final = 256 * 1024
+_LINGER_S: Final = 2.0
 
 log = logging.getLogger("gateway.admin")
 
@@ -34,9 +34,10 @@ class AdminConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
         self._answer = answer
-        self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=_CALL_BYTES))
+        self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=LARGEST_CALL_BYTES))
         self._head: RequestHead | None = None
-        self._body = b""
+        self._body: list[bytes] = []
+        self._is_refused = False
         self._awaited: asyncio.Future[Answer] | None = None
         """The answer to a call that takes a while; who called is served nothing else meanwhile."""
         self._transport = cast(asyncio.Transport, None)
@@ -53,11 +54,12 @@ class AdminConnection(asyncio.Protocol):
         self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        if self._transport.is_closing():
+        if self._is_refused or self._transport.is_closing():
             return
-        self.deadline_s = self._loop.time() + _IDLE_S
         self._reader.receive(data)
-        self._pull()
+        if self._awaited is None:
+            self.deadline_s = self._loop.time() + _IDLE_S
+            self._pull()
 
     def _pull(self) -> None:
         try:
@@ -66,7 +68,7 @@ class AdminConnection(asyncio.Protocol):
                 if event is None:
                     break
                 if type(event) is RequestHead:
-                    self._head, self._body = event, b""
+                    self._head, self._body = event, []
                     if event.expects_continue:
                         self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                     if not event.has_body:
@@ -74,33 +76,51 @@ class AdminConnection(asyncio.Protocol):
                 elif event is END:
                     self._call()
                 else:
-                    self._body += cast(bytes, event)
+                    self._body.append(cast(bytes, event))
         except RefusedError as refusal:
-            text = f'{{"error": "{refusal.reason}"}}\n'.encode()
-            self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
+            self._refuse(refusal)
+
+    def _refuse(self, refusal: RefusedError) -> None:
+        """Says why and reads on for a moment: closed over unread bytes the connection would be
+        reset, and the caller might lose the answer."""
+        text = f'{{"error": "{refusal.reason}"}}\n'.encode()
+        self._write(Answer(refusal.status, text), keeps_alive=False, is_head=False)
+        self._is_refused = True
+        self.deadline_s = self._loop.time() + _LINGER_S
+        self._transport.write_eof()
 
     def _call(self) -> None:
         head = self._head
         assert head is not None
-        answer = self._answer(head, self._body)
+        body, self._body = b"".join(self._body), []
+        try:
+            answer = self._answer(head, body)
+        except Exception as fault:
+            answer = _of_fault(fault)
         if isinstance(answer, Answer):
-            self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
+            self._say(head, answer)
         else:
+            self.deadline_s = NEVER  # it is not the caller who takes so long
             self._awaited = asyncio.ensure_future(answer)
             self._awaited.add_done_callback(lambda done: self._answered(head, done))
 
     def _answered(self, head: RequestHead, done: asyncio.Future[Answer]) -> None:
         self._awaited = None
+        self.deadline_s = self._loop.time() + _IDLE_S
         if done.cancelled():  # the gateway ends
             return
         try:
             answer = done.result()
         except Exception as fault:
-            log.exception("a call of the admin API failed")
-            answer = failed(fault)
+            answer = _of_fault(fault)
         if not self._transport.is_closing():
-            self._write(answer, keeps_alive=head.keeps_alive, is_head=False)
+            self._say(head, answer)
             self._pull()
+
+    def _say(self, head: RequestHead, answer: Answer) -> None:
+        self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
+        if not head.keeps_alive:
+            self._transport.close()
 
     def _write(self, answer: Answer, *, keeps_alive: bool, is_head: bool) -> None:
         lines = [
@@ -114,5 +134,9 @@ class AdminConnection(asyncio.Protocol):
         ]
         head = b"\r\n".join(lines) + b"\r\n\r\n"
         self._transport.write(head if is_head else head + answer.body)
-        if not keeps_alive:
-            self._transport.close()
+
+
+def _of_fault(fault: Exception) -> Answer:
+    """Called where it was raised."""
+    log.exception("a call of the admin API failed")
+    return failed(fault)

@@ -173,8 +173,10 @@ class Customer(asyncio.Protocol):
 
     def answered(self, keeps_alive: bool) -> None:
         """The current request has its whole answer."""
-        self._exchange = None
-        if not keeps_alive:
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None and not exchange.body_is_complete:
+            self._linger()  # the rest of the body is on its way
+        elif not keeps_alive:
             self._close()
         elif not self._is_closing:
             self._await_next()
@@ -228,6 +230,8 @@ class Customer(asyncio.Protocol):
         elif self._reader.buffered_bytes and not self._awaits_head:
             self._awaits_head = True
             self.deadline_s = self._loop.time() + self._door.customer_limits.head_s
+            if self._is_held:
+                self._update_reading()
 
     def _begin(self, head: RequestHead) -> None:
         self._awaits_head = False
@@ -316,12 +320,14 @@ class Customer(asyncio.Protocol):
             self._door.hangups.watch(sock, self, for_end=for_end)
 
     def _update_reading(self) -> None:
-        limits = self._door.customer_limits
         exchange = self._exchange
-        holds = self._reader.buffered_bytes > limits.pipeline_bytes or (
+        pipeline_bytes = self._door.customer_limits.pipeline_bytes
+        # A head that is not whole has a limit of its own, and only reading on makes it whole.
+        is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
+        holds = is_full or (
             exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
         )
-        if holds == self._is_held or self._transport.is_closing():
+        if holds == self._is_held or self._is_closing or self._transport.is_closing():
             return
         self._is_held = holds
         if holds:

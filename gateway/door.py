@@ -82,7 +82,10 @@ class Door:
         """A customer has connected; one too many is cut off before it costs anything."""
         self.customers.add(customer)
         self._deadlines.watched.add(customer)
-        self._cut_off_beyond_limit(customer)
+        if self.is_draining:  # accepted just before the door was closed
+            customer.retire()
+        else:
+            self._cut_off_beyond_limit(customer)
 
     def closed(self, customer: "Customer") -> None:
         self.customers.discard(customer)

@@ -14,7 +14,7 @@ MIB = 1024 * KIB
 class HeadLimits:
     """Limits on the head of one message, request or response."""
 
-    start_line_bytes: int = 8 * KIB
+    start_line_bytes: int = 8190  # the most that Gunicorn takes
     head_bytes: int = 32 * KIB
     header_fields: int = 100
 

@@ -62,16 +62,17 @@ def read_status(body: bytes) -> Status:
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
 
 
-def sample(before: Status, now: Status, time_scale: float) -> LoadSample | None:
+def sample(before: Status, now: Status, interval_s: float) -> LoadSample | None:
     """The load between two answers, None if they cannot be compared (the shop was restarted).
 
-    Utilisation = Δcpu_s / (Δtime_s × cpus), real seconds; the interval is in paper seconds.
+    Utilisation = Δcpu_s / (Δtime_s × cpus), real seconds. `interval_s` are paper seconds: how many
+    they are is not in the answers, as the time scale may have changed between them.
     """
     elapsed_s = now.time_s - before.time_s
     burnt_s = now.cpu_s - before.cpu_s
     if elapsed_s <= 0 or burnt_s < 0:
         return None
-    return LoadSample(burnt_s / (elapsed_s * now.cpus), now.busy_workers, elapsed_s * time_scale)
+    return LoadSample(burnt_s / (elapsed_s * now.cpus), now.busy_workers, interval_s)
 
 
 class LoadProbe:
@@ -96,6 +97,7 @@ class LoadProbe:
         self._hand_over = hand_over
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._before: Status | None = None
+        self._before_at_s = 0.0
         self._newest: LoadSample | None = None
         self._newest_at_s = 0.0
         self._error: str | None = "the shop has not been asked yet"
@@ -173,16 +175,29 @@ class LoadProbe:
         except (ProbeError, BadResponseError) as error:
             self._fail(str(error))
         else:
-            before, self._before = self._before, status
-            if self._error is not None:
-                log.info("the shop's controller answers")
-                self._error = None
-            measured = sample(before, status, self._clock.scale) if before else None
-            if measured is not None:
-                self.samples += 1
-                self._newest = measured
-                self._newest_at_s = self._clock()
-                self._hand_over(measured)
+            now_s = self._clock()
+            before, before_s = self._before, self._before_at_s
+            self._before, self._before_at_s = status, now_s
+            measured = sample(before, status, now_s - before_s) if before else None
+            fault = self._handed_over(measured) if measured is not None else None
+            if fault is None and self._error is not None:
+                log.info("the shop's load is known")
+            self._error = fault
+
+    def _handed_over(self, measured: LoadSample) -> str | None:
+        """What went wrong where the sample was handed to; the polling goes on all the same."""
+        self.samples += 1
+        self._newest = measured
+        self._newest_at_s = self._clock()
+        try:
+            self._hand_over(measured)
+        except Exception as fault:
+            words = " ".join(f"{type(fault).__name__}: {fault}".split())
+            message = f"the shop's load was not taken: {words:.300}"
+            if message != self._error:
+                log.exception("the shop's load was not taken")
+            return message
+        return None
 
     def _fail(self, reason: str) -> None:
         self._hang_up()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from gateway.policies import registry
 from gateway.policies.interface import Policy
-from gateway.policies.sheet import ParameterValue, Sheet
+from gateway.policies.sheet import ParameterValue, PolicyError, Sheet
 from gateway.students import files, naming
 from gateway.students.files import PolicyFile
 from gateway.students.limits import IN_THE_GATEWAY, Limits
@@ -42,6 +42,9 @@ class PolicyChoice:
         Raises PolicyError.
         """
         file = None
+        if source is not None and not files.is_path(name):
+            allowed = "none, or as `name` the path of a policy's file"
+            raise PolicyError("source", f"{name} is no file that could have a text", allowed)
         if files.is_path(name):
             file = (
                 files.checked(PolicyFile(name, source)) if source is not None else files.read(name)

@@ -8,6 +8,7 @@ Must not know: sockets, what becomes of a request.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -52,6 +53,7 @@ _READ_HERE = frozenset(
 )
 _FORWARDS = re.compile(rb"[0-9]{1,4}")
 _ATTEMPT = re.compile(rb"[1-9][0-9]{0,2}")
+_MOST_EMPTY_LINES: Final = 32
 
 Field = tuple[bytes, bytes, bytes]
 """(name in lower case, name as sent, value without surrounding whitespace)"""
@@ -119,12 +121,13 @@ class RequestReader:
     one), END; then the next. A caller that does not pull lets bytes wait in `buffered_bytes`.
     """
 
-    __slots__ = ("_body", "_body_limits", "_buffer", "_head_limits", "_scanned")
+    __slots__ = ("_body", "_body_limits", "_buffer", "_empty_lines", "_head_limits", "_scanned")
 
     def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
         self._head_limits = head_limits
         self._body_limits = body_limits
         self._buffer = b""
+        self._empty_lines = 0
         self._scanned = 0
         self._body: Body | None = None
 
@@ -144,11 +147,8 @@ class RequestReader:
         buffer = self._buffer
         if not buffer:
             return None
-        if buffer[0] == 0x0D:  # RFC 9112, 2.2: empty lines before a request are ignored
-            while buffer.startswith(b"\r\n"):
-                buffer = buffer[2:]
-            self._buffer = buffer
-            self._scanned = 0
+        if buffer[0] == 0x0D:
+            buffer = self._without_empty_lines(buffer)
             if buffer in (b"", b"\r"):
                 return None
         end = buffer.find(b"\r\n\r\n", self._scanned) + 4
@@ -156,7 +156,7 @@ class RequestReader:
             self._refuse_hopeless(buffer)
             self._scanned = max(0, len(buffer) - 3)
             return None
-        self._scanned = 0
+        self._empty_lines = self._scanned = 0
         if end == len(buffer):
             head = self._read_head(buffer)
             self._buffer = b""
@@ -188,17 +188,31 @@ class RequestReader:
             self._body = END
         return piece or None
 
+    def _without_empty_lines(self, buffer: bytes) -> bytes:
+        """The buffer from the request on; a few empty lines before it are ignored (RFC 9112,
+        2.2)."""
+        start = 0
+        while buffer.startswith(b"\r\n", start):
+            start += 2
+            self._empty_lines += 1
+            if self._empty_lines > _MOST_EMPTY_LINES:
+                raise RefusedError(400, f"more than {_MOST_EMPTY_LINES} empty lines")
+        self._buffer = buffer[start:]
+        self._scanned = 0
+        return self._buffer
+
     def _refuse_hopeless(self, buffer: bytes) -> None:
         """Refuses the unfinished (or too long) head in `buffer` if nothing could mend it.
 
         Looks at what it holds from front to back, so that the answer does not depend on how the
-        bytes were cut into pieces.
+        bytes were cut into pieces. What has been looked at before is not looked at again: a head
+        may come byte by byte.
         """
         limits = self._head_limits
-        window = buffer[: limits.head_bytes]
-        forbidden = FORBIDDEN.search(window)
-        line_end = window.find(b"\r\n", 0, limits.start_line_bytes + 2)
-        is_long = line_end < 0 and len(window) >= limits.start_line_bytes + 2
+        window_bytes = min(len(buffer), limits.head_bytes)
+        forbidden = FORBIDDEN.search(buffer, self._scanned, window_bytes)
+        line_bytes = limits.start_line_bytes + 2
+        is_long = window_bytes >= line_bytes and buffer.find(b"\r\n", 0, line_bytes) < 0
         if is_long and (forbidden is None or forbidden.start() > limits.start_line_bytes):
             raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
         if forbidden is not None:
@@ -288,7 +302,8 @@ class RequestReader:
         if chunked and (length is not None or minor == 0):
             raise RefusedError(400, "Transfer-Encoding with Content-Length or with HTTP/1.0")
         if length is not None and length > self._body_limits.body_bytes:
-            raise RefusedError(413, f"the body exceeds {self._body_limits.body_bytes} bytes")
+            most_bytes = self._body_limits.body_bytes
+            raise RefusedError(413, f"the body of {length} bytes exceeds {most_bytes} bytes")
         host, target = self._destination(method, target, minor, hosts)
         expects_continue = False
         if expectations:

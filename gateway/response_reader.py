@@ -143,7 +143,7 @@ class ResponseReader:
             buffer = self._buffer
             end = buffer.find(b"\r\n\r\n", self._scanned) + 4
             if end < 4 or end > self._head_limits.head_bytes:
-                if FORBIDDEN.search(buffer, 0, self._head_limits.head_bytes):
+                if FORBIDDEN.search(buffer, self._scanned, self._head_limits.head_bytes):
                     raise BadResponseError("the head holds a control character or a bare line end")
                 if len(buffer) >= self._head_limits.head_bytes:
                     raise BadResponseError("the head is too long")

@@ -279,9 +279,12 @@ class Gateway:
 
     def _put_in(self, choice: PolicyChoice, policy: Policy, turn: int) -> None:
         self._policy_turns.take(turn)
-        self.choice = choice
-        self._guard()
-        self.pages.switch(policy)
+        try:
+            self.pages.switch(policy)
+        finally:
+            if self.pages.dispatcher.policy is policy:  # else it failed before it was in force
+                self.choice = choice
+                self._guard()
 
     def _guard(self) -> None:
         """Shadows, too, must know which pages are of one session."""

@@ -225,7 +225,7 @@ class Settings(BaseModel):
     )
     max_connections: Count = Field(8192, description="customers connected at a time")
     backlog: Count = Field(4096, description="connections the kernel keeps until accepted")
-    start_line_bytes: Bytes = Field(8 * KIB, description="request line; beyond it 414")
+    start_line_bytes: Bytes = Field(8190, description="request line; beyond it 414")
     head_bytes: Bytes = Field(32 * KIB, description="whole head; beyond it 431")
     header_fields: Count = Field(100, description="header fields; beyond it 431")
     head_s: Seconds = Field(10.0, description="a head must be whole within this; else 408")
@@ -251,7 +251,9 @@ class Settings(BaseModel):
         "is cut off",
     )
     linger_s: Seconds = Field(
-        2.0, description="after a refusal, what the customer still sends is read away this long"
+        2.0,
+        description="after a refusal, or an answer to a body that is not complete, what the "
+        "customer still sends is read away this long",
     )
     connect_s: Seconds = Field(5.0, description="connecting to the shop; else 504")
     response_s: Seconds = Field(

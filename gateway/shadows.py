@@ -36,7 +36,11 @@ _WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
 
 
 class ShadowsError(Exception):
-    """A shadow that cannot be one more; one line."""
+    """A shadow that cannot be one more, or one less: one line, and what would be allowed."""
+
+    def __init__(self, message: str, allowed: str) -> None:
+        super().__init__(message)
+        self.allowed = allowed
 
 
 @dataclass(slots=True, eq=False)
@@ -86,17 +90,22 @@ class Shadows:
         """One more from now on, in the place of a faulty one of its name. Raises ShadowsError for
         one that runs, and for one too many."""
         others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
+        allowed = f"another choice, at most {MOST} at a time"
         if name in self._going():
-            raise ShadowsError(f"{name} is asked already")
+            raise ShadowsError(f"{name} is asked already", allowed)
         if len(others) >= MOST:
-            raise ShadowsError(f"{MOST} policies are asked already")
+            raise ShadowsError(f"{MOST} policies are asked already", allowed)
         now_s = self._caught_up_s()
         self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
 
     def take_away(self, name: str) -> None:
-        """All but the one of this name, if there is one."""
+        """All but the one of this name; raises ShadowsError if there is none."""
+        left = [entry for entry in self.entries if entry.name != name]
+        if len(left) == len(self.entries):
+            names = ", ".join(entry.name for entry in self.entries) or "none"
+            raise ShadowsError(f"{name} is not asked", names)
         self._caught_up_s()
-        self._become([entry for entry in self.entries if entry.name != name])
+        self._become(left)
 
     def figures(self) -> list[dict[str, object]]:
         """Each shadow's figures, JSON-ready: `name`, `policy` (as asked for), `fault`, `waiting`

@@ -272,7 +272,9 @@ class ShopConnection(asyncio.Protocol):
         try:
             self._reader.receive_eof()
         except BadResponseError as error:
-            self._fail(502, str(error))
+            # Behind our own end of the stream an orderly one may be the shop's answer to it, whose
+            # sentry stops what nobody waits for: sent again, it would be executed twice.
+            self._fail(502, str(error), may_be_stale=not self._has_ended)
         else:
             self._pass_on(exchange)
 
@@ -304,7 +306,7 @@ class ShopConnection(asyncio.Protocol):
         wait_s = address.cancel_s if is_stopped else address.response_s
         self.deadline_s = self._pool.loop.time() + wait_s
 
-    def _fail(self, status: int, reason: str) -> None:
+    def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
         """Gives up this connection and tells the exchange, or repeats the request once.
 
         A kept connection may have been closed by the shop just before the request reached it; an
@@ -312,7 +314,7 @@ class ShopConnection(asyncio.Protocol):
         """
         exchange = self._exchange
         assert exchange is not None
-        is_stale = self._used and not self._answered and status == 502
+        is_stale = self._used and not self._answered and status == 502 and may_be_stale
         self.abort()
         if is_stale and exchange.may_repeat():
             exchange.connection = None

@@ -28,6 +28,12 @@ loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
+# What the gateway lets through is read: it has such limits of its own and says what exceeds them,
+# Gunicorn has a bare 400. The gateway adds five fields; 8190 is the most that Gunicorn takes.
+limit_request_line = 8190
+limit_request_fields = 128
+limit_request_field_size = 32 * 1024
+
 # How long a thread keeps the interpreter while others want it: the quantum of processor sharing.
 SWITCH_INTERVAL_S = 0.0005
 

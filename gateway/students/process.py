@@ -55,7 +55,7 @@ class Child:
         self._limits = limits
         self._owed_s = 0.0
         """Time taken and not yet earned, of `limits.burst_s`."""
-        self._paid_s = time.monotonic()
+        self._begun_s = self._paid_s = time.monotonic()
         self._looked = (self._paid_s, 0.0)
         """When its CPU was looked at, and what it had used."""
         self._own_cpu_s = 0.0
@@ -97,18 +97,18 @@ class Child:
         """The layers of confinement that hold (`confinement.LAYERS`), and the file's sheet."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
-        holding = _texts(self._ask(confined, limits.start_s, "its process"))
+        holding = _texts(self._ask(confined, limits.start_s, "its process", self._begun_s))
         lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
         if lacks:
             raise MisbehavedError(
                 f"this machine cannot confine it: needed is a process that {' and '.join(lacks)}"
             )
-        answer = self._ask([file.name, file.text], limits.start_s, "the file")
+        answer = self._ask([file.name, file.text], limits.start_s, "the file", self._begun_s)
         return holding, _read(wire.sheet_of, answer)
 
     def make(self, parameters: Mapping[str, Any]) -> None:
-        """A fresh policy with these parameters, checked before."""
-        answer = self._ask(["make", parameters], self._limits.start_s, "make()")
+        """A fresh policy with these parameters, checked before; `start_s` is for all of it."""
+        answer = self._ask(["make", parameters], self._limits.start_s, "make()", self._begun_s)
         self.timer_s, self.ignores = _read(wire.made_of, answer)
 
     def tell(self, event: str, time_s: float, told: tuple[Any, ...]) -> Verdicts:
@@ -135,12 +135,13 @@ class Child:
         self._pay(asked_s, time.monotonic())
         return answer
 
-    def _ask(self, message: object, limit_s: float, what: str) -> Any:
-        """The child's answer, asking included within `limit_s`; MisbehavedError for a `fault`."""
+    def _ask(self, message: object, limit_s: float, what: str, since_s: float | None = None) -> Any:
+        """The child's answer, asking included within `limit_s` (of now, unless of `since_s`);
+        MisbehavedError for a `fault`."""
         line = self._socket
-        deadline_s = time.monotonic() + limit_s
+        deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s
         try:
-            line.settimeout(limit_s)
+            line.settimeout(_until(deadline_s))
             line.sendall(wire.packed(message))
             line.settimeout(_until(deadline_s))
             received = line.recv(_RECEIVED_BYTES)

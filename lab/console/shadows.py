@@ -16,5 +16,5 @@ def add(appliance: Appliance, policy: Mapping[str, Any]) -> None:
 
 
 def take_away(appliance: Appliance, name: str) -> None:
-    """All but the one of this name, which may have gone already. Raises ExperimentError."""
+    """All but the one of this name. Raises ExperimentError, also when it has gone already."""
     appliance.gateway.call("DELETE", f"/shadows/{quote(name, safe='')}")

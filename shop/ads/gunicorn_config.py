@@ -33,6 +33,12 @@ loglevel = "warning"
 forwarded_allow_ips = settings.FORWARDED_ALLOW_IPS
 control_socket_disable = True
 
+# What the gateway lets through is read: it has such limits of its own and says what exceeds them,
+# Gunicorn has a bare 400. The gateway adds five fields; 8190 is the most that Gunicorn takes.
+limit_request_line = 8190
+limit_request_fields = 128
+limit_request_field_size = 32 * 1024
+
 # How long a thread keeps the interpreter while others want it. A search gives it back after every
 # operation and has to get it again: with Python's 5 ms that would take longer than the search.
 SWITCH_INTERVAL_S = 0.0005

@@ -135,6 +135,8 @@ def test_a_policy_is_switched_with_its_parameters():
         ({"name": "sq", "parameters": {"capacity": "x"}}, "parameters.capacity"),
         ({"name": "sq", "parameters": 1}, "parameters"),
         ({"name": "sq", "extra": 1}, "extra"),
+        ({"name": "sq", "source": "x = 1"}, "source"),
+        ({"name": "quiet_door", "source": "x = 1"}, "source"),
         ({"name": "sq", "admission": {"name": "sq"}}, "admission.name"),
         ({"name": "sq", "admission": {}}, "admission.name"),
         ({"name": "sq", "admission": "sbac"}, "admission"),
@@ -356,6 +358,7 @@ def test_shadows_are_asked_for_by_name_and_told_of_everything():
          "policies.0.parameters.capacity"),
         ({"policies": [{"name": "sq", "admission": {"name": "sq"}}]}, "policies.0.admission.name"),
         ({"policies": [{"name": "sq", "source": 1}]}, "policies.0.source"),
+        ({"policies": [{"name": "sq", "source": "x = 1"}]}, "policies.0.source"),
         ({"policies": [{"name": "sq"}, {"name": "sq", "parameters": {"capacity": 100}}]},
          "policies.1"),
         ({"policies": [{"name": "own/no_such.py"}]}, "policies.0.name"),
@@ -396,9 +399,24 @@ def test_one_shadow_more_and_one_less_leave_the_others_as_they_are():
     assert (twice[0], twice[1]["error"]) == (409, "door-lifo (hands 4) is asked already")
     assert (wrong[0], wrong[1]["field"]) == (400, "name")
     assert [one["name"] for one in one_less[1]["shadows"]] == ["sq"]
-    assert [one["name"] for one in again[1]["shadows"]] == ["sq"]
+    assert again[0] == 404
+    assert again[1] == {
+        "error": "door-lifo (hands 4) is not asked; asked are: sq", "field": "name", "allowed": "sq"
+    }  # fmt: skip
     assert none[1]["shadows"] == []
     assert wrong_method == 405
+
+
+def test_taking_away_what_is_not_there_overtakes_nobody():
+    async def scene():
+        async with bed() as b:
+            turns = b.gateway._api._shadow_turns
+            earlier = turns.ask()
+            status, answer = await b.admin("DELETE", "/shadows/sq")
+            assert (status, answer["allowed"]) == (404, "none")
+            turns.take(earlier)  # else it raises
+
+    run(scene())
 
 
 def test_a_ninth_shadow_is_refused():

@@ -71,6 +71,27 @@ def test_a_pipeline_is_bounded():
     assert transport.written == ANSWER * 10
 
 
+@pytest.mark.parametrize("before", [b"", GET])
+def test_a_head_may_be_longer_than_what_is_held_back(before):
+    world = World(pipeline_bytes=100)
+    customer, transport = world.connect()
+    long = GET[:-2] + b"A: " + b"b" * 300 + b"\r\n\r\n"
+    say(world, customer, before + long[:200])
+    if before:
+        assert not transport.is_reading  # another request is in course
+        world.pool.connections[0][0].data_received(OK)
+        world.loop.run()
+    assert transport.is_reading
+    say(world, customer, long[200:300])
+    assert transport.is_reading
+    say(world, customer, long[300:] + GET)
+    assert transport.is_reading
+    say(world, customer, GET * 3)
+    assert not transport.is_reading
+    world.pool.connections[0][0].data_received(OK)
+    assert transport.written.endswith(ANSWER)
+
+
 @given(st.lists(st.integers(1, 800)))
 def test_however_the_bytes_are_cut_the_answers_are_the_same(cuts):
     stream = (
@@ -399,6 +420,24 @@ def test_an_answer_before_the_end_of_the_body_ends_the_connection():
     world.loop.run()
     assert b"Connection: close\r\n" in transport.written
     assert not shop.is_open
+    assert transport.has_eof
+    say(world, customer, b"g" * 14)  # read away
+    assert transport.is_open
+    world.loop.advance(5)
+    assert not transport.is_open
+
+
+def test_behind_an_upload_that_is_turned_away_all_is_read():
+    world = World(workers=1, parameters={"capacity": 1}, buffered_body_bytes=4, pipeline_bytes=10)
+    for _ in range(2):
+        say(world, world.connect()[0], GET)
+    customer, transport = world.connect()
+    say(world, customer, POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 20)
+    assert transport.written.startswith(b"HTTP/1.1 503 ")
+    assert transport.has_eof
+    assert transport.is_reading
+    assert transport.is_open
+    customer.eof_received()
     world.loop.advance(5)
     assert not transport.is_open
 
@@ -541,6 +580,16 @@ def test_draining_answers_who_is_there_and_closes():
     assert b"Connection: close\r\n" in transport.written
     assert transport.written.endswith(b"hi")
     assert not transport.is_open
+
+
+def test_who_was_accepted_just_before_draining_is_not_kept():
+    world = World()
+    world.door.drain()
+    customer, transport = world.connect()
+    say(world, customer, GET)
+    assert not transport.is_open
+    assert world.door.customers == set()
+    assert world.at_shop == b""
 
 
 def test_one_customer_too_many_is_cut_off():

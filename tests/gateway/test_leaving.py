@@ -219,13 +219,27 @@ def test_a_stopped_request_is_not_repeated_on_another_connection():
     assert world.fates == ["answered", "cancelled"]
 
 
+@pytest.mark.parametrize("mode", ["ignore", "drop-queued"])
+def test_one_that_the_shops_sentry_has_stopped_is_not_repeated(mode):
+    world, customer, transport, connection, shop = in_service(abandonment=mode)
+    connection.data_received(OK)
+    world.loop.run()
+    say(world, customer, GET)  # on the kept connection
+    leave(world, transport)
+    assert shop.has_eof
+    connection.eof_received()
+    world.loop.run()
+    assert len(world.pool.connections) == 1
+    assert world.fates == ["answered", "cancelled"]
+
+
 def test_an_ignored_one_on_a_stale_connection_is_repeated():
     world, customer, transport, connection, _ = in_service(abandonment="ignore")
     connection.data_received(OK)
     world.loop.run()
     say(world, customer, GET)
     leave(world, transport)
-    connection.eof_received()
+    connection.connection_lost(ConnectionResetError())
     world.loop.run()
     connection, shop = world.pool.connections[1]
     assert shop.has_eof

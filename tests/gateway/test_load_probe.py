@@ -3,12 +3,15 @@
 import asyncio
 import json
 import math
+import time
 
 import pytest
 
 from gateway import load_probe
-from gateway.load_probe import ProbeError, Status, read_status, sample
-from tests.gateway.real_sockets import Shop, bed, run
+from gateway.clock import PaperClock
+from gateway.load_probe import LoadProbe, ProbeError, Status, read_status, sample
+from gateway.policies.interface import BrokenPolicyError
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
 
@@ -18,7 +21,7 @@ def status(**changed):
 
 
 def test_utilisation_is_cpu_over_time():
-    load = sample(status(), status(time_s=3.0, cpu_s=2.0, cpus=2, busy_workers=8), 10)
+    load = sample(status(), status(time_s=3.0, cpu_s=2.0, cpus=2, busy_workers=8), 20)
     assert load.cpu_utilisation_ratio == pytest.approx(1.5 / (2 * 2))
     assert (load.busy_workers, load.interval_s) == (8, 20)
 
@@ -59,9 +62,15 @@ class Controller(Shop):
         self.asked += 1
         if not self.answers:
             await asyncio.sleep(60)
-        now_s = asyncio.get_running_loop().time()
+        now_s = time.monotonic()  # the loop's goes by milliseconds
         text = json.dumps(STATUS | {"time_s": now_s, "cpu_s": now_s / 2}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
+
+
+async def until(condition):
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0)
 
 
 def test_the_shop_is_asked_once_per_interval_over_one_connection():
@@ -139,3 +148,56 @@ def test_a_new_interval_begins_at_once():
         await controller.stop()
 
     run(scene())
+
+
+def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
+    real_s = [0.0]
+    clock = PaperClock(10, lambda: real_s[0])
+    loads = []
+
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
+        probe.start()
+        await until(lambda: probe.snapshot()["status"] is not None)
+        real_s[0] = 3.0
+        clock.scale = 1
+        real_s[0] = 5.0
+        probe.restart_interval()
+        await until(lambda: loads)
+        probe.stop()
+        server.close()
+        await controller.stop()
+
+    run(scene())
+    assert [load.interval_s for load in loads] == [32.0]
+
+
+def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
+    taken = []
+
+    def hand_over(load):
+        taken.append(load)
+        if len(taken) < 3:
+            raise BrokenPolicyError("dispatched 7\ntwice")
+
+    async def scene():
+        controller = Controller()
+        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
+        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
+        errors = set()
+        probe.start()
+        await until(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
+        assert probe.snapshot()["error"] is None
+        probe.stop()
+        server.close()
+        await controller.stop()
+        said = "the shop's load was not taken: BrokenPolicyError: dispatched 7 twice"
+        assert said in errors
+
+    with caplog.at_level("ERROR", "gateway.load"):
+        run(scene())
+    assert len(caplog.records) == 1  # once for both

@@ -115,6 +115,9 @@ REFUSED = [
     (400, b"GET / HTTP/1.1\r\nHost: x\r\nA(: b\r\n\r\n"),
     (400, b"\x16\x03\x01\x02\x00\x01\x00"),
     (400, b"\n\nGET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    (400, b"\r\n" * 33),
+    (400, b"\r\n" * 33 + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+    (400, b"\r\n\rGET / HTTP/1.1\r\nHost: x\r\n\r\n"),
     # the request line
     (400, b"GET  / HTTP/1.1\r\nHost: x\r\n\r\n"),
     (400, b"GET / HTTP/1.1 \r\nHost: x\r\n\r\n"),
@@ -219,6 +222,12 @@ def test_empty_lines_before_a_request_are_ignored(cuts):
     data = b"\r\n\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n\r\n"
     (event,) = read(data, [cut for cut in cuts if cut < len(data)])
     assert event.target == b"/"
+
+
+def test_empty_lines_are_counted_anew_before_each_request():
+    request = b"\r\n" * 32 + b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+    events = read(request * 3, limits=HeadLimits())
+    assert [type(event) for event in events] == [RequestHead] * 3
 
 
 def test_one_forward_less():

@@ -9,9 +9,11 @@ from contextlib import suppress
 
 import pytest
 
+from gateway.policies import registry
+from gateway.policies.registry import create
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
-from tests.gateway.real_sockets import Shop, bed, closed_port, run
+from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, closed_port, run
 
 
 def test_a_request_goes_through_and_back():
@@ -118,6 +120,57 @@ def test_a_full_queue_drops_and_says_so():
             assert all(answer.startswith(b"HTTP/1.1 503 ") for answer in dropped)
             counts = b.gateway.figures.counts()["Br-1"]
             assert (counts["arrived"], counts["answered"], counts["dropped"]) == (10, 4, 6)
+
+    run(scene())
+
+
+LARGE = b"POST /checkout/login/ HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
+
+
+async def answer_before_the_rest(b, until):
+    """What the answer is to who sends a part of a large body, and the rest after `until()`."""
+    reader, writer = await b.connect()
+    writer.write(LARGE + b"a" * 300_000)
+    await b.until(until)
+    writer.write(b"a" * 700_000)  # onto a closed connection: a reset, and the answer were lost
+    await writer.drain()
+    async with asyncio.timeout(PATIENCE_S):
+        answer = await reader.read()
+    writer.close()
+    return answer
+
+
+def test_who_is_turned_away_in_mid_upload_gets_the_page():
+    async def scene():
+        given = {"workers": 1, "policy_parameters": {"capacity": 1}}
+        async with bed(Shop(is_held=True), **given, linger_s=60) as b:
+            others = asyncio.gather(*(b.get("/") for _ in range(2)))
+            await b.until(lambda: b.gateway.requests == 2)
+            counts = b.gateway.figures.counts
+            answer = await answer_before_the_rest(b, lambda: counts()["Tr-1"]["dropped"] == 1)
+            assert answer.startswith(b"HTTP/1.1 503 ")
+            assert answer.endswith(b"</html>\n")
+            b.shop.let_go(2)
+            await others
+
+    run(scene())
+
+
+def test_a_shop_that_answers_in_mid_upload_is_heard():
+    class Early(Shop):
+        async def _one(self, reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nearly")
+            while await reader.read(65536):
+                pass
+            raise ConnectionError
+
+    async def scene():
+        async with bed(Early(), linger_s=60) as b:
+            counts = b.gateway.figures.counts
+            answer = await answer_before_the_rest(b, lambda: counts()["Tr-1"]["answered"] == 1)
+            assert answer.startswith(b"HTTP/1.1 200 ")
+            assert answer.endswith(b"early")
 
     run(scene())
 
@@ -279,6 +332,39 @@ def test_switching_policies_under_load_loses_no_request():
             assert sum(page["arrived"] for page in counts) == 90
             assert sum(page["answered"] for page in counts) == 90
             assert b.shop.most_busy == 3
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("fails_at", "in_force"), [("adopt", "sq"), ("abandonment", "always-lifo")]
+)
+def test_after_a_switch_that_failed_it_says_what_is_in_force(fails_at, in_force, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("a fault of its own")
+
+    def faulty(name, *chosen):
+        policy = create(name, *chosen)
+        setattr(policy, fails_at, fails)
+        return policy
+
+    async def scene():
+        async with bed(Shop(is_held=True), workers=1) as b:
+            first = asyncio.ensure_future(b.get("/"))
+            await b.until(lambda: b.shop.busy == 1)
+            _, writer = await b.connect()
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+            writer.transport.abort()
+            await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
+            monkeypatch.setattr(registry, "create", faulty)
+            status, answer = await b.admin("PUT", "/policy", {"name": "always-lifo"})
+            assert (status, "a fault of its own" in answer["error"]) == (500, True)
+            _, snapshot = await b.admin("GET", "/snapshot")
+            assert snapshot["policy"]["name"] == in_force
+            assert b.gateway.pages.dispatcher.policy.name == in_force
+            b.shop.let_go(2)
+            assert (await first).startswith(b"HTTP/1.1 200 ")
 
     run(scene())
 

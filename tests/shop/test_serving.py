@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from shop.serving import cpus_of
 from shop.walker import Walker
 from tests.shop.conftest import shop_served
+from tests.shop.largest_requests import LARGEST, status_of
 
 ON_SALE = 20
 
@@ -53,6 +55,11 @@ def test_a_walk_is_eight_pages_and_an_order(real_profile):
     assert real_profile.controller.call("GET", "/orders")["orders"] == 1
     for page in before["pages"]:
         assert after["pages"][page]["served"] == before["pages"][page]["served"] + 1
+
+
+@pytest.mark.parametrize("what", LARGEST)
+def test_what_the_gateway_lets_through_is_read(running_shop, what):
+    assert status_of(LARGEST[what], urlsplit(running_shop.url).port) == 404
 
 
 def test_thirty_customers_at_once_all_buy(real_profile):

@@ -8,6 +8,7 @@ import pytest
 
 from gateway.policies.sheet import PolicyError
 from gateway.students import naming, process
+from gateway.students.files import MOST_BYTES
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
 from tests.gateway.students.policies import own, source
 
@@ -49,6 +50,19 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
             assert b"you asked for" in await first
             assert b"you asked for" in await waits
             assert await fallbacks(b) == 0
+
+    run(scene())
+
+
+def test_a_long_text_comes_through_however_json_writes_it():
+    letters = MOST_BYTES // 2 - 3000
+
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            text = source() + "# " + "é" * letters  # of two bytes each, in JSON of six
+            call = {"name": "own/plain.py", "source": text}
+            status, answer = await b.admin("PUT", "/policy", call)
+            assert (status, answer["name"]) == (200, "plain")
 
     run(scene())
 

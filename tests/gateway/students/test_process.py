@@ -57,6 +57,13 @@ def test_asking_and_answer_have_one_deadline(limit_s, limits_s, child, monkeypat
     assert line.limits_s == limits_s
 
 
+def test_the_whole_start_has_one_deadline(child, monkeypatch):
+    now_s = child._begun_s + PATIENT.start_s
+    monkeypatch.setattr(process.time, "monotonic", lambda: now_s)
+    with pytest.raises(MisbehavedError, match=r"make\(\) did not return within 240 s"):
+        child.make({"capacity": 3})
+
+
 def test_who_cannot_be_killed_is_not_waited_for(child, monkeypatch):
     """As for a gateway that is root without CAP_KILL: the child is another account's."""
 
