@@ -157,8 +157,8 @@ class Project:
         }
         if not self.compose_env.exists():
             kept |= dict.fromkeys(credentials.VARIABLES, "not-yet-generated")
-        # buildx (since 0.20) wants to be allowed each file outside of the context, and Compose, which
-        # calls it, allows it no secrets; nor the machine's own network.
+        # buildx (since 0.20) wants to be allowed each file outside of the context, and Compose,
+        # which calls it, allows it no secrets; nor the machine's own network.
         kept["BUILDX_BAKE_ENTITLEMENTS_FS"] = "0"
         if self._given("DOORBUSTER_BUILD_NETWORK") == "host":
             kept["COMPOSE_BAKE"] = "false"
