@@ -59,7 +59,7 @@ compose_file_is_valid() {
     echo "docker/check.sh: left out docker compose config (no Docker Compose)"
     return
   fi
-  DOORBUSTER_POSTGRES_PASSWORD=x DOORBUSTER_RESULTS_PASSWORD=x DOORBUSTER_GRAFANA_ADMIN_PASSWORD=x \
+  DOORBUSTER_POSTGRES_PASSWORD=x DOORBUSTER_RESULTS_PASSWORD=x DOORBUSTER_GRAFANA_ADMIN_PASSWORD=x DOORBUSTER_REDIS_PASSWORD=x \
     DOORBUSTER_SECRET_KEY=x DOORBUSTER_GATEWAY_COOKIE_KEY=x \
     docker compose --file docker-compose.yml --env-file docker/images.env --profile '*' config --quiet
 }
