@@ -148,7 +148,8 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     from runtime import certificates  # takes a while
 
     state = State(settings.state_dir)
-    state.make()
+    if not state.is_somebodys:  # a lab host's: nothing there empties it
+        state.make()
     names = certificates.own_names(*settings.gateway_names)
     there = certificate_files.of(state.folder)
     with state.locked():

@@ -212,3 +212,12 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert "key rsa-3: too short" in printed
     assert "allowed: ec-p256, or rsa-N with N from 2048" in printed
     assert "Traceback" not in printed
+
+
+def test_on_a_lab_host_they_lie_beside_what_other_parts_keep(
+    appliance: Appliance, tmp_path: Path
+) -> None:
+    (tmp_path / "console").mkdir()
+    code, printed = appliance.run("certs", DOORBUSTER_STATE_DIR=str(tmp_path))
+    assert code == 0, printed
+    assert {path.name for path in tmp_path.iterdir()} == {"console", "certificates"}
