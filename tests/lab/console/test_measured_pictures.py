@@ -16,7 +16,7 @@ def words(picture):
 def test_every_policy_is_in_it(tmp_path):
     result = finished(tmp_path, SPEC, RUSH)
     drawn = measured_pictures.draw("small", result, tmp_path / "pictures")
-    assert {"SQ", "8Q-LIFO-Pri", "ρ = 1.4, simulated"} <= words(drawn)
+    assert {"SQ", "8Q-LIFO-Pri", f"ρ = 1.4, {SPEC.engine}"} <= words(drawn)
     again = measured_pictures.draw("small", result, tmp_path / "again")
     assert again.read_bytes() == drawn.read_bytes()
 
