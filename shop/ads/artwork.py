@@ -25,6 +25,8 @@ _SERIF = "Georgia,'Times New Roman',serif"
 _SANS = "system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif"
 # How wide letters of these faces are at most, in font sizes: text is made to fit.
 _WIDE, _NARROW, _CAPITAL, _USUAL = 1.05, 0.38, 0.8, 0.62
+# Bold serifs are wider: DejaVu's, where a machine has no other.
+_BOLD_SERIF = 1.13
 _CALL = "Have a look"
 
 
@@ -107,7 +109,7 @@ def _tall(
         y = margin + 2 * radius + large * 1.2
     tall = max(22.0, narrow * 0.14)
     foot = height - margin - tall
-    for words in _broken(headline, room, large):
+    for words in _broken(headline, room / _BOLD_SERIF, large):
         parts.append(_line(margin, y, words, large, room, ink, serif=True))
         y += large * 1.15
     y += small * 0.4
@@ -133,7 +135,8 @@ def _line(
     faded: bool = False,
 ) -> str:
     """One line of text, made smaller if it were wider than `room`."""
-    size = min(size, room / max(1.0, _width(words)))
+    wide = _width(words) * (_BOLD_SERIF if serif else 1.0)
+    size = min(size, room / max(1.0, wide))
     face = f'{_SERIF}" font-weight="700' if serif else _SANS
     opacity = ' fill-opacity=".86"' if faded else ""
     return (

@@ -47,7 +47,7 @@ def test_results_are_collected(lab: Machines) -> None:
 
 def test_every_host_takes_cells_of_a_simulated_grid(lab: Machines) -> None:
     before = used_s(lab, "grid", NAMES)
-    given = "--policies sq,8q-lifo-pri --rho 1.4 --sessions 2000 --repetitions 6 --fresh"
+    given = "--policies sq,8q-lifo-pri --rho 1.4 --sessions 8000 --repetitions 6 --fresh"
     said = lab.ssh("client", f"doorbuster simulate {given} --celery")
     after = used_s(lab, "grid", NAMES)
     assert "8Q-LIFO-Pri" in said
