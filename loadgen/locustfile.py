@@ -148,8 +148,7 @@ def _started(environment: Environment, **_: object) -> None:
     except (OptionError, HostError) as error:
         if not isinstance(role, Worker | Latecomer):
             raise  # looked at before the start
-        if isinstance(role, Worker):
-            role.cannot_start(str(error))  # what the master finds may be missing here
+        role.cannot_start(str(error))  # what the master finds may be missing here
         return
 
     def make_run(part: Part) -> LoadRun:

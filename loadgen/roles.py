@@ -63,6 +63,9 @@ class Latecomer:
     def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
         _warn_of_no_part()
 
+    def cannot_start(self, reason: str) -> None:
+        _warn_of_no_part()
+
     def play(self, stop_customers: Callable[[], None]) -> None:
         pass
 

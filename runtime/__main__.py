@@ -91,9 +91,9 @@ def _down(settings: Settings, progress: Progress) -> None:
 
 def _refuse_unseen(settings: Settings) -> None:
     # "Is down" would be a guess, and a second appliance beside it would share its results.
-    nothing_seen = choice.asked() is None and choice.running(settings) is None
-    if nothing_seen and (why := compose.unseen(settings)):
-        raise compose_engine.EngineError(why)
+    unseen = compose.unseen(settings) if choice.asked() is None else None
+    if unseen and choice.running(settings) is None:
+        raise compose_engine.EngineError(unseen)
 
 
 def _stop(settings: Settings, progress: Progress) -> None:

@@ -55,6 +55,14 @@ def _owner(path: Path) -> Account | None:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid) if entry.pw_uid else None
 
 
+def can_start(program: Path, account: Account | None) -> bool:
+    """Whether `account` can reach and start this program, which answers to --version."""
+    try:
+        return run([program, "--version"], account, Path("/")).returncode == 0
+    except OSError:
+        return False
+
+
 def run(
     command: Sequence[str | Path], account: Account | None, directory: Path, timeout_s: float = 60
 ) -> subprocess.CompletedProcess[str]:

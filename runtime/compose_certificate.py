@@ -8,9 +8,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from runtime import certificate_files
+from runtime import certificate_files, private_file
 from runtime.settings import Settings, SettingsError
-from runtime.state import State
 
 _NAMES = ("server.pem", "server-key.pem")
 
@@ -21,34 +20,32 @@ def is_made(settings: Settings) -> bool:
     return _chosen(settings) == (made.server, made.key)
 
 
-def mounted(settings: Settings, state: State) -> tuple[Path, Path]:
+def mounted(settings: Settings) -> tuple[Path, Path]:
     """Certificate and key, on this machine."""
     if os.geteuid() or is_made(settings):
         return _chosen(settings)
-    certificate, key = (_copies(state) / name for name in _NAMES)
+    certificate, key = (_copies(settings) / name for name in _NAMES)
     return certificate, key
 
 
-def copy(settings: Settings, state: State, own: Callable[[Path], None]) -> None:
+def copy(settings: Settings, own: Callable[[Path], None]) -> None:
     """Make what `mounted` names, `own` being how a file is handed to the containers' user.
 
     Raises SettingsError for one that cannot be read.
     """
     if os.geteuid() or is_made(settings):
         return
-    _copies(state).mkdir(mode=0o700, parents=True, exist_ok=True)
-    own(_copies(state))
-    for source, path in zip(_chosen(settings), mounted(settings, state), strict=True):
+    _copies(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
+    own(_copies(settings))
+    for source, path in zip(_chosen(settings), mounted(settings), strict=True):
         try:
-            text = source.read_bytes()
+            content = source.read_bytes()
         except OSError as error:
             raise SettingsError(
                 f"{source} cannot be read: {error.strerror}; mend: "
                 "DOORBUSTER_GATEWAY_TLS_CERTIFICATE and _KEY name files that are there, or none"
             ) from None
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        path.write_bytes(text)
+        private_file.write(path, content)
         own(path)
 
 
@@ -56,5 +53,5 @@ def _chosen(settings: Settings) -> tuple[Path, Path]:
     return settings.gateway_tls_certificate, settings.gateway_tls_key
 
 
-def _copies(state: State) -> Path:
-    return state.folder / "certificate-copies"
+def _copies(settings: Settings) -> Path:
+    return settings.state_dir / "certificate-copies"

@@ -22,6 +22,7 @@ from runtime import (
     hosts,
     monitoring,
     postgres,
+    private_file,
     redis_server,
 )
 from runtime.settings import REPOSITORY, Settings, SettingsError, redis_address
@@ -170,10 +171,10 @@ class Project:
         Raises SettingsError for what cannot be handed over.
         """
         self._make_folders()
-        _write_private(self.containers_env, _lines(self.inside()))
+        private_file.write(self.containers_env, _lines(self.inside()))
         index = {name: os.environ[name] for name in _INDEX_VARIABLES if os.environ.get(name)}
-        _write_private(self._package_index, _lines(index))
-        _write_private(self.compose_env, _lines(self.outside(profiles)))
+        private_file.write(self._package_index, _lines(index))
+        private_file.write(self.compose_env, _lines(self.outside(profiles)))
 
     def inside(self) -> dict[str, str]:
         """The settings as a process in any container sees them: none of the secrets."""
@@ -196,7 +197,7 @@ class Project:
         """The variables of docker-compose.yml."""
         settings = self.settings
         uid, gid = self.user
-        certificate, key = compose_certificate.mounted(settings, self.state)
+        certificate, key = compose_certificate.mounted(settings)
         every = tuple(sorted({*settings.shop_cpus, *settings.other_cpus}))
         return {
             **settings.variables(),
@@ -239,12 +240,9 @@ class Project:
         for folder in (self.settings.results_dir, self.prometheus):
             folder.mkdir(parents=True, exist_ok=True)
             self.own(folder)
-        compose_certificate.copy(self.settings, self.state, self.own)
-        redis = self.redis_configuration
-        redis.parent.mkdir(parents=True, exist_ok=True)
-        redis.write_text(redis_server.access(self.settings.redis_password))
-        for path in (redis.parent, redis):  # only a digest is in it
-            path.chmod(0o755 if path.is_dir() else 0o644)
+        compose_certificate.copy(self.settings, self.own)
+        access = redis_server.access(self.settings.redis_password)
+        redis_server.write(self.redis_configuration, access)
         self._own_results()
         for folder in SHARED:
             _let_read(folder)
@@ -321,14 +319,14 @@ def _version(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _lines(variables: Mapping[str, str]) -> str:
+def _lines(variables: Mapping[str, str]) -> bytes:
     if faults := [
         f"{name}: cannot be handed to containers; allowed is one line without ' and \\"
         for name, text in variables.items()
         if any(sign in text for sign in "'\\\n")
     ]:
         raise SettingsError("\n".join(faults))
-    return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items()))
+    return "".join(f"{name}='{text}'\n" for name, text in sorted(variables.items())).encode()
 
 
 def _let_read(folder: Path) -> None:
@@ -344,11 +342,3 @@ def _let_read(folder: Path) -> None:
                     f"{path} cannot be read by containers ({error.strerror}); "
                     f"mend: sudo chmod -R go+rX {folder}"
                 ) from None
-
-
-def _write_private(path: Path, text: str) -> None:
-    aside = path.with_suffix(".new")
-    aside.unlink(missing_ok=True)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    aside.rename(path)

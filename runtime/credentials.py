@@ -4,10 +4,11 @@ Owns: the file `secrets.json`. Must not know: who logs in with them.
 """
 
 import json
-import os
 import secrets
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+
+from runtime import private_file
 
 FILE_NAME = "secrets.json"
 
@@ -60,10 +61,5 @@ def make(state_dir: Path) -> Credentials:
     )
     if made == kept:
         return kept
-    # Written aside and renamed: an interrupted start leaves no half-written file.
-    aside = path.with_suffix(".new")
-    aside.unlink(missing_ok=True)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        json.dump(asdict(made), file)
-    aside.rename(path)
+    private_file.write(path, json.dumps(asdict(made)).encode())
     return made

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runtime import hosts, living
+from runtime import hosts, living, private_file
 from runtime.settings import REPOSITORY, Settings
 
 SOURCE = REPOSITORY / "dashboards" / "prometheus"
@@ -233,10 +233,9 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
     listens = f"--web.listen-address={hosts.authority(settings.inner_host, port)}"
     if job == "redis":
         store = hosts.authority(settings.redis_host, settings.redis_port)
-        # Its password in the environment: a command line is seen by others.
-        asks = 'REDIS_PASSWORD="$DOORBUSTER_REDIS_PASSWORD" exec "$@"'
         address = f"--redis.addr=redis://{store}"
-        return ["sh", "-c", asks, "sh", str(program.path), listens, address]
+        secret = ("REDIS_PASSWORD", "DOORBUSTER_REDIS_PASSWORD")
+        return _given_by_environment(*secret, str(program.path), listens, address)
     if job == "postgres":
         # The password by a file: a command line and an environment are seen by others.
         database = hosts.authority(settings.postgres_host, settings.postgres_port)
@@ -256,11 +255,9 @@ def flower(settings: Settings) -> list[str]:
 
     A broker may have a password, and a command line is seen by others.
     """
-    return [
-        "sh",
-        "-c",
-        'BROKER_URL="$DOORBUSTER_CELERY_BROKER" exec "$@"',
-        "sh",
+    return _given_by_environment(
+        "BROKER_URL",
+        "DOORBUSTER_CELERY_BROKER",
         sys.executable,
         "-m",
         "celery",
@@ -268,16 +265,19 @@ def flower(settings: Settings) -> list[str]:
         f"--address={settings.inner_host}",
         f"--port={settings.celery_exporter_port}",
         "--logging=warning",
-    ]
+    )
+
+
+def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:
+    """The command with the variable `setting` under the `name` it reads: a command line is seen."""
+    return ["sh", "-c", f'{name}="${setting}" exec "$@"', "sh", *command]
 
 
 def prepare_postgres(settings: Settings) -> None:
     """Write what its exporter reads."""
     path = _password_file(settings)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600)
-    path.write_text(settings.postgres_password, encoding="utf-8")
+    private_file.write(path, settings.postgres_password.encode())
 
 
 def _password_file(settings: Settings) -> Path:

@@ -118,7 +118,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
     if not usable:
         raise PostgresError(_none_usable(found, needed))
     for installation in usable:
-        if _starts(installation, run_as):
+        if account.can_start(installation.bin_dir / "postgres", run_as):
             return installation
         if installation.origin == "embedded":
             return _copied(installation, folder.parent / "postgresql", run_as)
@@ -236,14 +236,6 @@ def _version(bin_dir: Path) -> str | None:
     return stated.group(1) if stated else None
 
 
-def _starts(installation: Installation, run_as: Account | None) -> bool:
-    try:
-        tried = account.run([installation.bin_dir / "postgres", "--version"], run_as, Path("/"))
-    except OSError:
-        return False
-    return tried.returncode == 0
-
-
 def _copied(installation: Installation, folder: Path, run_as: Account | None) -> Installation:
     # The programs find their libraries by a path relative to themselves: the layout is kept.
     package = installation.bin_dir.parent.parent
@@ -266,7 +258,7 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
         _let_enter(folder)
         aside.rename(target)
     copied = Installation(target / "bin", installation.version, "embedded")
-    if not _starts(copied, run_as):
+    if not account.can_start(copied.bin_dir / "postgres", run_as):
         name = run_as.name if run_as else "you"
         raise PostgresError(f"{folder} cannot be reached by the user {name}; {ENTERABLE}")
     return copied

@@ -106,8 +106,8 @@ def find(
 
 def prepare(store: Store) -> None:
     """Write the server's configuration."""
-    store.folder.mkdir(parents=True, exist_ok=True)
-    store.configuration_file.write_text(
+    write(
+        store.configuration_file,
         "# Written by `make up`.\n"
         f"{access(store.password)}"
         "bind 127.0.0.1\n"
@@ -117,13 +117,20 @@ def prepare(store: Store) -> None:
         f'dir "{store.folder}"\n'
         # Keeps the path of this file in the process list, by which `make down` knows it.
         "set-proc-title no\n"
-        + "".join(f'{name} "{text}"\n' for name, text in CONFIGURATION.items())
+        + "".join(f'{name} "{text}"\n' for name, text in CONFIGURATION.items()),
     )
-    for path in (store.folder, store.configuration_file):
-        # No secret is in it, and whatever umask this is: the server's account reads it.
-        path.chmod(0o755 if path.is_dir() else 0o644)
-        if store.account is not None:
+    if store.account is not None:
+        for path in (store.folder, store.configuration_file):
             store.account.own(path)
+
+
+def write(configuration_file: Path, text: str) -> None:
+    """Whatever umask this is, the server's account reads it; no secret is in it."""
+    folder = configuration_file.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
+    configuration_file.write_text(text)
+    configuration_file.chmod(0o644)
 
 
 def access(password: str) -> str:
@@ -157,7 +164,7 @@ def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
 def _reached(
     installation: Installation, folder: Path | None, run_as: Account | None
 ) -> Installation:
-    if run_as is None or _starts(installation.program, run_as):
+    if run_as is None or account.can_start(installation.program, run_as):
         return installation
     if folder is not None and installation.origin == "embedded":
         folder.mkdir(parents=True, exist_ok=True)
@@ -168,19 +175,12 @@ def _reached(
             shutil.copyfile(installation.program, aside)
             aside.chmod(0o755)
             aside.rename(copied)
-        if _starts(copied, run_as):
+        if account.can_start(copied, run_as):
             return Installation(copied, installation.version, installation.origin)
     raise RedisError(
         f"{installation.program} cannot be executed by the user {run_as.name}; mend: chmod a+rx "
         "its folders, or set DOORBUSTER_STATE_DIR to a folder every user may enter"
     )
-
-
-def _starts(program: Path, run_as: Account) -> bool:
-    try:
-        return account.run([program, "--version"], run_as, Path("/")).returncode == 0
-    except OSError:
-        return False
 
 
 def _candidates() -> list[tuple[Path | None, str]]:

@@ -12,6 +12,7 @@ Owns: one small picture of a result. Must not know: which exhibits there are.
 
 import json
 import sys
+from itertools import cycle
 from pathlib import Path
 
 from lab.experiments.cells import Cell, read_cells
@@ -45,7 +46,7 @@ def draw(name: str, result: ResultFolder, folder: Path | None = None) -> Path:
     height = 0.8 / len(loads)
     with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
         figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-        for nth, (rho, colour) in enumerate(zip(loads, COLOURS, strict=False)):
+        for nth, (rho, colour) in enumerate(zip(loads, cycle(COLOURS), strict=False)):
             of_load = [cell for cell in cells if cell.rho == rho]
             found = [_efficiency(cell) for cell in of_load]
             places = [titles.index(cell.title) + (nth + 0.5) * height - 0.4 for cell in of_load]
