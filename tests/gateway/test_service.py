@@ -175,15 +175,21 @@ def test_a_shop_that_answers_in_mid_upload_is_heard():
     run(scene())
 
 
+async def one_in_service_one_gone(b):
+    """The answer to come of the first; a second has waited behind it and left."""
+    first = asyncio.ensure_future(b.get("/"))
+    await b.until(lambda: b.shop.busy == 1)
+    _, writer = await b.connect()
+    writer.write(b"GET /books/1/ HTTP/1.1\r\nHost: x\r\n\r\n")
+    await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+    writer.transport.abort()
+    return first
+
+
 def test_leaving_the_queue_is_a_real_close_and_makes_an_orphan():
     async def scene():
         async with bed(Shop(is_held=True), workers=1) as b:
-            first = asyncio.ensure_future(b.get("/"))
-            await b.until(lambda: b.shop.busy == 1)
-            _, writer = await b.connect()
-            writer.write(b"GET /books/1/ HTTP/1.1\r\nHost: x\r\n\r\n")
-            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
-            writer.transport.abort()
+            first = await one_in_service_one_gone(b)
             await b.until(lambda: b.gateway.figures.counts()["Br-4"]["abandoned_waiting"] == 1)
             assert b.gateway.pages.dispatcher.waiting == 1
             b.shop.let_go(2)
@@ -350,12 +356,7 @@ def test_after_a_switch_that_failed_it_says_what_is_in_force(fails_at, in_force,
 
     async def scene():
         async with bed(Shop(is_held=True), workers=1) as b:
-            first = asyncio.ensure_future(b.get("/"))
-            await b.until(lambda: b.shop.busy == 1)
-            _, writer = await b.connect()
-            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
-            writer.transport.abort()
+            first = await one_in_service_one_gone(b)
             await b.until(lambda: b.gateway.figures.abandonment()["left_waiting"] == 1)
             monkeypatch.setattr(registry, "create", faulty)
             status, answer = await b.admin("PUT", "/policy", {"name": "always-lifo"})

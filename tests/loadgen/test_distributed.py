@@ -129,6 +129,19 @@ def test_two_workers_know_how_many_arrive(tmp_path: Path) -> None:
     assert found == set(range(counts["planned"]))
 
 
+def _without_its_first_worker(
+    folder: Path, workers: int, sign: signal.Signals, *options: str
+) -> locust_process.Ended:
+    """How a run ends whose first worker is ended by `sign` when it is at work."""
+    with (
+        small_shop() as shop,
+        _cluster(folder, workers, "--host", shop.url, *options) as (master, there),
+    ):
+        before = _until_at_work(master)
+        there[0].send_signal(sign)
+        return locust_process.finish(master, before)
+
+
 @pytest.mark.long
 @KILLED_OR_TOLD
 def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(
@@ -136,13 +149,7 @@ def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(
 ) -> None:
     # Ten real seconds, of which the first is enough to see that both are at work.
     options = ("--time-scale", "4", "--session-rate", "2", "--sessions", "80", *PATIENT)
-    with (
-        small_shop() as shop,
-        _cluster(tmp_path, 2, "--host", shop.url, *options) as (master, workers),
-    ):
-        before = _until_at_work(master)
-        workers[0].send_signal(sign)
-        ended = locust_process.finish(master, before)
+    ended = _without_its_first_worker(tmp_path, 2, sign, *options)
     assert ended.status == 1
     assert ended.errors.count("the rest of its sessions is lost") == 1
     assert ended.summary["complete"] is False
@@ -160,13 +167,7 @@ def test_a_worker_that_dies_is_reported_and_the_rest_is_kept(
 @KILLED_OR_TOLD
 def test_losing_the_only_worker_is_no_interruption(tmp_path: Path, sign: signal.Signals) -> None:
     options = ("--time-scale", "1", "--session-rate", "20", "--sessions", "9999", *PATIENT)
-    with (
-        small_shop() as shop,
-        _cluster(tmp_path, 1, "--host", shop.url, *options) as (master, workers),
-    ):
-        before = _until_at_work(master)
-        workers[0].send_signal(sign)
-        ended = locust_process.finish(master, before)
+    ended = _without_its_first_worker(tmp_path, 1, sign, *options)
     assert ended.status == 1
     assert "the rest of its sessions is lost" in ended.errors
     assert ended.summary["complete"] is False

@@ -576,15 +576,6 @@ def test_forbidden_verdicts_are_the_policys_fault(verdicts, message):
         run(Broken(), ArrivingAt(0.0, 0.1, **PATIENT))
 
 
-def test_a_policy_that_serves_nobody_is_found_out():
-    class Idle(Diary):
-        def workers_free(self, time_s: float, free: int) -> Verdicts:
-            return NOTHING
-
-    with pytest.raises(BrokenPolicyError, match="diary: 2 requests wait for ever"):
-        run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
-
-
 class Regular(Diary):
     """Wants a timer every second, whether anybody is there or not."""
 
@@ -606,8 +597,9 @@ def test_a_run_is_over_though_a_policy_still_wants_timers():
     assert simulated.end_s <= 8.0
 
 
-def test_a_policy_with_timers_that_serves_nobody_is_found_out():
-    class Idle(Regular):
+@pytest.mark.parametrize("like", [Diary, Regular])
+def test_a_policy_that_serves_nobody_is_found_out(like):
+    class Idle(like):
         def workers_free(self, time_s: float, free: int) -> Verdicts:
             return NOTHING
 

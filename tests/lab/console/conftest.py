@@ -160,19 +160,24 @@ def console(
     shutil.copytree(prepared, folder / "state")
     lab_port = int(environment["DOORBUSTER_LAB_PORT"])
     made = Console(lab_port, folder / "state", folder / "results", environment)
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
+    with served(made, folder), worker(made, folder) as made.worker:
+        yield made
+
+
+@contextmanager
+def served(console: Console, folder: Path, **settings: str) -> Iterator[None]:
+    """A server on the port of `console` until the block ends, which has the same environment."""
+    environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | settings
+    with pytest.MonkeyPatch.context() as patch:
         for name, text in environment.items():
             patch.setenv(name, text)
         patch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
-        servers.enter_context(
-            serving(
-                [sys.executable, "-m", "lab.console", "serve"],
-                lambda: answering.get_refusal("127.0.0.1", lab_port, "/health"),
-                folder / "serve.log",
-            )
-        )
-        made.worker = servers.enter_context(worker(made, folder))
-        yield made
+        with serving(
+            [sys.executable, "-m", "lab.console", "serve"],
+            lambda: answering.get_refusal("127.0.0.1", console.port, "/health"),
+            folder / "serve.log",
+        ):
+            yield
 
 
 def worker(console: Console, folder: Path):  # type: ignore[no-untyped-def]

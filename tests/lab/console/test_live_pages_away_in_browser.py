@@ -1,40 +1,18 @@
 """Live pages whose console or gateway does not answer: they say so, and go on when it does."""
 
-import sys
-from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import pytest
 
-from runtime import answering as answers
 from runtime import ports
-from tests.conftest import serving
 from tests.lab.console.browsing import when
-from tests.lab.console.conftest import UNANSWERED, visiting
+from tests.lab.console.conftest import UNANSWERED, served, visiting
 from tests.lab.console.gateway_scene import Scene, answering
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 
 AWAY = "document.getElementById('away')"
 SEEN = "live.state.newest?.policy"
-
-
-@contextmanager
-def served(console, folder, **settings):
-    """The same console's second server, on the port of `console`."""
-    environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | settings
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as server:
-        for name, text in environment.items():
-            patch.setenv(name, text)
-        patch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
-        server.enter_context(
-            serving(
-                [sys.executable, "-m", "lab.console", "serve"],
-                lambda: answers.get_refusal("127.0.0.1", console.port, "/health"),
-                folder / "serve.log",
-            )
-        )
-        yield
 
 
 @pytest.fixture

@@ -127,6 +127,21 @@ def command(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     )
 
 
+def under_its_settings(environment: dict[str, str], script: str, *arguments: str) -> str:
+    """What a script prints in a process of its own: under the shop's settings the ad server's
+    tables would be taken for the shop's."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=REPOSITORY,
+        env=environment | {"DJANGO_SETTINGS_MODULE": "shop.ads.settings"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 @contextmanager
 def served(environment: dict[str, str], log: Path, **settings: object) -> Iterator[RunningAds]:
     """The ad server with these DOORBUSTER_ADS_ settings, until the block ends."""

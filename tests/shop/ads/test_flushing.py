@@ -1,11 +1,7 @@
 """A report that failed, the very first one too, is added by the next try."""
 
-import subprocess
-import sys
+from tests.shop.ads.conftest import under_its_settings
 
-from tests.conftest import REPOSITORY
-
-# In a process of its own: under the shop's settings its tables would be taken for the shop's.
 # A report needs the state's row. Another session holds it, as one does that accepts a contract, and
 # the reporting one does not wait for locks: the database itself refuses the report.
 _FAIL_ONCE = """
@@ -51,13 +47,5 @@ print("unreported:", ledger.unreported())
 
 
 def test_a_first_report_that_was_rolled_back_is_sent_again(ads_environment):
-    done = subprocess.run(
-        [sys.executable, "-c", _FAIL_ONCE],
-        cwd=REPOSITORY,
-        env=ads_environment | {"DJANGO_SETTINGS_MODULE": "shop.ads.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["refused: True", "report: 1", "added: 1", "unreported: 0"]
+    printed = under_its_settings(ads_environment, _FAIL_ONCE)
+    assert printed.splitlines() == ["refused: True", "report: 1", "added: 1", "unreported: 0"]

@@ -1,14 +1,11 @@
 """Contracts that come with the server go on, at their rate, and nothing is delivered twice."""
 
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from shop.ads.schedule import due
-from tests.conftest import REPOSITORY
-from tests.shop.ads.conftest import rows, served
+from tests.shop.ads.conftest import rows, served, under_its_settings
 from tests.shop.ads.test_contracts import CONTRACT, changed, time
 
 NOW = datetime.now(UTC)
@@ -28,16 +25,7 @@ print(renewing.renew(datetime.fromisoformat(sys.argv[1])))
 
 def renew(environment, now=NOW):
     """How many contracts are renewed at that time."""
-    done = subprocess.run(
-        [sys.executable, "-c", _RENEW, now.isoformat()],
-        cwd=REPOSITORY,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "shop.ads.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    return int(under_its_settings(environment, _RENEW, now.isoformat()))
 
 
 def contract(environment, id):
