@@ -12,6 +12,8 @@ MAKEFLAGS += --no-print-directory
 RUNTIME ?=
 ARGS ?=
 export RUNTIME PYTHON FORCE
+# With it every process would compile every module again: two seconds of CPU for each start.
+unexport PYTHONDONTWRITEBYTECODE
 ifdef FIRST_LOOK # make up FIRST_LOOK=0: the console starts no comparison by itself
 export DOORBUSTER_FIRST_LOOK := $(FIRST_LOOK)
 endif
@@ -26,7 +28,7 @@ existing = $(wildcard $(python_files))
 
 ##@ The appliance
 
-.PHONY: up down status ps logs compose images-offline doctor certs reset
+.PHONY: up down status ps logs compose images-offline doctor certs token reset
 up: environment ## start everything, wait until it is healthy, print the URLs
 	@$(run) up
 down: ## stop everything; nothing is left running
@@ -43,12 +45,14 @@ doctor: environment ## check this machine; says the mend of what is missing
 	@$(run) doctor
 certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
 	@$(run) certs $(if $(KEY),--key $(KEY)) $(ARGS)
+token: environment ## the header for calls of the admin API and the controller: curl -H @<(make token) localhost:8081/snapshot
+	@$(run) token
 reset: environment ## empty the state (database, logs); asks first, FORCE=1 does not; results stay
 	@$(run) reset
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard capacity calibrate bench-ads bench-cancel bench-console bench-gateway bench-handshakes bench-policies bench-simulator
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate bench-ads bench-cancel bench-class bench-console bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -59,14 +63,16 @@ reproduce-lifo-pri: environment ## LIFO-Pri's tables and figures in the simulato
 	@$(doorbuster) reproduce lifo-pri $(ARGS)
 reproduce-sbac: environment ## SBAC's figures and Table 2 in the simulator (ARGS=--quick for a small grid)
 	@$(doorbuster) reproduce sbac $(ARGS)
-reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 10 minutes)
+reproduce-connection-sentry: environment ## the Connection Sentry's tables, on the running appliance (ARGS=--quick: 8 minutes)
 	@$(doorbuster) reproduce connection-sentry $(ARGS)
 reproduce-ad-server: environment ## the ad server's figures and tables, on an ad server of its own (ARGS=--quick: 3 minutes)
 	@$(doorbuster) reproduce ad-server $(ARGS)
 reproduce-edragon: environment ## eDragon's figures on four simulated processors (ARGS="--engine live": hosting platforms on this machine)
 	@$(doorbuster) reproduce edragon $(ARGS)
-leaderboard: environment ## the papers' policies, today's and DOOR on the same customers (ENGINE=live; ARGS=robustness, hysteresis, fairness, all)
+leaderboard: environment ## the papers' policies, today's and DOOR on the same customers (ENGINE=live; ARGS=robustness, hysteresis, bound, fairness, all)
 	@$(doorbuster) leaderboard $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
+reference-results: environment ## the results that come with Doorbuster, into lab/reference (ARGS=--quick; ARGS=hysteresis for one part; hours)
+	@$(bin)/doorbuster reference-results $(ARGS)
 capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
@@ -75,6 +81,8 @@ bench-ads: environment ## selections/s of the ad server, the gain of its threads
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs
 	@$(bin)/python -m bench.cancel $(ARGS)
+bench-class: environment ## thirty students at once during live runs, and again with three more who attack (35 minutes, starts an appliance for itself)
+	@$(bin)/python -m bench.classroom $(ARGS)
 bench-console: environment ## the console's pages while the running shop drowns (ARGS=watched: what viewers change in a run, a quarter of an hour)
 	@$(bin)/python -m bench.console $(ARGS)
 bench-gateway: environment ## requests/s and p99: direct, nginx, HAProxy, this gateway
@@ -83,8 +91,12 @@ bench-handshakes: environment ## CPU per TLS connection: full, resumed, refused,
 	@$(bin)/python -m bench.handshakes $(ARGS)
 bench-policies: environment ## CPU per decision of every policy with 100, 10,000 and 100,000 requests waiting
 	@$(bin)/python -m bench.policies $(ARGS)
+bench-sessions: environment ## what a page costs with its session in Redis's memory, in a file, in PostgreSQL (5 minutes)
+	@$(bin)/python -m bench.sessions $(ARGS)
 bench-simulator: environment ## simulated requests/s: M/M/1 beside SimPy and Ciw, LIFO-Pri, SBAC (a minute)
 	@$(bin)/python -m bench.simulator $(ARGS)
+bench-speeds: environment ## the costs that predicted times rest on, from this machine's (after doorbuster estimates --run all)
+	@$(bin)/python -m bench.speeds
 
 ##@ A policy of your own
 
@@ -94,8 +106,8 @@ new-policy: environment ## own/<name>.py and its test from a template (NAME=quie
 	@$(bin)/doorbuster new-policy $(if $(NAME),$(NAME),$(error NAME is missing, e.g. make new-policy NAME=quiet-door))
 check-policy: environment ## is it a policy? what is wrong, line by line (FILE=own/quiet_door.py)
 	@$(bin)/doorbuster check-policy $(if $(FILE),$(FILE),$(error FILE is missing, e.g. make check-policy FILE=own/quiet_door.py))
-test-own: environment ## the tests of your own policies (ARGS=own/test_quiet_door.py for one)
-	@$(bin)/python -m pytest -q $(or $(ARGS),own)
+test-own: environment ## the tests of your own policies, in a confined process (ARGS=own/test_quiet_door.py for one)
+	@$(bin)/doorbuster test-own -q $(ARGS)
 scoreboard: environment ## policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated (FILE=own/quiet_door.py; all in own/)
 	@$(bin)/doorbuster scoreboard $(FILE) $(ARGS)
 
@@ -132,15 +144,17 @@ test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on t
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check dashboards format environment help
-test: environment ## all tests but the browser's, the long ones and those of containers, on services of their own
-	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" --durations=25 $(ARGS)
+# Processes of make test, each with services of its own; WORKERS=1 is one process without more.
+WORKERS ?= 2
+test: environment ## all tests but the browser's, the long ones and those of containers, in two processes with services of their own (WORKERS=1: in one)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium
 	@$(bin)/python -m pytest -m browser $(ARGS)
 test-docker: environment ## the whole appliance in containers, on this machine's Docker engine (root, for the images)
 	@DOORBUSTER_TEST_DOCKER=1 $(bin)/python -m pytest tests/docker --durations=10 $(ARGS)
-test-chaos: environment ## one part killed at a time under load: of an appliance of its own, or RUNTIME=docker of the containers that run
+test-chaos: environment ## parts killed one at a time and at random under load, orders reconciled: on an appliance for the tests, or RUNTIME=docker on the running containers (ARGS="-k random_kills --storm-minutes 30")
 	@$(bin)/python -m pytest tests/chaos $(ARGS)
 test-labs: environment ## every command of the lab sheets, held to the bands they tell (half an hour)
 	@DOORBUSTER_TEST_LABS=1 $(bin)/python -m pytest tests/labs --durations=10 $(ARGS)

@@ -6,7 +6,7 @@ by level. A PostgreSQL of the bench's own, a seeded inventory. Levels take turns
 that what else the machine does hits all alike; gains are of medians, with the quartiles beside
 them, and each table says how much of the CPUs other processes had meanwhile.
 
-Ideal gain: 1 − 1 / min(threads, CPUs, concepts), if the whole answer were search.
+Ideal gain: if the whole answer were search, of whole concepts that the threads search in rounds.
 
 Owns: the set-up, the measuring, the tables. Must not know: how the search works inside.
 """
@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from statistics import quantiles
+from statistics import fmean, quantiles
 from typing import Any, NamedTuple
 
 import click
@@ -29,8 +29,8 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from lab.experiments.neighbours import Neighbours
-from lab.experiments.reproduction.ad_server_values import ideal_gain
+from lab.intervals import Estimate, estimate
+from lab.machine.other_load import Neighbours
 from runtime import own_ad_server
 from runtime.one_line import OneLineCommand
 from shop.ads import candidates, inventory, selection
@@ -70,13 +70,23 @@ class Times(NamedTuple):
     quarter: float
     middle: float
     three_quarters: float
+    each: tuple[float, ...] = ()
+    """All of them, in the order in which they were measured."""
 
     @classmethod
     def of(cls, measured: Sequence[float]) -> "Times":
-        return cls(*quantiles(measured, n=4))
+        low, middle, high = quantiles(measured, n=4)
+        return cls(low, middle, high, tuple(measured))
+
+    def gain_over(self, alone: "Times") -> Estimate:
+        """By what share of the mean of `alone` these are shorter, round by round; needs rounds."""
+        pairs = [one - other for one, other in zip(alone.each, self.each, strict=True)]
+        found, mean = estimate(pairs), fmean(alone.each)
+        half = None if found.half_width is None else 100 * found.half_width / mean
+        return Estimate(100 * found.mean / mean, half)
 
     def __str__(self) -> str:
-        low, middle, high = (1000 * seconds for seconds in self)
+        low, middle, high = (1000 * seconds for seconds in self[:3])
         return f"{middle:.2f} ({low:.2f}–{high:.2f})"
 
 
@@ -355,6 +365,28 @@ def gain_table(
     return table
 
 
+def ideal_gain(threads: int, concepts: int, cpus: int) -> float:
+    """Of a request that is all search, alone on the machine: 0 to 1.
+
+    A thread searches one whole concept at a time, so the concepts are searched in rounds; threads
+    beyond the CPUs share them equally.
+    """
+    at_a_time = min(threads, concepts)
+    rounds, left = divmod(concepts, at_a_time)
+    took = rounds * max(1.0, at_a_time / cpus) + (max(1.0, left / cpus) if left else 0.0)
+    return 1 - took / concepts
+
+
+def gain_words(by_threads: Mapping[int, Times]) -> str:
+    """A line for each number of threads: the gain, round by round, with its 95 % interval."""
+    return "\n".join(
+        f"Gain of {threads} threads in memory, %: {measured.gain_over(by_threads[1]).text(1)} "
+        f"(95 % interval, {len(measured.each)} rounds)"
+        for threads, measured in by_threads.items()
+        if threads != 1
+    )
+
+
 @click.command(cls=OneLineCommand)
 @click.option("--banners", default=300_000, show_default=True, help="Size of the inventory.")
 @click.option("--concepts", default=10, show_default=True, help="Of each request.")
@@ -382,6 +414,7 @@ def main(banners: int, concepts: int, rounds: int, clients: str, threads: str) -
         neighbours = Neighbours()
         times = searches(world, counts, rounds)
         console.print(gain_table("Search of one request", times, concepts, neighbours.share()))
+        console.print(gain_words(times["memory"]))
 
         table = Table(title="Selections per second, in memory (pages of 3 slots)")
         table.add_column("threads a request", justify="right")

@@ -179,23 +179,40 @@ def running(
 
 
 @contextmanager
-def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
-    """PostgreSQL and a gateway on the first CPUs, Gunicorn on the last; its door and theirs."""
-    allowed = sorted(os.sched_getaffinity(0))
-    others = tuple(allowed[:-1] or allowed)
+def database(
+    folder: Path, cpus: tuple[int, ...], configuration: tuple[tuple[str, str], ...] = ()
+) -> Iterator[postgres.Cluster]:
+    """A PostgreSQL of the bench's own, on these CPUs."""
     run_as = account.for_database()
-    database_port, port, gateway_port, admin_port = ports.free(4)
+    (port,) = ports.free(1)
     cluster = postgres.Cluster(
         installation=postgres.find(None, folder / "postgres", run_as),
         folder=folder / "postgres",
-        port=database_port,
+        port=port,
         user="bench",
         password=secrets.token_urlsafe(16),
         database="bench",
         account=run_as,
-        configuration=(("fsync", "off"), ("shared_buffers", "32MB")),
+        configuration=configuration,
     )
     postgres.prepare(cluster)
+    command = pinned.command(
+        cpus,
+        cluster.command(),
+        user=run_as.name if run_as else None,
+        end_with_parent=signal.SIGINT,
+    )
+    with running(command, lambda: postgres.refusal(cluster) is None, signal.SIGINT):
+        postgres.make_database(cluster)
+        yield cluster
+
+
+@contextmanager
+def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench, Bench]]:
+    """PostgreSQL and a gateway on the first CPUs, Gunicorn on the last; its door and theirs."""
+    allowed = sorted(os.sched_getaffinity(0))
+    others = tuple(allowed[:-1] or allowed)
+    port, gateway_port, admin_port = ports.free(3)
     gunicorn = [
         sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--no-control-socket",
         "--worker-class", worker_class, "--threads", str(THREADS), "bench.cancel_page",
@@ -209,19 +226,9 @@ def served(folder: Path, worker_class: str = "gthread") -> Iterator[tuple[Bench,
     ]  # fmt: skip
 
     with ExitStack() as stack:
-        stack.enter_context(
-            running(
-                pinned.command(
-                    others,
-                    cluster.command(),
-                    user=run_as.name if run_as else None,
-                    end_with_parent=signal.SIGINT,
-                ),
-                lambda: postgres.refusal(cluster) is None,
-                signal.SIGINT,
-            )
+        cluster = stack.enter_context(
+            database(folder, others, (("fsync", "off"), ("shared_buffers", "32MB")))
         )
-        postgres.make_database(cluster)
         stack.enter_context(
             running(
                 pinned.command((allowed[-1],), gunicorn, end_with_parent=signal.SIGTERM),

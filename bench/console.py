@@ -21,9 +21,9 @@ from rich.table import Table
 from bench import console_pages, console_watched, console_watching
 from bench.cancel import percentile
 from bench.console_class import watching
-from lab.experiments.appliance import Appliance
-from lab.experiments.errors import ExperimentError
-from lab.experiments.live_comparison import running_appliance
+from lab.engines.live.appliance import Appliance
+from lab.errors import ExperimentError
+from lab.runner.live import running_appliance
 from runtime import hosts
 from runtime.one_line import OneLineGroup
 from runtime.settings import Settings, load
@@ -132,6 +132,11 @@ def watched(pairs: int, viewers: int, rho: float, sessions: int) -> None:
 def _running() -> tuple[Settings, Appliance]:
     with _in_one_line():
         lab = load()
+        if lab.lab_accounts:
+            raise RuntimeError(
+                "DOORBUSTER_LAB_ACCOUNTS=1: this command calls the console without logging in; "
+                "set it to 0, then make up. make bench-class measures a console with accounts"
+            )
         return lab, running_appliance(lab)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import requests
 
-from lab.experiments.appliance import Appliance
-from lab.experiments.results import ResultFolder
+from lab.engines.live.appliance import Appliance
+from lab.results.folder import ResultFolder
 from runtime.settings import Settings
 
 RHO = 2.0

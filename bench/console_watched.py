@@ -16,14 +16,15 @@ from pathlib import Path
 import numpy as np
 
 from bench.console_class import watching
-from lab.experiments import capacity as capacities
-from lab.experiments.appliance import Appliance
-from lab.experiments.intervals import Estimate, estimate, half_width
-from lab.experiments.live_run import make_run
-from lab.experiments.machine import live_run_lock
-from lab.experiments.outcomes import outcomes_of, response_times_s
-from lab.experiments.results import PlannedRun, RunFolder
-from lab.experiments.spec import Spec, read_spec
+from lab.analysis.outcomes import outcomes_of, response_times_s
+from lab.engines.live import capacity as capacities
+from lab.engines.live.appliance import Appliance
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.intervals import Estimate, estimate, half_width
+from lab.machine.description import live_run_lock
+from lab.runner.live import make_run
+from lab.spec.experiment import Spec, read_spec
+from lab.spec.runs import ShopRun
 
 POLICY = "8q-lifo-pri"
 SPEC = """version = 1
@@ -113,20 +114,27 @@ def pairs(
                 planned = PlannedRun(number, POLICY, rho, seed)
                 # As in a result: the folder of the experiment, of its runs, of this one.
                 experiment = "watched" if is_watched else "unwatched"
-                run = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
+                files = RunFolder(Path(folder) / experiment / "runs" / planned.folder)
+                run = ShopRun.of_spec(spec, POLICY, rho, rps)
                 with watching(*console, viewers if is_watched else 0):
-                    make_run(appliance, spec, planned, rps, run, lambda line: None)
-                rows[is_watched].append(_figures(spec, planned, run))
+                    make_run(appliance, run, seed, files, lambda line: None)
+                rows[is_watched].append(metrics_of(spec, planned, files))
     return rows[False], rows[True]
 
 
-def _figures(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
+def metrics_of(spec: Spec, planned: PlannedRun, run: RunFolder) -> Row:
+    """The FIGURES of a run that was made."""
     attempts = run.attempts()
     outcomes = outcomes_of(attempts, spec.load.offered(planned.rho))
     times_s = response_times_s(attempts)
     samples = run.samples()
     busy = samples.column("cpu_utilisation_ratio").to_numpy(zero_copy_only=False)
-    arriving = samples.column("time_s").to_numpy() < outcomes.duration_s
+    # Samples begin when the run is prepared. How long the load generator takes to start is not the
+    # shop's load, so the first sample that counts is the first with a request in service.
+    time_s = samples.column("time_s").to_numpy()
+    begun = samples.column("in_service").to_numpy() > 0
+    began_s = time_s[begun][0] if begun.any() else 0.0
+    arriving = (time_s >= began_s) & (time_s < began_s + outcomes.duration_s)
     return (
         100 * outcomes.completed_ratio,
         float(outcomes.confirms),

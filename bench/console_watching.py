@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 import psutil
 
-from lab.experiments.appliance import Appliance
+from lab.engines.live.appliance import Appliance
 from runtime.settings import load
 
 CALLS, ROUNDS = 1_000, 5

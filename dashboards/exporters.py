@@ -30,6 +30,10 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "redis_memory_used_bytes": frozenset(),
         "redis_connected_clients": frozenset(),
     },
+    "prometheus": {
+        "prometheus_target_scrapes_exceeded_sample_limit_total": frozenset(),
+        "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
+    },
     "celery": {
         "flower_worker_online": frozenset({"worker"}),
         "flower_worker_number_of_currently_executing_tasks": frozenset({"worker"}),

@@ -115,11 +115,11 @@ def _ads() -> Iterable[Metric]:
 
 
 def _lab() -> Iterable[Metric]:
-    _django("lab.console.settings")
+    _django("lab.console.site.settings")
     from django.core.management import call_command
 
-    from lab.console.metrics import LabMetrics
-    from lab.console.settings import FOLDER, LAB
+    from lab.console.site.metrics import LabMetrics
+    from lab.console.site.settings import FOLDER, LAB
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)

@@ -1,7 +1,14 @@
 #!/usr/bin/env bash
-# healthy PORT PATH: succeeds if GET answers 200. By bash alone: a Python would be started every few
-# seconds on the shop's own CPU.
-exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
-printf 'GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\nUser-Agent: doorbuster-health\r\n\r\n' "$2" >&3
-IFS= read -r -t 5 status <&3
+# healthy PORT PATH [https]: succeeds if GET answers 200. By https the server must present the certificate
+# of the console, DOORBUSTER_LAB_TLS_CERTIFICATE. Python would take the shop's own CPU every few seconds.
+request="GET $2 HTTP/1.0\r\nHost: 127.0.0.1\r\nUser-Agent: doorbuster-health\r\n\r\n"
+if [[ ${3:-http} == https ]]; then
+  IFS= read -r -t 5 status < <(printf '%b' "$request" | timeout 5 openssl s_client -quiet \
+    -connect "127.0.0.1:$1" -CAfile "$DOORBUSTER_LAB_TLS_CERTIFICATE" -partial_chain -verify_return_error \
+    2>/dev/null)
+else
+  exec 3<>"/dev/tcp/127.0.0.1/$1" || exit 1
+  printf '%b' "$request" >&3
+  IFS= read -r -t 5 status <&3
+fi
 [[ $status == HTTP/1.[01]\ 200* ]]

@@ -4,14 +4,17 @@ Owns: paths, methods, JSON in and out, the check that no web page drives it thro
 Must not know: sockets; how the gateway does what it is asked.
 """
 
-import asyncio
 import json
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from gateway.admin_fields import (
+    ALL_SHADOWS,
+    ONE_POLICY,
+    SMALL,
     CallError,
     PolicyCall,
     abandonment,
@@ -20,24 +23,24 @@ from gateway.admin_fields import (
     object_of,
     read,
 )
-from gateway.limits import KIB
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
 from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
+from gateway.reading_room import FullError, ReadingRoom
 from gateway.request_reader import RequestHead
 from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.shadows import ShadowsError
-from gateway.students.files import MOST_BYTES as MOST_POLICY_BYTES
 from gateway.turns import OvertakenError, Turns
 
 TIME_SCALE: Final = (0.001, 1000.0)
 UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
 LISTED = (1, 1000)
 USUALLY_LISTED = 200
-LARGEST_CALL_BYTES: Final = MOST_SHADOWS * (6 * MOST_POLICY_BYTES + 32 * KIB)
-"""As many own policies as there may be shadows; JSON may need six bytes (`\\u0009`) for one."""
+LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
 _ONE_SHADOW: Final = b"/shadows/"
+OPEN: Final = (b"/health", b"/metrics")
+"""Calls that need no token: for health checks and Prometheus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ class Controlled(Protocol):
     @property
     def is_draining(self) -> bool: ...
 
+    @property
+    def reading_room(self) -> ReadingRoom:
+        """Where students' files are read."""
+
     def snapshot(self) -> Mapping[str, object]: ...
 
     def queue(self, limit: int) -> Mapping[str, object]:
@@ -69,7 +76,7 @@ class Controlled(Protocol):
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """The same for a student's file, which takes a while to read and to start.
 
-        Raises OvertakenError, too: what is asked later wins.
+        Raises OvertakenError, too: what is asked later wins; and FullError.
         """
 
     def make_shadow(self, choice: PolicyChoice) -> Policy:
@@ -112,18 +119,40 @@ def failed(fault: BaseException) -> Answer:
     return _json(500, {"error": f"the gateway could not do it: {text:.300}"})
 
 
-def _overtaken(error: OvertakenError) -> Answer:
-    text = str(error)
-    return _json(409, {"error": text, "field": "body", "allowed": "the same call again"})
+def _later(error: OvertakenError | FullError) -> Answer:
+    """The answer to a call that may be made again."""
+    if isinstance(error, FullError):
+        return _json(503, {"error": str(error), "field": "body", "allowed": error.allowed})
+    return _json(409, {"error": str(error), "field": "body", "allowed": "the same call again"})
+
+
+_TOKEN_WANTED: Final = Answer(
+    401,
+    _json(
+        401,
+        {
+            "error": "this call needs the inner token: send `Authorization: Bearer TOKEN`; "
+            "`make token` prints that line, and the token is inner_token in secrets.json in the "
+            "state folder",
+            "field": "Authorization",
+            "allowed": "Bearer TOKEN",
+        },
+    ).body,
+    headers=((b"WWW-Authenticate", b"Bearer"),),
+)
 
 
 class AdminApi:
     """Answers calls to one gateway."""
 
-    def __init__(self, gateway: Controlled, hosts: frozenset[str]) -> None:
-        """`hosts` are the names, without port, under which the API may be called."""
+    def __init__(
+        self, gateway: Controlled, hosts: frozenset[str], token: bytes | None = None
+    ) -> None:
+        """`hosts` are the names, without port, under which the API may be called; `token` is what
+        callers must send, None if they need none."""
         self._gateway = gateway
         self._hosts = hosts
+        self._token = token
         self._shadow_turns = Turns()
         # A PUT or POST is given its body, a GET its query.
         self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer | Awaitable[Answer]]]] = {
@@ -152,6 +181,8 @@ class AdminApi:
         try:
             self._check_caller(head)
             path, _, given = head.target.partition(b"?")
+            if path not in OPEN and not self._has_token(head):
+                return _TOKEN_WANTED
             if path.startswith(_ONE_SHADOW):  # its name is what the call is given
                 path, given = _ONE_SHADOW, path.removeprefix(_ONE_SHADOW)
             methods = self._calls.get(path)
@@ -188,6 +219,12 @@ class AdminApi:
             if origin.decode("latin-1").lower() != f"http://{host}":
                 raise CallError("called from a foreign page", "Origin", f"http://{host}", 403)
 
+    def _has_token(self, head: RequestHead) -> bool:
+        if self._token is None:
+            return True
+        wanted = b"Bearer " + self._token
+        return any(secrets.compare_digest(one, wanted) for one in head.values(b"authorization"))
+
     @staticmethod
     def _is_json(head: RequestHead) -> bool:
         types = head.values(b"content-type")
@@ -214,7 +251,7 @@ class AdminApi:
         )
 
     def _put_policy(self, body: bytes) -> Answer | Awaitable[Answer]:
-        call = PolicyCall(read(body))
+        call = PolicyCall(read(body, ONE_POLICY))
         if call.is_own:
             return self._own_policy(call)
         try:
@@ -228,12 +265,12 @@ class AdminApi:
             await self._gateway.switch_later(call.choose)
         except PolicyError as error:
             return _json(400, call.refused(error).answer)
-        except OvertakenError as error:
-            return _overtaken(error)
+        except (OvertakenError, FullError) as error:
+            return _later(error)
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_shadows(self, body: bytes) -> Answer | Awaitable[Answer]:
-        listed = object_of(read(body), "", ("policies",)).get("policies")
+        listed = object_of(read(body, ALL_SHADOWS), "", ("policies",)).get("policies")
         if not isinstance(listed, list) or len(listed) > MOST_SHADOWS:
             allowed = f"a list of at most {MOST_SHADOWS} policies"
             raise CallError(f"policies: must be {allowed}", "policies", allowed)
@@ -251,25 +288,27 @@ class AdminApi:
         self, make: Callable[[], list[tuple[PolicyChoice, Policy]]], turn: int
     ) -> Answer:
         try:
-            return self._shadows_made(await asyncio.to_thread(make), turn)
+            return self._shadows_made(await self._gateway.reading_room.do(make), turn)
         except CallError as error:
             return _json(error.status, error.answer)
-        except OvertakenError as error:
-            return _overtaken(error)
+        except (OvertakenError, FullError) as error:
+            return _later(error)
 
     def _post_shadow(self, body: bytes) -> Answer | Awaitable[Answer]:
-        call, turn = PolicyCall(read(body)), self._shadow_turns.ask()
+        call, turn = PolicyCall(read(body, ONE_POLICY)), self._shadow_turns.ask()
         if call.is_own:
             return self._own_shadow(call, turn)
         return self._shadow_added(self._shadow(call), turn)
 
     async def _own_shadow(self, call: PolicyCall, turn: int) -> Answer:
         try:
-            return self._shadow_added(await asyncio.to_thread(self._shadow, call), turn)
+            return self._shadow_added(
+                await self._gateway.reading_room.do(lambda: self._shadow(call)), turn
+            )
         except CallError as error:
             return _json(error.status, error.answer)
-        except OvertakenError as error:
-            return _overtaken(error)
+        except (OvertakenError, FullError) as error:
+            return _later(error)
 
     def _shadow_added(self, made: tuple[PolicyChoice, Policy], turn: int) -> Answer:
         self._shadow_turns.check(turn)
@@ -308,7 +347,7 @@ class AdminApi:
         return _json(200, self._gateway.shadows())
 
     def _put_connection_admission(self, body: bytes) -> Answer:
-        call = object_of(read(body), "", ("name", "parameters"))
+        call = object_of(read(body, SMALL), "", ("name", "parameters"))
         name, parameters = named(call, "", registry.CONNECTION_ADMISSIONS)
         try:
             return _json(200, self._gateway.switch_connection_admission(name, parameters))
@@ -320,7 +359,7 @@ class AdminApi:
 
     def _put_settings(self, body: bytes) -> Answer:
         fields = ("time_scale", "utilisation_interval_s", "abandonment")
-        call = object_of(read(body), "", fields)
+        call = object_of(read(body, SMALL), "", fields)
         return _json(
             200,
             self._gateway.change(

@@ -4,17 +4,30 @@ Owns: reading JSON bodies, what is said of a field that cannot be.
 Must not know: calls, the gateway.
 """
 
-import json
+import reprlib
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
+from gateway import plain_json
+from gateway.limits import KIB
+from gateway.plain_json import Most, PlainJsonError
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import PolicyError
 from gateway.policy_choice import PolicyChoice
+from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
 
 ABANDONMENTS: Final[tuple[Abandonment, ...]] = get_args(Abandonment)
+
+SMALL: Final = Most(32 * KIB, 1_000)
+"""The largest body of a call that brings no file."""
+ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
+"""JSON may need six bytes (`\\u0009`) for one of a file."""
+ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
+
+_MOST_WORDS: Final = 800
+"""Characters of each text of an answer."""
 
 
 class CallError(Exception):
@@ -23,7 +36,14 @@ class CallError(Exception):
     def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
         super().__init__(message)
         self.status = status
-        self.answer = {"error": message, "field": field, "allowed": allowed}
+        words = {"error": message, "field": field, "allowed": allowed}
+        self.answer = {name: one_line(text) for name, text in words.items()}
+
+
+def one_line(text: str) -> str:
+    """The text, which may quote what a caller sent, as a line of printable characters."""
+    line = "".join(c if c.isprintable() else " " for c in text[:_MOST_WORDS])
+    return line + "…" if len(text) > _MOST_WORDS else line
 
 
 class PolicyCall:
@@ -60,12 +80,20 @@ class PolicyCall:
         return CallError(text, field, error.allowed)
 
 
-def read(body: bytes) -> object:
-    """The body of a call, which must be JSON."""
+def read(body: bytes, most: Most) -> object:
+    """The body of a call, which must be JSON of at most this size."""
+    if len(body) > most.size_bytes:
+        raise _too_large(f"has {len(body):,} bytes", f"at most {most.size_bytes:,} bytes", 413)
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return plain_json.decoded(body, most.values)
+    except PlainJsonError as fault:
+        if fault.is_large:
+            raise _too_large(str(fault), f"at most {most.values:,} values", 400) from None
         raise CallError("the body is not JSON", "body", "a JSON object") from None
+
+
+def _too_large(what: str, allowed: str, status: int) -> CallError:
+    return CallError(f"the body {what}; allowed: {allowed}", "body", allowed, status)
 
 
 def object_of(value: object, where: str, fields: tuple[str, ...]) -> dict[str, Any]:
@@ -110,7 +138,7 @@ def number(call: dict[str, Any], field: str, bounds: tuple[float, float]) -> flo
     low, high = bounds
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
         allowed = f"a number from {low:g} to {high:g}"
-        raise CallError(f"{field}: {value!r} is not {allowed}", field, allowed)
+        raise CallError(f"{field}: {reprlib.repr(value)} is not {allowed}", field, allowed)
     return float(value)
 
 
@@ -122,5 +150,7 @@ def abandonment(call: dict[str, Any]) -> Abandonment | None:
             return known
     if "abandonment" in call:
         allowed = ", ".join(ABANDONMENTS)
-        raise CallError(f"abandonment: {value!r} is none of {allowed}", "abandonment", allowed)
+        raise CallError(
+            f"abandonment: {reprlib.repr(value)} is none of {allowed}", "abandonment", allowed
+        )
     return None

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Any, Final, cast
 
-from gateway.admin import LARGEST_CALL_BYTES, Answer, failed
+from gateway.admin import LARGEST_CALL_BYTES, OPEN, Answer, failed
 from gateway.deadlines import NEVER, Deadlines
 from gateway.framing import END
 from gateway.limits import BodyLimits, HeadLimits
@@ -18,9 +18,38 @@ from gateway.refusals import RefusedError
 from gateway.request_reader import RequestHead, RequestReader
 
 _IDLE_S: Final = 60.0
+_IDLE_BEFORE_A_CALL_S: Final = 30.0
+"""For a connection on which no call has been accepted yet."""
 _LINGER_S: Final = 2.0
+MOST_CONNECTIONS: Final = 64
 
 log = logging.getLogger("gateway.admin")
+
+
+class AdminPlaces:
+    """The open connections, at most MOST_CONNECTIONS.
+
+    When all places are taken, a new connection gets the place of the oldest one on which no call
+    has been accepted: connections that only wait cannot keep callers out.
+    """
+
+    def __init__(self) -> None:
+        self._open: dict[AdminConnection, None] = {}
+
+    def enter(self, connection: "AdminConnection") -> bool:
+        """Give a place to this connection; False if all callers of the others are known."""
+        if len(self._open) >= MOST_CONNECTIONS:
+            oldest = next((one for one in self._open if one.may_give_way), None)
+            if oldest is None:
+                return False
+            del self._open[oldest]
+            oldest.abort()
+        self._open[connection] = None
+        return True
+
+    def leave(self, connection: "AdminConnection") -> None:
+        """Free the connection's place."""
+        self._open.pop(connection, None)
 
 
 class AdminConnection(asyncio.Protocol):
@@ -30,25 +59,42 @@ class AdminConnection(asyncio.Protocol):
         self,
         deadlines: Deadlines,
         answer: Callable[[RequestHead, bytes], Answer | Awaitable[Answer]],
+        places: AdminPlaces | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._deadlines = deadlines
         self._answer = answer
+        self._places = AdminPlaces() if places is None else places
         self._reader = RequestReader(HeadLimits(), BodyLimits(body_bytes=LARGEST_CALL_BYTES))
         self._head: RequestHead | None = None
         self._body: list[bytes] = []
         self._is_refused = False
+        self._is_known = False
+        """Whether a call was accepted that only the lab makes; it needs the token if any does."""
         self._awaited: asyncio.Future[Answer] | None = None
         """The answer to a call that takes a while; who called is served nothing else meanwhile."""
         self._transport = cast(asyncio.Transport, None)
-        self.deadline_s = self._loop.time() + _IDLE_S
+        self.deadline_s = self._loop.time() + _IDLE_BEFORE_A_CALL_S
+
+    @property
+    def may_give_way(self) -> bool:
+        """Whether another connection may have this one's place."""
+        return not self._is_known and self._awaited is None
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._transport.abort()
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        self._deadlines.watched.add(self)
+        if self._places.enter(self):
+            self._deadlines.watched.add(self)
+        else:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._deadlines.watched.discard(self)
+        self._places.leave(self)
 
     def deadline_passed(self) -> None:
         self._transport.abort()
@@ -58,7 +104,8 @@ class AdminConnection(asyncio.Protocol):
             return
         self._reader.receive(data)
         if self._awaited is None:
-            self.deadline_s = self._loop.time() + _IDLE_S
+            if self._is_known:  # else bytes that never become a call would prolong the wait
+                self.deadline_s = self._loop.time() + _IDLE_S
             self._pull()
 
     def _pull(self) -> None:
@@ -106,7 +153,6 @@ class AdminConnection(asyncio.Protocol):
 
     def _answered(self, head: RequestHead, done: asyncio.Future[Answer]) -> None:
         self._awaited = None
-        self.deadline_s = self._loop.time() + _IDLE_S
         if done.cancelled():  # the gateway ends
             return
         try:
@@ -118,6 +164,9 @@ class AdminConnection(asyncio.Protocol):
             self._pull()
 
     def _say(self, head: RequestHead, answer: Answer) -> None:
+        if answer.status < 400 and head.target.partition(b"?")[0] not in OPEN:
+            self._is_known = True
+        self.deadline_s = self._loop.time() + (_IDLE_S if self._is_known else _IDLE_BEFORE_A_CALL_S)
         self._write(answer, keeps_alive=head.keeps_alive, is_head=head.method == b"HEAD")
         if not head.keeps_alive:
             self._transport.close()

@@ -5,17 +5,19 @@ Must not know: what a policy does with a sample.
 """
 
 import asyncio
-import json
 import logging
+import reprlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
+from gateway import plain_json
 from gateway.clock import PaperClock
 from gateway.framing import END
 from gateway.limits import BodyLimits, HeadLimits
+from gateway.plain_json import PlainJsonError
 from gateway.policies.interface import LoadSample
 from gateway.response_reader import BadResponseError, ResponseHead, ResponseReader
 
@@ -26,6 +28,7 @@ log = logging.getLogger("gateway.load")
 LEAST_PATIENCE_S = 10.0
 _LEAST_PAUSE_S: Final = 0.02
 _ANSWER_BYTES: Final = 1 << 20
+_MOST_VALUES: Final = 10_000
 _NUMBERS: Final = ("time_s", "cpu_s", "cpus", "busy_workers")
 
 
@@ -47,16 +50,15 @@ class Status:
 def read_status(body: bytes) -> Status:
     """The status in a controller's JSON answer; raises ProbeError naming the field."""
     try:
-        whole = json.loads(body)
-    except ValueError:
-        raise ProbeError("the answer is not JSON") from None
+        whole = plain_json.decoded(body, _MOST_VALUES)
+    except PlainJsonError as fault:
+        raise ProbeError(f"the answer {fault}") from None
     if not isinstance(whole, dict):
         raise ProbeError("the answer is not a JSON object")
     for name in _NUMBERS:
         value = whole.get(name)
-        # Not "value < 0": JSON as Python reads it has NaN, which is below nothing.
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
-            raise ProbeError(f"{name}: {value!r} is not a number from 0 up")
+            raise ProbeError(f"{name}: {reprlib.repr(value)} is not a number from 0 up")
     if whole["cpus"] <= 0:
         raise ProbeError("cpus: must be above 0")
     return Status(whole["time_s"], whole["cpu_s"], whole["cpus"], int(whole["busy_workers"]), whole)
@@ -89,10 +91,12 @@ class LoadProbe:
         port: int,
         interval_s: float,
         hand_over: Callable[[LoadSample], None],
+        token: bytes | None = None,
     ) -> None:
         self._clock = clock
         self._host = host
         self._port = port
+        self._authorization = b"" if token is None else b"Authorization: Bearer %b\r\n" % token
         self._interval_s = interval_s
         self._hand_over = hand_over
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
@@ -221,7 +225,7 @@ class LoadProbe:
             self._streams = await asyncio.open_connection(self._host, self._port)
         stream, writer = self._streams
         host = f"{self._host}:{self._port}".encode()
-        writer.write(b"GET /status HTTP/1.1\r\nHost: %b\r\n\r\n" % host)
+        writer.write(b"GET /status HTTP/1.1\r\nHost: %b\r\n%b\r\n" % (host, self._authorization))
         reader = ResponseReader(HeadLimits(), BodyLimits())
         reader.expect(b"GET")
         body = b""

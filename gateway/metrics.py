@@ -3,8 +3,13 @@
 Owns: metric names (`doorbuster_gateway_<what>_<unit>`), meanings, labels, response time buckets.
 Must not know: how the gateway works. Counting happens in plain integers where things happen; this
 module reads them when it is asked, so that a request costs next to nothing here.
+
+There are only so many series, whatever students name their policies and queues: what was counted of
+a policy that is gone is told once more and then forgotten, and of the names that a policy gives
+itself the first few are labels, the others are `other`.
 """
 
+import hashlib
 import os
 import time
 from bisect import bisect_left
@@ -24,6 +29,13 @@ from prometheus_client.registry import Collector
 
 BUCKETS_S: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120)
 """Upper bounds of response times in paper seconds: pages take 0.2–0.5 s, patience is 8 s and up."""
+
+MOST_QUEUES: Final = 20
+"""Queues of one policy that have series of their own; the project's have eight at most."""
+MOST_DISCIPLINES: Final = 8
+LONGEST_LABEL: Final = 200
+"""Characters of a label's value, and of its beginning and a digest where it would be longer."""
+_OTHER: Final = "other"
 
 _PREFIX: Final = "doorbuster_gateway_"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
@@ -111,8 +123,19 @@ def _line_beginnings(policy: str, page: str, outcome: str) -> list[str]:
 class ResponseTimes:
     """Counts of ended requests by policy, page and outcome, in buckets of response time."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: str = "") -> None:
+        """`policy` is the one in force."""
+        self._policy = policy
         self._cells: dict[tuple[str, str, str], list[Any]] = {}
+
+    def switched(self, policy: str) -> None:
+        """Count for this policy from now on; what the last one counted is exported once more."""
+        gone = self._policy if policy != self._policy else None
+        self._forget_all_but(policy, gone)
+        self._policy = policy
+
+    def _forget_all_but(self, *policies: str | None) -> None:
+        self._cells = {key: cell for key, cell in self._cells.items() if key[0] in policies}
 
     def add(self, policy: str, page: str, outcome: str, response_s: float) -> None:
         """One request has ended, `response_s` paper seconds after it came in."""
@@ -145,7 +168,37 @@ class ResponseTimes:
                 f"{beginning}{float(value)}\n"
                 for beginning, value in zip(beginnings, values, strict=True)
             ]
+        if self._policy:
+            self._forget_all_but(self._policy)
         return "".join(lines)
+
+
+class _Names:
+    """The names that a policy gives itself, as values of a label: the first few, then `other`."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: set[str] = set()
+
+    def label(self, name: str) -> str:
+        """The name as a label's value."""
+        if name not in self._known:
+            if len(self._known) >= self._most:
+                return _OTHER
+            self._known.add(name)
+        return _short(name)
+
+    def forget(self) -> None:
+        """Another policy gives names from now on."""
+        self._known.clear()
+
+
+def _short(name: str) -> str:
+    """The name, or its beginning and a digest: two long names that begin alike stay apart."""
+    if len(name) <= LONGEST_LABEL:
+        return name
+    digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
+    return f"{name[: LONGEST_LABEL - 13]} {digest}"
 
 
 class GatewayMetrics(Collector):
@@ -157,8 +210,16 @@ class GatewayMetrics(Collector):
     def __init__(self, figures: Figures, times: ResponseTimes) -> None:
         self._figures = figures
         self._times = times
+        self._queues = _Names(MOST_QUEUES)
+        self._disciplines = _Names(MOST_DISCIPLINES)
         self._registry = CollectorRegistry()
         self._registry.register(self)
+
+    def switched(self, policy: str) -> None:
+        """A policy of this name is in force from now on."""
+        self._times.switched(policy)
+        self._queues.forget()
+        self._disciplines.forget()
 
     def text(self) -> bytes:
         """The exposition format."""
@@ -201,7 +262,7 @@ class GatewayMetrics(Collector):
         yield _family(
             "discipline_info",
             "1 for the order in which the policy serves a queue",
-            {(str(discipline),): 1} if discipline else {},
+            {(self._disciplines.label(str(discipline)),): 1} if discipline else {},
             "discipline",
         )
         switches = _numbers({(): snapshot.get("discipline_switches")})
@@ -209,8 +270,11 @@ class GatewayMetrics(Collector):
             "discipline_switches_total", "Changes of that order by the policy in force", switches
         )
         for key, metric, meaning in _QUEUES:
-            found = {(str(queue),): value for queue, value in _mapping(snapshot, key).items()}
-            yield _family(metric, meaning, _numbers(found), "queue")
+            by_queue: dict[tuple[str, ...], float] = {}
+            for (queue,), value in _numbers(_by_label(_mapping(snapshot, key))).items():
+                label = (self._queues.label(queue),)
+                by_queue[label] = by_queue.get(label, 0) + value
+            yield _family(metric, meaning, by_queue, "queue")
         admission = _mapping(snapshot, "admission")
         for key, metric, meaning in _ADMISSION:
             found = _numbers({(name,): admission.get(key)})
@@ -220,7 +284,7 @@ class GatewayMetrics(Collector):
             "shadow_requests_total",
             "Requests by what a shadow said of them beside the policy in force",
             {
-                (shadow, verdict): number
+                (_short(shadow), verdict): number
                 for shadow, verdicts in self._figures.shadow_counts().items()
                 for verdict, number in verdicts.items()
             },
@@ -302,6 +366,10 @@ def _family(name: str, meaning: str, values: Mapping[_Labels, float], *labels: s
 def _mapping(snapshot: Mapping[str, object], key: str) -> Mapping[str, object]:
     found = snapshot.get(key)
     return found if isinstance(found, Mapping) else {}
+
+
+def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
+    return {(str(name),): value for name, value in values.items()}
 
 
 def _numbers(values: Mapping[_Labels, object]) -> dict[_Labels, float]:

@@ -75,6 +75,17 @@ def admin_names(settings: Settings) -> frozenset[str]:
     return frozenset(("localhost", "127.0.0.1", "::1", *own, *given))
 
 
+def sent_token(settings: Settings) -> bytes | None:
+    """The token that the gateway sends to the shop's controller; None if it has none."""
+    token = settings.inner_token
+    return None if token is None else token.get_secret_value().encode()
+
+
+def expected_token(settings: Settings) -> bytes | None:
+    """The token that callers of the admin API must send; None if they need none."""
+    return sent_token(settings) if settings.inner_token_required else None
+
+
 def handshakes(settings: Settings, door: Door, gate: ConnectionGate) -> Handshakes | None:
     """None without a port for TLS. Raises SettingsError for files that cannot be used."""
     if settings.tls_port is None:

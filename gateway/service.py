@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gateway import pages, parts
 from gateway.admin import AdminApi
-from gateway.admin_server import AdminConnection
+from gateway.admin_server import AdminConnection, AdminPlaces
 from gateway.balance import Balance, Processors
 from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
@@ -27,6 +27,7 @@ from gateway.metrics import GatewayMetrics, ResponseTimes
 from gateway.parts import authority
 from gateway.policies.interface import Abandonment, Policy
 from gateway.policy_choice import PolicyChoice
+from gateway.reading_room import ReadingRoom
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.shadow import ShadowError
@@ -53,6 +54,7 @@ class Gateway:
         self.policy_fallbacks = 0
         """Students' policies that were given up, since the start."""
         self._policy_turns = Turns()
+        self.reading_room = ReadingRoom()
         self.choice = PolicyChoice.of(
             settings.policy,
             settings.policy_parameters,
@@ -64,7 +66,7 @@ class Gateway:
         self.clock = PaperClock(settings.time_scale)
         self.deadlines = Deadlines(loop)
         self.hangups = Hangups(loop)
-        self._times = ResponseTimes()
+        self._times = ResponseTimes(policy.name)
         head_limits, body_limits = parts.head_limits(settings), parts.body_limits(settings)
 
         def connections(host: str, port: int) -> Pool:
@@ -144,12 +146,14 @@ class Gateway:
             self.clock,
             host=settings.shop_host,
             port=settings.shop_controller_port,
+            token=parts.sent_token(settings),
             interval_s=settings.utilisation_interval_s,
             hand_over=self.pages.load_sample,
         )
         self.figures = GatewayFigures(self)
         self.metrics = GatewayMetrics(self.figures, self._times)
-        self._api = AdminApi(self, parts.admin_names(settings))
+        self._admin_places = AdminPlaces()
+        self._api = AdminApi(self, parts.admin_names(settings), parts.expected_token(settings))
         self._server: asyncio.Server | None = None
         self._tls_server: asyncio.Server | None = None
         self._admin_server: asyncio.Server | None = None
@@ -161,7 +165,9 @@ class Gateway:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
         # The last: who finds it healthy finds the doors open.
         self._admin_server = await self._listen(
-            lambda: AdminConnection(self.deadlines, self._api.answer), "admin_host", "admin_port"
+            lambda: AdminConnection(self.deadlines, self._api.answer, self._admin_places),
+            "admin_host",
+            "admin_port",
         )
         self.gate.start()
         if self.cpu_manager is not None:
@@ -235,6 +241,7 @@ class Gateway:
         self.deadlines.stop()
         self.hangups.close()
         self.probe.stop()
+        self.reading_room.close()
         if self._admin_server is not None:
             self._admin_server.close()
         return is_clean
@@ -258,7 +265,7 @@ class Gateway:
     async def switch_later(self, choose: Callable[[], PolicyChoice]) -> None:
         """The same for a student's file: customers are served while its process starts.
 
-        Raises OvertakenError if another was asked for, and put in, meanwhile.
+        Raises OvertakenError if another was asked for, and put in, meanwhile, and FullError.
         """
         turn = self._policy_turns.ask()
 
@@ -266,7 +273,7 @@ class Gateway:
             choice = choose()
             return choice, self._make(choice)
 
-        self._put_in(*await self._loop.run_in_executor(None, make), turn)
+        self._put_in(*await self.reading_room.do(make), turn)
 
     def _make(self, choice: PolicyChoice) -> Policy:
         limits = Limits(decision_s=self.settings.own_policy_s)
@@ -284,6 +291,7 @@ class Gateway:
         finally:
             if self.pages.dispatcher.policy is policy:  # else it failed before it was in force
                 self.choice = choice
+                self.metrics.switched(policy.name)
                 self._guard()
 
     def _guard(self) -> None:

@@ -44,6 +44,8 @@ _SHARED = {
     "workers": "DOORBUSTER_SHOP_WORKERS",
     "ads_host": "DOORBUSTER_ADS_HOST",
     "ads_port": "DOORBUSTER_ADS_PORT",
+    "inner_token": "DOORBUSTER_INNER_TOKEN",
+    "inner_token_required": "DOORBUSTER_INNER_TOKEN_REQUIRED",
 }
 """Fields whose variable other parts read too (docs/architecture.md); the rest is the gateway's."""
 
@@ -135,6 +137,16 @@ class Settings(BaseModel):
         "",
         description="more names, comma-separated, by which the admin API may be called besides "
         "`localhost` and its address",
+    )
+    inner_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
+        None,
+        description="secret that the gateway sends to the shop's controller and, with "
+        "`inner_token_required`, expects from callers of the admin API",
+    )
+    inner_token_required: bool = Field(
+        False,
+        description="1: callers of the admin API must send `inner_token`, except for `/health` and "
+        "`/metrics`",
     )
     admin_port: OwnPort = Field(8081, description="port of the admin API; 0 for any free one")
     shop_host: Host = Field(
@@ -308,6 +320,12 @@ class Settings(BaseModel):
     def _has_a_cookie_of_its_own(self) -> Self:
         if self.session_cookie == self.signed_cookie:
             raise ValueError(f"session_cookie and signed_cookie are both {self.signed_cookie}")
+        return self
+
+    @model_validator(mode="after")
+    def _has_the_token_it_expects(self) -> Self:
+        if self.inner_token_required and self.inner_token is None:
+            raise ValueError("inner_token_required needs inner_token; `make up` generates it")
         return self
 
     @model_validator(mode="after")

@@ -6,7 +6,6 @@ Must not know: how processors are assigned and how affinity is set.
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import signal
@@ -31,6 +30,7 @@ from gateway.processor_protocol import (
     written,
 )
 from hosting.ecm import Application, CpuManager
+from runtime import private_file
 
 log = logging.getLogger(__name__)
 
@@ -239,18 +239,15 @@ class EcmSocket:
                 f"{path}: {length} bytes; a socket's path has at most {_LONGEST_PATH_BYTES}"
             )
         try:
-            self._lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.ExitStack() as held:
+                held.enter_context(private_file.locked(Path(f"{path}.lock"), waits=False))
                 self.has_predecessor = self._remove_left_over()
                 self.listener = self._bind()
-            except BaseException:
-                os.close(self._lock)
-                raise
+                self._held = held.pop_all()
         except BlockingIOError:
             raise SocketError(f"another CPU manager is running on {path}") from None
         except OSError as error:
-            raise SocketError(f"cannot listen on {path}: {error.strerror}") from None
+            raise SocketError(f"cannot listen on {path}: {error.strerror or error}") from None
 
     def _remove_left_over(self) -> bool:
         """True if a manager died on this socket without ending properly."""
@@ -282,7 +279,7 @@ class EcmSocket:
         self.listener.close()
         with contextlib.suppress(OSError):
             self.path.unlink()
-        os.close(self._lock)
+        self._held.close()
 
 
 def serve(manager: CpuManager, ecm_socket: EcmSocket, stop_on: Sequence[signal.Signals]) -> None:

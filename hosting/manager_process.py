@@ -13,10 +13,9 @@ from pathlib import Path
 from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
-from runtime import cpus, ending, hosts, log_end, monitoring, ports
+from runtime import cpus, ending, hosts, log_end, monitoring, ports, private_file
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
-from runtime.supervision import socket_path
 
 START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
@@ -37,7 +36,7 @@ class ManagerProcess:
     ) -> None:
         """`folder`: of its log and, where its path is short enough, its socket; `accounts`: the
         file of its accounts, anew for each platform."""
-        self.socket = socket_path(folder / "ecm.sock")
+        self._wanted_socket = folder / "ecm.sock"
         self._lab = lab
         self._options = options
         self._accounts = accounts
@@ -45,6 +44,11 @@ class ManagerProcess:
         self._say = say
         self._metrics_port = ports.free(1)[0]
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        return private_file.socket_path(self._wanted_socket)
 
     @property
     def target(self) -> monitoring.Group:
@@ -66,11 +70,11 @@ class ManagerProcess:
     def end(self) -> None:
         if self._process is not None:
             ending.end(self._process, END_PATIENCE_S)
-            self.socket.unlink(missing_ok=True)
+            private_file.remove_socket(self._wanted_socket)
 
     def _start(self) -> None:
         options = {
-            "socket": self.socket,
+            "socket": private_file.make_socket_path(self._wanted_socket),
             "cpus": cpus.written(self._options.processors),
             "interval-s": self._options.manager_interval_s,
             "sharing": self._options.sharing,

@@ -160,7 +160,7 @@ class PlainShops(Started):
 
     def _wait_until_it_serves(self, name: str, settings: Settings) -> None:
         where = (
-            (settings.shop_controller_port, "/status"),
+            (settings.shop_controller_port, "/health"),
             (settings.gateway_admin_port, "/health"),
             (settings.gateway_port, "/"),
         )

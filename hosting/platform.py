@@ -97,7 +97,9 @@ class Platform(Started):
         self._running.callback(self._end_applications)
         for one, environment in zip(planned, environments, strict=True):
             process = self._start_application(one, environment)
-            running = RunningApplication(one, process, made.authority, self._log(one.name))
+            running = RunningApplication(
+                one, process, made.authority, self._log(one.name), self.lab.inner_token
+            )
             self.applications += (running,)
         self._wait_until_all_serve()
         for running in self.applications:

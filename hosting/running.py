@@ -25,16 +25,23 @@ _CALL_TIMEOUT_S = 60.0
 
 
 class RunningApplication:
-    """`process` is its parent process; its gateway and shops are below it."""
+    """`process` is its parent process; its gateway and shops are below it. `token` goes with every
+    call of its gateway's admin API and its shops' controllers."""
 
     def __init__(
-        self, plan: Application, process: subprocess.Popen[bytes], authority: Path, log: Path
+        self,
+        plan: Application,
+        process: subprocess.Popen[bytes],
+        authority: Path,
+        log: Path,
+        token: str,
     ) -> None:
         self.plan = plan
         self.process = process
         self.authority = authority
         """Who has signed its certificate, as a file."""
         self._log = log
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     @property
     def name(self) -> str:
@@ -61,7 +68,7 @@ class RunningApplication:
         )
         try:
             for port in self.controller_ports:
-                self._ask(port, "GET", "/status")
+                self._ask(port, "GET", "/health")
             connection.request("GET", "/")
             response = connection.getresponse()
             response.read()
@@ -110,6 +117,7 @@ class RunningApplication:
         try:
             content = None if body is None else json.dumps(body)
             headers = {} if body is None else {"Content-Type": "application/json"}
+            headers |= self._headers
             connection.request(method, path, content, headers)
             response = connection.getresponse()
             answer = json.loads(response.read())

@@ -1,7 +1,4 @@
-"""`python -m loadgen`: run customers headless, write httperf's session file, show the model.
-
-Owns: the command line of the load generator. Must not know: how any of it is done.
-"""
+"""`python -m loadgen`: run customers headless, write httperf's session file, show the model."""
 
 import os
 import sys
@@ -25,6 +22,8 @@ def main() -> None:
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def run(options: tuple[str, ...]) -> None:
     """Run customers headless; OPTIONS are Locust's and those of docs/loadgen.md (try --help).
+
+    --plan FILE reads a JSON plan instead of options, --plan - reads it from standard input.
 
     Standard output carries the progress lines alone (--progress json); everything else goes to
     standard error.

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
 
-from loadgen.rows import RowLog, RowsFileError, metadata_of, read_rows, require_known
+from loadgen.rows import (
+    RowLog,
+    RowsFileError,
+    distinct,
+    metadata_of,
+    read_rows,
+    require_known,
+    require_schema,
+)
 
 
 class AttemptOutcome(StrEnum):
@@ -100,10 +108,17 @@ def read_attempts(path: Path) -> pa.Table:
     """
     try:
         table = read_rows(path, SCHEMA)
-        require_known(path, table, "outcome", list(AttemptOutcome))
+        outcomes = table.column("outcome").unique().to_pylist()
+        require_known(path, "outcome", outcomes, list(AttemptOutcome))
     except RowsFileError as error:
         raise AttemptsFileError(str(error)) from None
     return table
+
+
+def require_attempts(path: Path) -> None:
+    """Raise RowsFileError when a file has another schema or unknown outcomes; read by pieces."""
+    require_schema(path, SCHEMA)
+    require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
 
 
 def read_metadata(path: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from loadgen.draws import exponential, stream_key, uniform
 from loadgen.refusals import SessionModelError, require_positive
@@ -90,6 +90,11 @@ class ClientModel:
         return {entry.name: getattr(self, entry.name) for entry in fields(self)} | {
             "mix": dict(self.mix)
         }
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "ClientModel":
+        """The model that `parameters` described."""
+        return cls(**given)
 
     def shares(self) -> dict[str, float]:
         """The share of each kind of request that is asked for; they add up to 1."""

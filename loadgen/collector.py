@@ -1,8 +1,6 @@
-"""Bringing a run together: the parts of its workers, the metadata, the file.
+"""A run as a whole: the parts of its workers, its metadata and its files.
 
-Owns: what the summary and the metadata of `attempts.parquet` say of a run as a whole, whether it
-ran in one process or many.
-Must not know: Locust's runners and messages.
+The summary and the metadata of `attempts.parquet` are the same for one process and for many.
 """
 
 import platform
@@ -10,14 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from loadgen.attempts import AttemptLog, AttemptOutcome
 from loadgen.connection_log import ConnectionKind, ConnectionLog, connections_file
-from loadgen.options import Part, RunOptions
+from loadgen.plan import ClosedLoop, LoadPlan, Part, PartlyOpen
 from loadgen.rows import RowLog
 from loadgen.schedule import Lag
 from loadgen.tally import Tally, add_up
@@ -40,7 +38,7 @@ class WorkerPart:
 class Collector:
     """Gathers the attempts and counts of all parts of one run, by part index."""
 
-    options: RunOptions
+    plan: LoadPlan
     host: str
     parts: dict[int, WorkerPart]
     log: AttemptLog = field(default_factory=AttemptLog)
@@ -49,12 +47,12 @@ class Collector:
     interrupted: bool = False
 
     @classmethod
-    def expecting(cls, options: RunOptions, host: str, names: Sequence[str]) -> "Collector":
+    def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
         """A collector for one part of each name, in the order of the part indexes."""
         parts = {}
         for index, name in enumerate(names):
-            parts[index] = WorkerPart(name, _nothing_yet(options, index, len(names)))
-        return cls(options, host, parts)
+            parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))
+        return cls(plan, host, parts)
 
     def begin(self) -> None:
         """The run's first second starts now."""
@@ -76,10 +74,10 @@ class Collector:
 
     def files(self) -> list[tuple[Path, RowLog]]:
         """What is to be written where; the attempts come last, so that where they are, all is."""
-        path = self.options.attempts_file
+        path = self.plan.attempts_file
         if path is None:
             return []
-        if self.options.partly_open is None:
+        if not isinstance(self.plan.load, PartlyOpen):
             return [(path, self.log)]
         return [(connections_file(path), self.connections), (path, self.log)]
 
@@ -88,9 +86,9 @@ class Collector:
 
         What cannot be removed cannot be written either, which is told then.
         """
-        if self.options.attempts_file is not None:
+        if self.plan.attempts_file is not None:
             with suppress(OSError):
-                connections_file(self.options.attempts_file).unlink()
+                connections_file(self.plan.attempts_file).unlink()
 
     def settled(self) -> bool:
         """True when nothing more is to be expected of any part."""
@@ -102,19 +100,19 @@ class Collector:
 
     def time_s(self) -> float:
         """Paper seconds since the run started, by this process's clock."""
-        return (time.time() - self.started_at) * self.options.time_scale
+        return (time.time() - self.started_at) * self.plan.time_scale
 
     def metadata(self) -> dict[str, Any]:
         """What the run was and how honestly it went; JSON-ready."""
-        options = self.options
+        plan = self.plan
         counts = self.counts()
         lost = [part.name for part in self.parts.values() if part.lost]
         found: dict[str, Any] = {
             "host": self.host,
-            "seed": options.seed,
-            **_offered(options),
-            "arrivals_until_s": options.arrivals_until_s,
-            "time_scale": options.time_scale,
+            "seed": plan.seed,
+            **plan.facts(),
+            "arrivals_until_s": plan.load.arrivals_until_s,
+            "time_scale": plan.time_scale,
             "started_at": self.started_at,
             "ended_at": time.time(),
             "interrupted": self.interrupted,
@@ -123,7 +121,7 @@ class Collector:
                 name: counts[name] for name in counts if name not in ("behind_s", "load_changes")
             },
             "load_changes": counts["load_changes"],
-            "schedule": _schedule(counts, options.late_tolerance_s),
+            "schedule": _schedule(counts, plan.late_tolerance_s),
             "workers": [
                 {
                     "index": index,
@@ -133,16 +131,16 @@ class Collector:
                     "sessions_planned": part.counts["planned"],
                     "sessions_started": part.counts["started"],
                     "sessions_ended": part.counts["ended"],
-                    "schedule": _schedule(part.counts, options.late_tolerance_s),
+                    "schedule": _schedule(part.counts, plan.late_tolerance_s),
                 }
                 for index, part in self.parts.items()
             ],
             "versions": {"python": platform.python_version()}
             | {name: version(name) for name in _VERSIONS_OF},
         }
-        if options.closed_loop:
-            found["closed_loop"] = self._capacity()
-        if options.partly_open:
+        if isinstance(plan.load, ClosedLoop):
+            found["closed_loop"] = self._capacity(plan.load)
+        if isinstance(plan.load, PartlyOpen):
             kinds = Counter(self.connections.column("kind"))
             found["connections"] = {kind.value: kinds[kind.value] for kind in ConnectionKind}
         return found
@@ -150,45 +148,24 @@ class Collector:
     def _all_ended(self) -> bool:
         """Whether everybody who was to come has come and ended; a closed loop ends by the clock."""
         counts = self.counts()
-        return self.options.closed_loop is not None or counts["ended"] == counts["planned"]
+        return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]
 
-    def _capacity(self) -> dict[str, Any]:
-        closed = self.options.closed_loop
-        assert closed is not None
+    def _capacity(self, closed: ClosedLoop) -> dict[str, Any]:
         first, last = closed.warm_up_s, closed.warm_up_s + closed.duration_s
         ended = self.log.outcomes_between(first, last)
         completed = ended[AttemptOutcome.COMPLETED.value]
-        return asdict(closed) | {
+        return {
+            "customers": closed.customers,
+            "duration_s": closed.duration_s,
+            "warm_up_s": closed.warm_up_s,
             "completed": completed,
             "not_completed": ended.total() - completed,
             "capacity_rps": completed / closed.duration_s,
         }
 
 
-def _nothing_yet(options: RunOptions, index: int, of: int) -> dict[str, Any]:
-    return Tally(options.part_of_plan(Part(index, of)), Lag(options.late_tolerance_s)).as_counts()
-
-
-def _offered(options: RunOptions) -> dict[str, Any]:
-    """Who came: sessions of either model, or clients."""
-    if options.partly_open:
-        return {"sessions": options.sessions} | options.partly_open.facts()
-    if options.clients:
-        clients = options.clients
-        return {"clients": clients.parameters(), "control_clients": clients.per_set}
-    return {
-        "sessions": options.sessions,
-        "session_rate": options.session_rate,
-        "rho": options.rho,
-        "capacity_rps": options.capacity_rps,
-        "load_schedule": _segments(options),
-        "model": options.model.parameters(),
-    }
-
-
-def _segments(options: RunOptions) -> list[dict[str, float]] | None:
-    schedule = options.load_schedule
-    return [segment._asdict() for segment in schedule.segments] if schedule else None
+def _nothing_yet(plan: LoadPlan, index: int, of: int) -> dict[str, Any]:
+    return Tally(Part(index, of).count(plan.planned), Lag(plan.late_tolerance_s)).as_counts()
 
 
 def _schedule(counts: Mapping[str, Any], tolerance_s: float) -> dict[str, Any]:

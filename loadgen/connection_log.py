@@ -51,7 +51,8 @@ class ConnectionLog(RowLog):
 def read_connections(path: Path) -> pa.Table:
     """The table of a `connections.parquet`; raises `RowsFileError` for any other file."""
     table = read_rows(path, ConnectionLog.schema)
-    require_known(path, table, "kind", list(ConnectionKind))
+    kinds = table.column("kind").unique().to_pylist()
+    require_known(path, "kind", kinds, list(ConnectionKind))
     return table
 
 

@@ -15,7 +15,7 @@ from bisect import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate, cycle, islice
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from loadgen.chain import FIRST_PAGE, MEAN_EXECUTION_S, mean_execution_s
 from loadgen.draws import LONGEST_WALK, exponential
@@ -125,6 +125,12 @@ class SessionLengths:
         if self.mean is not None:
             return {"kind": self.kind, "mean": self.mean}
         return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "SessionLengths":
+        """The lengths that `parameters` described."""
+        mixture = tuple(LengthClass(**part) for part in given.get("mixture", ()))
+        return cls(given["kind"], given.get("mean"), mixture)
 
     def _require_mean(self, field: str, mean: float) -> None:
         lowest_fits = mean >= 1 if self.kind == "geometric" else mean > 0

@@ -1,7 +1,6 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-Owns: the wiring between Locust's events and classes and the run of this process.
-Must not know: how sessions are played or parts are gathered.
+It connects Locust's events and classes with the run of this process.
 
 Locust counts users it starts itself; here the arrival process starts customers when they are due,
 whatever the shop does (an open loop). So Locust is asked for one `Arrivals` user per process, and
@@ -25,10 +24,9 @@ from locust.runners import MasterRunner, WorkerNode, WorkerRunner
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, HostError, ShopAddress
 from loadgen.gateway_url import gateway_url
-from loadgen.option_list import add_options
-from loadgen.option_text import OptionError
-from loadgen.options import Part, RunOptions, run_options
-from loadgen.roles import Alone, Latecomer, Master, Role, Worker
+from loadgen.options import OPTIONS, OptionError, plan_of, plan_of_master
+from loadgen.plan import LoadPlan, Part
+from loadgen.roles import Alone, Latecomer, Master, Role, Worker, warn_of_no_part
 from loadgen.run import LoadRun
 from loadgen.shop_pages import PageRequest
 
@@ -115,7 +113,17 @@ class OneArrivalProcessEach(UsersDispatcher):
 
 @events.init_command_line_parser.add_listener
 def _add_options(parser: Any) -> None:
-    add_options(parser)
+    for option in OPTIONS:
+        how: dict[str, Any] = {"metavar": option.metavar, "default": option.default}
+        if option.is_flag:
+            how = {"action": "store_true", "default": False}
+        parser.add_argument(
+            option.flag,
+            **how,
+            env_var=option.variable,
+            help=option.meaning.replace("%", "%%"),
+            include_in_web_ui=option.in_web_ui,
+        )
 
 
 @events.init.add_listener
@@ -140,23 +148,23 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
 @events.test_start.add_listener
 def _started(environment: Environment, **_: object) -> None:
     role = role_of(environment)
-    given = vars(environment.parsed_options)
     if isinstance(role, Worker | Latecomer):
-        given = given | {"attempts_file": ""}  # the master writes it, on its own machine
-    try:
-        options, address = _checked(given, environment.host)
-    except (OptionError, HostError) as error:
-        if not isinstance(role, Worker | Latecomer):
-            raise  # looked at before the start
-        role.cannot_start(str(error))  # what the master finds may be missing here
-        return
+        if role.given is None:
+            warn_of_no_part()
+            return
+        try:
+            plan = plan_of_master(role.given)
+            address = ShopAddress.from_url(environment.host, plan.authority)
+        except (OptionError, HostError) as error:
+            role.cannot_start(str(error))  # a file that the master has may be missing here
+            return
+    else:
+        plan, address = _checked(vars(environment.parsed_options), environment.host)
 
     def make_run(part: Part) -> LoadRun:
-        return LoadRun(
-            options, part, address, _reporter(environment, options), _spawner(environment)
-        )
+        return LoadRun(plan, part, address, _reporter(environment, plan), _spawner(environment))
 
-    role.started(options, environment.host, make_run)
+    role.started(plan, environment.host, make_run)
 
 
 @events.test_stopping.add_listener
@@ -198,9 +206,9 @@ def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
         gevent.signal_handler(signal.SIGTERM, interrupt)
 
 
-def _checked(given: Mapping[str, object], host: str) -> tuple[RunOptions, ShopAddress]:
-    options = run_options(given)
-    return options, ShopAddress.from_url(host, options.authority)
+def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddress]:
+    plan = plan_of(given)
+    return plan, ShopAddress.from_url(host, plan.authority)
 
 
 def _refuse_bad_starts(app: Any, environment: Environment) -> None:
@@ -229,7 +237,7 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 
 
 def _reporter(
-    environment: Environment, options: RunOptions
+    environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
     """Feeds Locust's statistics: by page type, real milliseconds, outcomes as failures."""
     fire = environment.events.request.fire
@@ -242,7 +250,7 @@ def _reporter(
         fire(
             request_type=request.method,
             name=attempt.page,
-            response_time=(attempt.finished_s - attempt.started_s) / options.time_scale * 1000,
+            response_time=(attempt.finished_s - attempt.started_s) / plan.time_scale * 1000,
             response_length=len(fetched.body),
             exception=failure,
             context={},

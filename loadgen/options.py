@@ -1,281 +1,450 @@
-"""What the options of a run mean together.
+"""The load generator's options: on the command line, in the environment, in Locust's web UI.
 
-Owns: which options contradict each other, and turning what was given into `RunOptions` or into one
-line that names the option. Everything arrives as text, so that all ways in are refused alike.
-Must not know: what is done with the options.
+Everything arrives as text. `plan_of` makes a LoadPlan of it, or refuses it in one line that names
+the option.
 """
 
+import json
 import math
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from loadgen.client_options import client_model, require_duration
-from loadgen.clients import ClientModel
-from loadgen.option_list import OPTIONS
-from loadgen.option_models import chosen_model
-from loadgen.option_text import (
-    OptionError,
-    account,
-    mixture,
-    number,
-    readable,
-    schedule,
-    whole,
-    writable,
-)
-from loadgen.partly_open import Partly
-from loadgen.partly_open_options import PartlyOpen, partly_open
-from loadgen.sessions import Customers, Schedule, SessionLengths, SessionModel, SessionModelError
+from loadgen.load_schedule import RateStep
+from loadgen.plan import RHO, SESSIONS, LoadPlan, PlanError
+from loadgen.sessions import Schedule, Segment
 
-_CLOSED_LOOP_MODEL: dict[str, Any] = {"timeout_s": math.inf, "think_time_mean_s": 0.0}
-"""What is measured is the server: customers who never leave and never pause."""
-
-_SESSIONS = 1000
-"""How many sessions there are when nothing says when arrivals end."""
-
-_MOST_SESSIONS = 10_000_000
-"""A plan of more is a slip of the pen; counting them would take for ever."""
+ENVIRONMENT_PREFIX = "DOORBUSTER_LOAD_"
+_NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file", "account",
+    "account-password", "progress", "plan")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedLoop:
-    """A capacity measurement; durations in paper seconds."""
+class OptionError(ValueError):
+    """An option that is refused: one line that names it and says what to give."""
 
-    customers: int
-    duration_s: float
-    warm_up_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Which share of the sessions: those whose index leaves `index` when divided by `of`."""
-
-    index: int = 0
-    of: int = 1
-
-    def count(self, total: int) -> int:
-        """How many of `total` sessions (or customers) are of this part."""
-        return len(range(self.index, total, self.of))
+    def __init__(self, option: str, message: str) -> None:
+        super().__init__(f"{option}: {message}")
+        self.option = option
 
 
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What one run shall do, validated."""
+# ---- values in text; every reader raises ValueError ----------------------------------------------
 
-    model: SessionModel
-    session_rate: float
-    """Sessions per paper second; with a schedule that of its ρ = 1."""
-    rho: float | None
-    """None when `session_rate` was given, or when the schedule says the loads."""
-    capacity_rps: float
-    load_schedule: Schedule | None
-    arrivals_until_s: float | None
-    """When arrivals end, or clients make no more requests; paper seconds."""
-    sessions: int
-    """Those of the seed where schedule or `arrivals_until_s` end the arrivals; with clients 0."""
-    seed: int
-    time_scale: float
-    closed_loop: ClosedLoop | None
-    clients: ClientModel | None
-    """Clients who are there until `arrivals_until_s`; what is said of sessions is then unused."""
-    partly_open: PartlyOpen | None
-    """eDragon's sessions; of what is said of other sessions their number and end alone are used."""
-    authority: Path | None
-    """Whom to trust over https; None: whom the system trusts."""
-    load_factor_file: Path | None
-    """Says how many times their rate sessions arrive; watched while they do."""
-    start_file: Path | None
-    """The run begins when it is there; None: at once."""
-    late_tolerance_s: float
-    attempts_file: Path | None
-    account: str
-    account_password: str
-    progress_json: bool
-
-    def customers(self) -> Customers:
-        """The customers of this run, of all its parts."""
-        return Customers(self.model, self.seed, self.session_rate, self.load_schedule)
-
-    def part_of_plan(self, part: Part) -> int:
-        """How many sessions (in a closed loop: customers or clients) are `part`'s."""
-        if self.clients:
-            return part.count(2 * self.clients.per_set)
-        return part.count(self.closed_loop.customers if self.closed_loop else self.sessions)
+Reader = Callable[[str], Any]
 
 
-def run_options(given: Mapping[str, object]) -> RunOptions:
-    """The options of a run from `given`, keyed by `Option.dest`; what is missing has its default.
-
-    Raises `OptionError`, naming the option, for every value that cannot be meant.
-    """
-    text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
-    kind = chosen_model(text)
-    clients = client_model(text) if kind == "clients" else None
-    partly = partly_open(text) if kind == "partly-open" else None
-    closed_loop = _closed_loop(text)
-    model = _model(text)
-    if closed_loop:
-        model = replace(model, **_CLOSED_LOOP_MODEL)
-    capacity_rps = number(text, "capacity-rps", above=0)
-    load_schedule = schedule(text["load_schedule"])
-    session_rate, rho = _load(text, model, capacity_rps, load_schedule)
-    until_s = number(text, "arrivals-until-s", above=0) if text["arrivals_until_s"] else None
-    seed = whole(text, "seed", at_least=0)
-    if clients:
-        assert until_s is not None
-        require_duration(clients, until_s)
-        sessions = 0
-    elif partly:
-        until_s = partly.schedule.duration_s
-        expected = partly.schedule.expected_sessions(1.0)
-        arrivals = Partly(partly.model, seed).arrivals(partly.schedule)
-        sessions = _counted(arrivals, expected, "sessions-schedule")
-    else:
-        sessions = _sessions(text, Customers(model, seed, session_rate, load_schedule), until_s)
-    if text["progress"] not in ("none", "json"):
-        raise OptionError("--progress", f"{text['progress']!r} is unknown; give none or json")
-    return RunOptions(
-        model=model,
-        session_rate=session_rate,
-        rho=rho,
-        capacity_rps=capacity_rps,
-        load_schedule=load_schedule,
-        arrivals_until_s=until_s,
-        sessions=sessions,
-        seed=seed,
-        time_scale=number(text, "time-scale", above=0),
-        closed_loop=closed_loop,
-        clients=clients,
-        partly_open=partly,
-        authority=readable("--authority", text["authority"]),
-        load_factor_file=_load_factor_file(text, has_arrivals=not (clients or closed_loop)),
-        start_file=Path(text["start_file"]) if text["start_file"] else None,
-        late_tolerance_s=number(text, "late-tolerance-ms", above=0) / 1000,
-        attempts_file=writable(text["attempts_file"], "--attempts-file"),
-        account=account(text["account"]),
-        account_password=text["account_password"],
-        progress_json=text["progress"] == "json",
-    )
+def _path(given: str) -> Path | None:
+    return Path(given) if given else None
 
 
-def _model(text: dict[str, str]) -> SessionModel:
-    # An endless patience is given by one option; its exponential part no longer matters.
-    timeout_s = number(text, "timeout-s", at_least=0, finite=False)
-    try:
-        return SessionModel(
-            timeout_s=timeout_s,
-            think_timeout_mean_s=number(text, "think-timeout-mean-s", at_least=0),
-            retry_probability=number(text, "retry-probability", at_least=0),
-            max_retries=whole(text, "max-retries", at_least=0),
-            think_time_mean_s=number(text, "think-time-mean-s", at_least=0),
-            walks=text["walks"],  # type: ignore[arg-type]  # the model refuses anything else
-            file_sessions=whole(text, "file-sessions", at_least=1),
-            lengths=_lengths(text),
-        )
-    except SessionModelError as error:
-        flag = "--" + error.field.replace("_", "-")
-        raise OptionError(flag, str(error).partition(": ")[2]) from None
+def _number(
+    *, above: float | None = None, at_least: float = 0, finite: bool = True, per: float = 1
+) -> Reader:
+    """Return the reader of a number in these bounds, in units of 1/`per`."""
+    bound = f"of at least {at_least:g}" if above is None else f"above {above:g}"
+
+    def read(given: str) -> float:
+        try:
+            value = float(given)
+        except ValueError:
+            raise ValueError(f"{given!r} is no number") from None
+        low = value < at_least if above is None else value <= above
+        if low or math.isnan(value) or (finite and math.isinf(value)):
+            raise ValueError(f"{given} is out of range; give a number {bound}")
+        return value / per
+
+    return read
 
 
-def _lengths(text: dict[str, str]) -> SessionLengths | None:
-    kind, classes = text["session_length_kind"], mixture(text["session_mixture"])
-    if not (text["session_length_mean"] or classes):
-        if kind != "geometric":
-            raise OptionError(
-                "--session-length-kind",
-                f"{kind!r} says nothing without --session-length-mean or --session-mixture",
-            )
-        return None
-    if text["session_length_mean"] and classes:
-        raise OptionError(
-            "--session-mixture", "give either --session-length-mean or --session-mixture, not both"
-        )
-    if text["walks"] == "chance":
-        raise OptionError("--walks", "sessions of given lengths walk no chain; leave --walks out")
-    mean = number(text, "session-length-mean", above=0) if text["session_length_mean"] else None
-    try:
-        return SessionLengths(
-            kind,  # type: ignore[arg-type]  # the model refuses anything else
-            mean,
-            classes,
-        )
-    except SessionModelError as error:
-        flags = {
-            "kind": "--session-length-kind",
-            "mean": "--session-length-mean",
-            "mixture": "--session-mixture",
-        }
-        name, _, within = error.field.partition(".")
-        message = str(error).partition(": ")[2]
-        raise OptionError(flags[name], f"{within}: {message}" if within else message) from None
+def _whole(at_least: int) -> Reader:
+    def read(given: str) -> int:
+        try:
+            value = int(given)
+        except ValueError:
+            raise ValueError(f"{given!r} is no whole number") from None
+        if value < at_least:
+            raise ValueError(f"{given} is out of range; give {at_least} or more")
+        return value
+
+    return read
 
 
-def _load(
-    text: dict[str, str],
-    model: SessionModel,
-    capacity_rps: float,
-    load_schedule: Schedule | None,
-) -> tuple[float, float | None]:
-    """Sessions per paper second, and the ρ they come from, if they do."""
-    if text["session_rate"]:
-        if text["rho"]:
-            raise OptionError("--rho", "give either --rho or --session-rate, not both")
-        return number(text, "session-rate", above=0), None
-    if load_schedule is None:
-        rho = number(text | {"rho": text["rho"] or "0.85"}, "rho", above=0)
-        return model.session_rate(rho, capacity_rps), rho
-    # Whoever passes on a spec says --rho 1 with a schedule, which is what it means.
-    if text["rho"] and number(text, "rho", above=0) != 1:
-        raise OptionError("--rho", "--load-schedule says the loads; leave --rho out, or give 1")
-    return model.session_rate(1.0, capacity_rps), None
+def _flag(given: str) -> bool:
+    # As Locust's command line, environment and web UI write flags.
+    if given.lower() in ("true", "yes", "on", "1"):
+        return True
+    if given.lower() in ("false", "no", "off", "0", ""):
+        return False
+    raise ValueError(f"{given.lower()!r} is neither true nor false")
 
 
-def _load_factor_file(text: dict[str, str], *, has_arrivals: bool) -> Path | None:
-    if text["load_factor_file"] and not has_arrivals:
-        raise OptionError("--load-factor-file", "a closed loop has no arrivals; leave it out")
-    return writable(text["load_factor_file"], "--load-factor-file")
-
-
-def _sessions(text: dict[str, str], customers: Customers, until_s: float | None) -> int:
-    """How many sessions the run has; whoever ends the arrivals is the only one to."""
-    ends = [
-        name
-        for name in ("load-schedule", "arrivals-until-s", "sessions")
-        if text[name.replace("-", "_")]
-    ]
-    if len(ends) > 1:
-        raise OptionError(
-            f"--{ends[1]}", f"give either --{ends[0]} or --{ends[1]}; each ends the arrivals"
-        )
-    if ends in ([], ["sessions"]):
-        return whole(text | {"sessions": text["sessions"] or str(_SESSIONS)}, "sessions", 1)
-    if whole(text, "closed-loop-customers", at_least=0):
-        raise OptionError(f"--{ends[0]}", "a closed loop has no arrivals; leave it out")
-    if customers.schedule is not None:
-        expected = customers.schedule.expected_sessions(customers.session_rate)
-    else:
-        assert until_s is not None
-        expected = customers.session_rate * until_s
-    arrivals = customers.arrivals(math.inf if until_s is None else until_s)
-    return _counted(arrivals, expected, ends[0])
-
-
-def _counted(arrivals: Iterable[float], expected: float, name: str) -> int:
-    """How many arrive; `expected` on average, as option `name` says."""
-    if expected > _MOST_SESSIONS:
-        raise OptionError(
-            f"--{name}", f"about {expected:.3g} sessions; at most {_MOST_SESSIONS} are planned"
-        )
-    found = sum(1 for _ in arrivals)
-    if not found:
-        raise OptionError(f"--{name}", "no session arrives in so short a time; give more")
+def _listed(given: str, words: int, what: str) -> list[tuple[Any, ...]]:
+    """Return entries such as `home:25`: `words` words, then numbers; `what` shows the form."""
+    form = what.partition("give ")[2].partition(",")[0]
+    found = []
+    for part in given.split(","):
+        values = [value.strip() for value in part.split(":")]
+        try:
+            if len(values) != form.count(":") + 1:
+                raise ValueError
+            found.append((*values[:words], *map(float, values[words:])))
+        except ValueError:
+            raise ValueError(f"{part.strip()!r} is no {what}") from None
     return found
 
 
-def _closed_loop(text: dict[str, str]) -> ClosedLoop | None:
-    customers = whole(text, "closed-loop-customers", at_least=0)
-    duration_s = number(text, "closed-loop-duration", above=0)
-    warm_up_s = number(text, "closed-loop-warm-up", at_least=0)
-    return ClosedLoop(customers, duration_s, warm_up_s) if customers else None
+def _loads(given: str) -> Schedule:
+    what = "segment; give seconds:load, e.g. 50:1.0,50:1.5"
+    return Schedule(tuple(Segment(*pair) for pair in _listed(given, 0, what)))
+
+
+def _rates(given: str) -> tuple[RateStep, ...]:
+    what = "step; give second:rate, e.g. 0:3.5,600:0.75"
+    return tuple(RateStep(*pair) for pair in _listed(given, 0, what))
+
+
+def _weights(given: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for kind, weight in _listed(given, 1, "weight; give kind:weight, e.g. home:25"):
+        if kind in found:
+            raise ValueError(f"{kind!r} is given twice; give each kind once")
+        found[kind] = weight
+    return found
+
+
+def _mixture(given: str) -> list[dict[str, Any]]:
+    what = "class; give name:share:mean, e.g. sales:0.183:73.6,non-sales:0.817:28.2"
+    names = ("name", "share", "mean")
+    return [dict(zip(names, one, strict=True)) for one in _listed(given, 1, what)]
+
+
+# ---- the options ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option: `--name`, its default as text, and the field of the plan that it sets."""
+
+    name: str
+    metavar: str
+    default: str
+    """Empty: nothing is given."""
+    read: Reader
+    meaning: str
+    field: str = ""
+    """Without it, the name with underscores."""
+    model: str = ""
+    """The model that it is for: `sessions`, `clients` or `partly-open`; empty: all."""
+
+    @property
+    def flag(self) -> str:
+        return f"--{self.name}"
+
+    @property
+    def dest(self) -> str:
+        return self.name.replace("-", "_")
+
+    @property
+    def is_flag(self) -> bool:
+        return self.read is _flag
+
+    @property
+    def in_web_ui(self) -> bool:
+        """False for files, accounts and output: a web page must not set them."""
+        return self.name not in _NOT_IN_WEB_UI
+
+    @property
+    def variable(self) -> str:
+        return ENVIRONMENT_PREFIX + self.dest.upper()
+
+
+def _of(model: str, place: str, *options: Option) -> tuple[Option, ...]:
+    """The options of one model, whose fields are at `place` in the plan."""
+    return tuple(
+        replace(one, model=model, field=f"{place}.{one.field or one.dest}") for one in options
+    )
+
+
+_positive, _zero_or_more = _number(above=0), _number(at_least=0)
+_patience = _number(at_least=0, finite=False)
+
+# fmt: off
+OPTIONS: tuple[Option, ...] = (
+    *_of("sessions", "load",
+        Option("session-rate", "RATE", "", _positive,
+            "sessions per paper second; instead of --rho"),
+        Option("rho", "RHO", "", _positive,
+            "offered load ρ; 0.85 when --session-rate is not given either"),
+        Option("capacity-rps", "RPS", "5.6", _positive,
+            "requests per paper second at ρ = 1, for --rho"),
+        Option("load-schedule", "S:RHO,…", "", _loads,
+            "loads one after another, e.g. 50:1.0,50:1.5: 50 paper s at ρ = 1, then 50 at 1.5; "
+            "instead of --rho and --sessions", field="schedule"),
+        Option("sessions", "N", "", _whole(1),
+            "sessions to start, all workers together; 1000 when nothing ends arrivals",
+            field="count")),
+    Option("arrivals-until-s", "S", "", _positive,
+        "sessions arrive, or clients make requests, for this many paper s; instead of --sessions",
+        field="load.until_s"),
+    Option("seed", "SEED", "1", _whole(0),
+        "the same seed gives the same arrivals, walks and patience"),
+    Option("time-scale", "SCALE", "10", _positive, "paper seconds per real second"),
+    *_of("sessions", "load.model",
+        Option("timeout-s", "S", "8", _patience,
+            "the part of a patience that all share, paper s; inf: for ever"),
+        Option("think-timeout-mean-s", "S", "12", _zero_or_more,
+            "mean of its exponential part, paper s"),
+        Option("retry-probability", "P", "0.4", _zero_or_more,
+            "a timed-out request is sent again with this"),
+        Option("max-retries", "M", "5", _whole(0), "at most this many retries per request"),
+        Option("think-time-mean-s", "S", "0", _zero_or_more,
+            "mean pause between pages, exponential, paper s"),
+        Option("walks", "quota|chance", "quota", str,
+            "a session file cycled, or independent walks"),
+        Option("file-sessions", "N", "1000", _whole(1), "length of the session file")),
+    *_of("sessions", "load.model.lengths",
+        Option("session-length-mean", "N", "", _positive,
+            "SBAC's sessions: Br-1, then Br-2 and Br-4 in turn, this many requests on average",
+            field="mean"),
+        Option("session-length-kind", "geometric|exponential", "geometric", str,
+            "distribution of session lengths; exponential is rounded, at least 1", field="kind"),
+        Option("session-mixture", "NAME:SHARE:MEAN,…", "", _mixture,
+            "classes of session lengths, e.g. sales:0.183:73.6,non-sales:0.817:28.2; instead of "
+            "--session-length-mean", field="mixture")),
+    *_of("sessions", "load",
+        Option("closed-loop-customers", "N", "0", _whole(0),
+            "measure capacity: N customers, one session after another, who never leave; 0: open "
+            "loop", field="customers"),
+        Option("closed-loop-duration", "S", "120", _positive,
+            "length of the measurement, paper s", field="duration_s"),
+        Option("closed-loop-warm-up", "S", "30", _zero_or_more,
+            "left out before it, paper s", field="warm_up_s")),
+    Option("clients-per-set", "N", "", _whole(1),
+        "the Connection Sentry's closed loop instead of sessions: N clients who never leave and N "
+        "who do, for --arrivals-until-s", field="load.model.per_set"),
+    *_of("clients", "load.model",
+        Option("patience-max-s", "S", "7.5", _positive,
+            "their patience is uniform up to this, paper s"),
+        Option("client-think-time-mean-s", "S", "3.5", _positive,
+            "mean pause of a client before a request, exponential, paper s",
+            field="think_time_mean_s"),
+        Option("reload-probability", "P", "0.75", _zero_or_more,
+            "a client who left reloads at once with this"),
+        Option("away-mean-s", "S", "15", _zero_or_more,
+            "otherwise it is away for this mean, exponential, paper s"),
+        Option("client-mix", "KIND:WEIGHT,…", "home:25,browse:1,search:17,select:3,file:54",
+            _weights, "what clients ask for", field="mix")),
+    Option("partly-open", "", "false", _flag,
+        "eDragon's sessions instead: interactions over one connection", field="load.kind"),
+    *_of("partly-open", "load",
+        Option("sessions-schedule", "S:RATE,…", "", _rates,
+            "from paper s S on, this many new sessions per paper second, e.g. 0:3.5,600:0.75; "
+            "until --arrivals-until-s, or a rate of 0 at the end", field="steps"),
+        Option("stop-s", "S", "", _positive,
+            "sessions under way are cut off at this paper s; without it they are waited for")),
+    *_of("partly-open", "load.model",
+        Option("interactions-mean", "N", "50", _number(at_least=1),
+            "interactions of a session on average"),
+        Option("interactions-most", "N", "100", _whole(1), "and at most"),
+        Option("interaction-think-time-mean-s", "S", "7", _zero_or_more,
+            "mean pause between interactions, exponential, paper s", field="think_time_mean_s"),
+        Option("interaction-timeout-s", "S", "10", _number(above=0, finite=False),
+            "a reply is waited for this long, handshake included, paper s; inf: for ever",
+            field="timeout_s"),
+        Option("reconnects", "N", "1", _whole(0),
+            "after a timeout it is asked for again over a new connection, at most this often"),
+        Option("images-mean", "N", "1.4", _zero_or_more,
+            "images fetched after each page, on average"),
+        Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
+            "share of transaction pages in an endless session, 0 to 4/7")),
+    Option("authority", "PATH", "", _path,
+        "PEM file of the certificates to trust over https; without it the system's"),
+    Option("load-factor-file", "PATH", "", _path,
+        "watched while sessions arrive: from when it says a number, 0 to 10, on, they arrive "
+        "at that many times their rate"),
+    Option("start-file", "PATH", "", _path,
+        "the run begins when this file is there: several load generators begin together"),
+    Option("late-tolerance-ms", "MS", "50", _number(above=0, per=1000),
+        "an attempt this late (real ms) fell behind", field="late_tolerance_s"),
+    Option("attempts-file", "PATH", "attempts.parquet", _path,
+        "where every attempt is logged; empty: nowhere"),
+    Option("account", "FORMAT", "customer-%04d", str, "the shop's accounts"),
+    Option("account-password", "WORD", "doorbuster-2005", str, "their password"),
+    Option("progress", "none|json", "none", str,
+        "json: one line on standard output per second"),
+    Option("plan", "FILE", "", _path,
+        "JSON file that says all of the above (a LoadPlan), instead of other options; "
+        "-: standard input"),
+)
+# fmt: on
+
+
+# ---- the plan ------------------------------------------------------------------------------------
+
+_CHOSEN_BY = {"clients": "--clients-per-set", "partly-open": "--partly-open"}
+_INSTEAD = {
+    "clients": "clients come in a closed loop; leave it or --clients-per-set out",
+    "partly-open": "sessions of --partly-open are others; leave it or --partly-open out",
+}
+
+
+def plan_of(given: Mapping[str, object]) -> LoadPlan:
+    """Return the plan that `given` asks for, keyed by `Option.dest`; the rest has its defaults.
+
+    Raises OptionError, naming the option, for every value that is invalid.
+    """
+    text = {option.dest: str(given.get(option.dest, option.default)).strip() for option in OPTIONS}
+    if text["plan"]:
+        return _plan_in_file(text)
+    model = _chosen_model(text)
+    plain: dict[str, Any] = {"load": {"kind": model}}
+    for option in OPTIONS:
+        value = _read(option, text)
+        if value is not None and option.model in ("", model) and option.field != "load.kind":
+            *above, last = (option.field or option.dest).split(".")
+            place = plain
+            for name in above:
+                place = place.setdefault(name, {})
+            place[last] = value
+    _refuse((text["progress"] not in ("none", "json"), "--progress",
+        f"{text['progress']!r} is unknown; give none or json"))  # fmt: skip
+    complete = {"sessions": _sessions, "clients": _clients, "partly-open": _partly_open}[model]
+    complete(plain["load"])
+    return _playable(plain, model)
+
+
+def plan_of_master(plain: Mapping[str, Any]) -> LoadPlan:
+    """Return the plan that a master has sent to this worker; raises OptionError."""
+    return _playable(plain, plain["load"]["kind"].replace("closed-loop", "sessions"))
+
+
+def _playable(plain: Any, model: str) -> LoadPlan:
+    """Return the plan; its errors name the options of `model`, or the field when there is none."""
+    try:
+        plan = LoadPlan.of_json(plain)
+        plan.require_playable()
+    except PlanError as error:
+        for option in OPTIONS if model else ():
+            field = option.field or option.dest
+            if option.model in ("", model) and f"{error.field}.".startswith(f"{field}."):
+                within = error.field[len(field) + 1 :]
+                named = f"{within}: " if within and not within[0].isdigit() else ""
+                raise OptionError(option.flag, named + error.message) from None
+        raise OptionError("--plan", str(error)) from None
+    return plan
+
+
+def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
+    for option in OPTIONS:
+        if option.name != "plan" and _is_given(text, option):
+            raise OptionError(option.flag, "--plan says everything; leave it or --plan out")
+    try:
+        plain = json.loads(_content(text["plan"]))
+    except OSError as error:
+        raise OptionError("--plan", f"{text['plan']}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise OptionError("--plan", f"{text['plan']} is no JSON: {error}") from None
+    return _playable(plain, "")
+
+
+@cache
+def _content(name: str) -> str:
+    """Return the content of the file, as it was when it was read first."""
+    return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+
+
+def _read(option: Option, text: Mapping[str, str]) -> Any:
+    """Return the option's value, None where nothing is given."""
+    given = text[option.dest]
+    if not given and not option.default:
+        return None
+    try:
+        return option.read(given)
+    except ValueError as error:
+        raise OptionError(option.flag, str(error)) from None
+
+
+def _chosen_model(text: Mapping[str, str]) -> str:
+    """Return the model that the options choose; refuses options of other models."""
+    is_partly_open = any(_read(option, text) for option in OPTIONS if option.is_flag)
+    model = "clients" if text["clients_per_set"] else "sessions"
+    both = "give either --partly-open or --clients-per-set, not both"
+    _refuse((is_partly_open and model == "clients", "--partly-open", both))
+    if is_partly_open:
+        model = "partly-open"
+    for option in OPTIONS:
+        if option.model and option.model != model and _is_given(text, option):
+            # An option of the chosen model's rival is idle; one of sessions contradicts.
+            chosen_by = _CHOSEN_BY.get(option.model)
+            message = f"says nothing without {chosen_by}" if chosen_by else _INSTEAD[model]
+            raise OptionError(option.flag, message)
+    return model
+
+
+def _is_given(text: Mapping[str, str], option: Option) -> bool:
+    """Whether the option says anything else than its default does."""
+    given = text[option.dest]
+    if option.is_flag:
+        return bool(_read(option, text))
+    try:
+        return given != option.default and float(given) != float(option.default)
+    except ValueError:
+        return True
+
+
+def _refuse(*checks: tuple[bool, str, str]) -> None:
+    """Raise OptionError for the first of (is wrong, option, message) that is wrong."""
+    for is_wrong, flag, message in checks:
+        if is_wrong:
+            raise OptionError(flag, message)
+
+
+def _sessions(load: dict[str, Any]) -> None:
+    """Complete the load of sessions, or refuse options that contradict each other."""
+    model, lengths = load["model"], load["model"].pop("lengths")
+    kind, has_lengths = lengths["kind"], len(lengths) > 1
+    flags = {"schedule": "--load-schedule", "until_s": "--arrivals-until-s", "count": "--sessions"}
+    end, other, *_ = [*(flag for field, flag in flags.items() if field in load), "", ""]
+    _refuse(
+        (len(lengths) > 2, "--session-mixture",
+            "give either --session-length-mean or --session-mixture, not both"),
+        (has_lengths and model["walks"] == "chance", "--walks",
+            "sessions of given lengths walk no chain; leave --walks out"),
+        (not has_lengths and kind != "geometric", "--session-length-kind",
+            f"{kind!r} says nothing without --session-length-mean or --session-mixture"),
+        (bool(other), other, f"give either {end} or {other}; each ends the arrivals"),
+        ("rho" in load and "session_rate" in load, "--rho",
+            "give either --rho or --session-rate, not both"),
+        ("schedule" in load and load.pop("rho", 1) != 1, "--rho",
+            "--load-schedule says the loads; leave --rho out, or give 1"),
+        (load["customers"] > 0 and end not in ("", "--sessions"), end,
+            "a closed loop has no arrivals; leave it out"),
+    )  # fmt: skip
+    if has_lengths:
+        model["lengths"] = lengths
+    closed_loop = {name: load.pop(name) for name in ("customers", "duration_s", "warm_up_s")}
+    if closed_loop["customers"]:
+        load.clear()
+        load.update(closed_loop, model=model, kind="closed-loop")
+        return
+    if not end:
+        load["count"] = SESSIONS
+    if "schedule" not in load and "session_rate" not in load:
+        load.setdefault("rho", RHO)
+
+
+def _clients(load: dict[str, Any]) -> None:
+    missing = "is missing; say how long the clients are there"
+    _refuse(("until_s" not in load, "--arrivals-until-s", missing))
+
+
+def _partly_open(load: dict[str, Any]) -> None:
+    steps = load.get("steps", ())
+    ends = "until_s" in load or (len(steps) > 1 and steps[-1].sessions_ps == 0)
+    _refuse(
+        (not steps, "--sessions-schedule", "is missing; give second:rate, e.g. 0:3.5,600:0.75"),
+        (not ends, "--arrivals-until-s", "is missing; say when arrivals end, or end "
+            "--sessions-schedule at 0, e.g. 0:3.5,600:0"),
+    )  # fmt: skip

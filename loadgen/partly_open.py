@@ -1,9 +1,9 @@
 """The partly-open model: sessions arrive at a rate, each stays for a number of interactions.
 
-Owns: its parameters and the sessions that follow from them and a seed: when each comes, how many
-interactions it has, which page each is, how long it thinks, how many images it fetches. Load
-generator and simulator use this same module. Pure: standard library only, no clock, no I/O.
-Must not know: HTTP, TLS, Locust, policies, time scales. All times are paper seconds.
+The sessions follow from the model's parameters and a seed: when each comes, how many interactions
+it has, which page each is, how long it thinks, how many images it fetches. Load generator and
+simulator use this same module. It is pure: standard library only, no clock, no I/O. All times are
+paper seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Its 26
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import count
+from typing import Any
 
 from loadgen.chain import FIRST_PAGE, LIFO_PRI_TRANSITIONS, PAGES
 from loadgen.draws import (
@@ -102,6 +103,11 @@ class PartlyOpenModel:
         """All parameters by name, JSON-ready; an endless timeout is the text `inf`."""
         found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: "inf" if value == math.inf else value for name, value in found.items()}
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "PartlyOpenModel":
+        """Return the model that `parameters` described; what is missing has its default."""
+        return cls(**{**given, "timeout_s": float(given.get("timeout_s", cls().timeout_s))})
 
     def end_probability(self) -> float:
         """p, with which a session leaves after an interaction.

@@ -1,15 +1,14 @@
-"""The parts a process can play in a run: alone, a worker of a master, or the master.
+"""The roles of a process in a run: alone, a worker of a master, or the master.
 
-Owns: who starts which sessions, how the rows of workers reach the one file, progress lines, and
-how a run ends: by itself, by a stop button, by Ctrl-C, or by losing a worker.
-Must not know: how a session is played, or what the options mean.
+A role decides which sessions the process starts, how the rows of workers reach the one file, and
+how a run ends: by itself, by a stop button, by Ctrl-C, or because a worker is lost.
 """
 
 import json
 import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import gevent
@@ -18,7 +17,7 @@ from locust.runners import STATE_MISSING, MasterRunner, WorkerRunner
 
 from loadgen.collector import Collector, WorkerPart
 from loadgen.connection_log import connections_file
-from loadgen.options import Part, RunOptions
+from loadgen.plan import LoadPlan, Part, PartlyOpen
 from loadgen.run import LoadRun
 
 logger = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ MakeRun = Callable[[Part], LoadRun]
 class Role(Protocol):
     """What Locust's events are passed on to."""
 
-    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         """A run starts."""
         ...
 
@@ -58,13 +57,15 @@ class Role(Protocol):
 
 
 class Latecomer:
-    """A worker that a run under way wants before Locust has told of it: it has no part in that."""
+    """A worker that a run under way asks for before Locust has started it; it gets no part."""
 
-    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
-        _warn_of_no_part()
+    given: Mapping[str, Any] | None = None
+
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
+        raise AssertionError("a latecomer has no plan")
 
     def cannot_start(self, reason: str) -> None:
-        _warn_of_no_part()
+        pass
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         pass
@@ -88,15 +89,16 @@ class Alone:
         self._collector: Collector | None = None
         self._reporter: gevent.Greenlet | None = None
 
-    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
-        self._collector = Collector.expecting(options, host, ["local"])
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
+        self._collector = Collector.expecting(plan, host, ["local"])
         self._run = make_run(Part())
         self._reporter = gevent.spawn(self._report_for_ever)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         assert self._run is not None
         assert self._collector is not None
-        if self._collector.options.start_file is not None and self._collector.options.progress_json:
+        plan = self._collector.plan
+        if plan.start_file is not None and plan.progress == "json":
             _print_json({"event": "ready"})
         self._run.await_start()
         self._collector.begin()
@@ -136,27 +138,25 @@ class Worker:
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, WorkerRunner)
         self._runner = environment.runner
-        self._part: Part | None = None
+        self._part = Part()
+        self.given: Mapping[str, Any] | None = None
+        """The plan of the next run, as the master has sent it; None: this worker has no part."""
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
         self._runner.register_message(STOP_MESSAGE, self._told_to_stop)
 
-    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
-        if self._part is None:
-            _warn_of_no_part()
-            return
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         self._run = make_run(self._part)
-        self._part = None
+        self.given = None
         self._reporter = gevent.spawn(self._report_for_ever)
 
     def cannot_start(self, reason: str) -> None:
-        """The master is told, so that it waits for nothing from here."""
+        """Report to the master that this part is lost."""
         logger.error("%s", reason)
-        if self._part is not None:
-            lost = {"index": self._part.index, "cannot_start": reason}
-            self._runner.send_message(REPORT_MESSAGE, lost)
-            self._part = None
+        lost = {"index": self._part.index, "cannot_start": reason}
+        self._runner.send_message(REPORT_MESSAGE, lost)
+        self.given = None
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is None or self._run.clock is not None:
@@ -184,6 +184,7 @@ class Worker:
 
     def _given_part(self, environment: Environment, msg: Any, **_: object) -> None:
         self._part = Part(msg.data["index"], msg.data["of"])
+        self.given = msg.data["plan"]
 
     def _told_to_stop(self, environment: Environment, msg: Any, **_: object) -> None:
         self._runner.stop()
@@ -218,14 +219,16 @@ class Master:
         self._reporter: gevent.Greenlet | None = None
         self._runner.register_message(REPORT_MESSAGE, self._reported)
 
-    def started(self, options: RunOptions, host: str, make_run: MakeRun) -> None:
+    def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         # Worker indexes are the order of joining; they stay when workers leave, parts must not.
         names = sorted(
             (client.id for client in self._runner.clients.ready), key=self._runner.get_worker_index
         )
-        self._collector = Collector.expecting(options, host, names)
+        self._collector = Collector.expecting(plan, host, names)
+        given = plan.with_(attempts_file=None).as_json()  # the master writes the file
         for index, name in enumerate(names):
-            self._runner.send_message(PART_MESSAGE, {"index": index, "of": len(names)}, name)
+            part = {"index": index, "of": len(names), "plan": given}
+            self._runner.send_message(PART_MESSAGE, part, name)
         self._reporter = gevent.spawn(self._report_for_ever)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
@@ -296,21 +299,23 @@ class Master:
                 show_progress(self._collector)
 
 
-def _warn_of_no_part() -> None:
+def warn_of_no_part() -> None:
+    """Log that this worker has joined too late."""
     logger.warning("joined a run that is under way: no sessions are left for this worker")
 
 
 def show_progress(collector: Collector) -> None:
     """One line on standard output, if asked for."""
-    if collector.options.progress_json:
-        times = {"time_s": collector.time_s(), "until_s": collector.options.arrivals_until_s}
+    if collector.plan.progress == "json":
+        until_s = collector.plan.load.arrivals_until_s
+        times = {"time_s": collector.time_s(), "until_s": until_s}
         _print_json({"event": "progress"} | times | collector.counts())
 
 
 def conclude(environment: Environment, collector: Collector) -> None:
     """Writes the file, says how the run went, and sets Locust's exit code."""
     metadata = collector.metadata()
-    path = collector.options.attempts_file
+    path = collector.plan.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
     collector.remove_stale()
     for file, log in collector.files():
@@ -330,9 +335,9 @@ def conclude(environment: Environment, collector: Collector) -> None:
             schedule["late_tolerance_s"] * 1000,
             schedule["max_behind_s"] * 1000,
         )
-    if collector.options.progress_json:
+    if collector.plan.progress == "json":
         summary = {"event": "summary", "attempts_file": str(path) if path else None}
-        if collector.options.partly_open:
+        if isinstance(collector.plan.load, PartlyOpen):
             file = connections_file(path) if path else None
             summary["connections_file"] = str(file) if file else None
         _print_json(summary | metadata)

@@ -6,12 +6,14 @@ Must not know: what the rows say.
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.compute as pc  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 _METADATA_KEY = b"doorbuster"
@@ -87,30 +89,128 @@ class RowLog:
                 raise
 
 
+MOST_TEXT = 1000
+"""Bytes of one text in a table. A file of a few bytes may hold one text of any length in every
+row."""
+
+
+class Size(NamedTuple):
+    """What a table needs when it is read."""
+
+    rows: int
+    size_bytes: int
+    """Uncompressed, in the encoding of the file."""
+
+
+def size_of(path: Path) -> Size:
+    """The size of a Parquet file's table, read from the end of the file alone.
+
+    Raises `RowsFileError` when the file is missing or not Parquet.
+    """
+    with _faults(path), pq.ParquetFile(path) as file:
+        found = file.metadata
+        groups = [found.row_group(i) for i in range(found.num_row_groups)]
+        return Size(found.num_rows, sum(group.total_byte_size for group in groups))
+
+
+def check_rows(path: Path, most_rows: int) -> int:
+    """Read a Parquet file piece by piece, keep nothing, and return its number of rows.
+
+    Raises `RowsFileError` when it is damaged, has texts over MOST_TEXT bytes or more rows than
+    `most_rows`.
+    """
+    rows = 0
+    for piece in pieces(path):
+        rows += piece.num_rows
+        if rows > most_rows:
+            raise RowsFileError(f"{path}: it has more than {most_rows:,} rows")
+    return rows
+
+
+def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    """A table, or these columns of it, piece by piece, each of a few thousand rows.
+
+    Raises `RowsFileError` when the file is damaged or has texts over MOST_TEXT bytes.
+    """
+    with _faults(path), pq.ParquetFile(path, pre_buffer=False) as file:
+        for batch in file.iter_batches(batch_size=16_384, columns=columns, use_threads=False):
+            for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                _require_short(path, name, column)
+            yield batch
+
+
+def read_table(path: Path) -> pa.Table:
+    """The table in a Parquet file.
+
+    Raises `RowsFileError` when the file is missing, not Parquet, or has texts over MOST_TEXT bytes.
+    """
+    with _faults(path):
+        with pq.ParquetFile(path) as file:
+            texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+        # As a dictionary each text is in memory once, whatever the number of rows.
+        table = pq.read_table(path, read_dictionary=texts)
+        for name in texts:
+            column = table.column(name)
+            for chunk in column.chunks:
+                _require_short(path, name, chunk.dictionary)
+            place = table.schema.get_field_index(name)
+            field = table.schema.field(place).with_type(pa.string())
+            table = table.set_column(place, field, column.cast(pa.string()))
+    return table
+
+
+def _require_short(path: Path, name: str, texts: pa.Array) -> None:
+    is_text = pa.types.is_string(texts.type) or pa.types.is_binary(texts.type)
+    if is_text and (pc.max(pc.binary_length(texts)).as_py() or 0) > MOST_TEXT:
+        raise RowsFileError(f"{path}: column {name} has a text of more than {MOST_TEXT:,} bytes")
+
+
+@contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    """Faults of the library as ours."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise RowsFileError(f"{path}: no such file") from None
+    except MemoryError:
+        raise RowsFileError(f"{path}: to read it needs more memory than there is") from None
+    except (pa.ArrowException, OSError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise RowsFileError(f"{path}: not a readable Parquet file ({reason})") from None
+
+
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
     """The table in a file of `schema`.
 
     Raises `RowsFileError` when the file is missing, not Parquet, or of another schema.
     """
-    try:
-        table = pq.read_table(path)
-    except FileNotFoundError:
-        raise RowsFileError(f"{path}: no such file") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise RowsFileError(f"{path}: not a readable Parquet file ({reason})") from None
+    require_schema(path, schema)
+    return read_table(path)
+
+
+def require_schema(path: Path, schema: pa.Schema) -> None:
+    """Raise `RowsFileError` when the file has other columns than `schema`."""
+    with _faults(path), pq.ParquetFile(path) as file:
+        columns = file.schema_arrow
     for expected in schema:
-        if expected.name not in table.column_names:
+        if expected.name not in columns.names:
             raise RowsFileError(f"{path}: column {expected.name} is missing")
-        found = table.schema.field(expected.name).type
+        found = columns.field(expected.name).type
         if found != expected.type:
             raise RowsFileError(
                 f"{path}: column {expected.name} is {found}, should be {expected.type}"
             )
-    surplus = [name for name in table.column_names if name not in schema.names]
+    surplus = [name for name in columns.names if name not in schema.names]
     if surplus:
         raise RowsFileError(f"{path}: column {surplus[0]} is not of this schema")
-    return table
+
+
+def distinct(path: Path, column: str) -> set[Any]:
+    """The values of a column, read piece by piece. Raises as `pieces` does."""
+    found: set[Any] = set()
+    for piece in pieces(path, [column]):
+        found.update(piece.column(0).unique().to_pylist())
+    return found
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
@@ -119,12 +219,12 @@ def metadata_of(table: pa.Table) -> dict[str, Any]:
     return found
 
 
-def require_known(path: Path, table: pa.Table, column: str, known: Sequence[str]) -> None:
-    """Raises `RowsFileError` when `column` says anything but what is `known`."""
-    for value in table.column(column).unique().to_pylist():
+def require_known(path: Path, column: str, values: Iterable[Any], known: Sequence[str]) -> None:
+    """Raise `RowsFileError` when the values of `column` are others than the `known` ones."""
+    for value in values:
         if value not in known:
             raise RowsFileError(
-                f"{path}: {column} {value!r} is unknown; {column}s are {', '.join(known)}"
+                f"{path}: {column} {value!r:.80} is unknown; {column}s are {', '.join(known)}"
             )
 
 

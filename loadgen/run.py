@@ -1,8 +1,7 @@
-"""One process's share of a run: its sessions started on time, its attempts kept.
+"""One process's share of a run: it starts its sessions on time and keeps their attempts.
 
-Owns: the arrival process of a part of the sessions (open or partly open loop), of the customers
-that measure capacity, or of the clients (closed loops), and the log and counts of their attempts.
-Must not know: Locust's runners and messages, files, other processes.
+The sessions arrive in an open or partly open loop. In a closed loop there are customers who measure
+capacity, or clients.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,14 +17,13 @@ from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome
 from loadgen.browser import Fetched, ShopAddress
 from loadgen.client_pages import ClientPages
 from loadgen.client_process import ClientProcess
-from loadgen.clients import ClientModel, Clients
+from loadgen.clients import Clients
 from loadgen.connection_log import ConnectionLog
 from loadgen.customer import CustomerSession
 from loadgen.load_factor import Pace
-from loadgen.options import ClosedLoop, Part, RunOptions
 from loadgen.partly_open import Partly
-from loadgen.partly_open_options import PartlyOpen
 from loadgen.persistent_session import PersistentSession
+from loadgen.plan import ClientLoop, ClosedLoop, LoadPlan, Part, PartlyOpen, Sessions
 from loadgen.schedule import Lag, RunClock
 from loadgen.sessions import Customers
 from loadgen.shop_pages import PageRequest, Shopper
@@ -45,16 +43,16 @@ class LoadRun:
 
     def __init__(
         self,
-        options: RunOptions,
+        plan: LoadPlan,
         part: Part,
         address: ShopAddress,
         report: Reporter,
         spawn: Spawn,
     ) -> None:
-        """`report` hears of every attempt that was made; `spawn` starts a customer's greenlet."""
-        self.options = options
+        """`report` is called for every attempt; `spawn` starts a customer's greenlet."""
+        self.plan = plan
         self.part = part
-        self.tally = Tally(options.part_of_plan(part), Lag(options.late_tolerance_s))
+        self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
         self.log = AttemptLog()
         self.connections = ConnectionLog()
         """Of a partly-open run; else empty."""
@@ -70,24 +68,25 @@ class LoadRun:
 
     def await_start(self) -> None:
         """Returns when the run may begin: at once, or when there is a `start_file`."""
-        file = self.options.start_file
+        file = self.plan.start_file
         while file is not None and not file.exists():
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         """Runs the part in the calling greenlet; `stop_customers` ends what is still going on."""
-        self.clock = RunClock(self.options.time_scale)
-        if self.options.closed_loop:
-            self._play_closed(self.options.closed_loop)
+        self.clock = RunClock(self.plan.time_scale)
+        load = self.plan.load
+        if isinstance(load, ClosedLoop):
+            self._play_closed(load)
             stop_customers()
             self.finished.set()
             return
-        if self.options.clients:
-            self._start_clients(self.options.clients)
-        elif self.options.partly_open:
-            self._start_persistent_sessions(self.options.partly_open)
+        if isinstance(load, ClientLoop):
+            self._start_clients(load)
+        elif isinstance(load, PartlyOpen):
+            self._start_persistent_sessions(load)
         else:
-            self._start_sessions()
+            self._start_sessions(load)
         if self.tally.planned == 0:
             self.finished.set()
         self.finished.wait()
@@ -99,25 +98,26 @@ class LoadRun:
         self._told_rows = {name: len(log) for name, log in logs.items()}
         return found
 
-    def _start_clients(self, model: ClientModel) -> None:
-        clients = Clients(model, self.options.seed)
-        pages = ClientPages(self.options.seed)
+    def _start_clients(self, load: ClientLoop) -> None:
+        clients = Clients(load.model, self.plan.seed)
+        pages = ClientPages(self.plan.seed)
+        play = partial(self._play_client, clients, pages, load.until_s)
         for client in range(self.part.index, clients.count, self.part.of):
             self.tally.started += 1
-            self._spawn(partial(self._play_client, clients, pages, client))
+            self._spawn(partial(play, client))
 
-    def _start_sessions(self) -> None:
-        customers = self.options.customers()
-        arrivals = islice(customers.arrivals(), self.options.sessions)
+    def _start_sessions(self, load: Sessions) -> None:
+        customers = load.customers(self.plan.seed)
+        arrivals = islice(customers.arrivals(), self.plan.planned)
         self._start_at(arrivals, partial(self._play_session, customers))
 
-    def _start_persistent_sessions(self, chosen: PartlyOpen) -> None:
-        sessions = Partly(chosen.model, self.options.seed)
-        play = partial(self._play_persistent_session, sessions, chosen.stop_s)
-        self._start_at(sessions.arrivals(chosen.schedule), play)
+    def _start_persistent_sessions(self, load: PartlyOpen) -> None:
+        sessions = Partly(load.model, self.plan.seed)
+        play = partial(self._play_persistent_session, sessions, load.stop_s)
+        self._start_at(sessions.arrivals(load.schedule), play)
 
     def _start_at(self, arrivals: Iterable[float], play: Callable[[int, float], object]) -> None:
-        """Starts this part's sessions as they are due; `play` is told which, and when that was."""
+        """Start this part's sessions when they are due; `play` gets the session and that time."""
         assert self.clock is not None
         of_part = islice(enumerate(arrivals), self.part.index, None, self.part.of)
         for session, arrival_s in of_part:
@@ -128,7 +128,7 @@ class LoadRun:
     def _sleep_until_due(self, schedule_s: float) -> float:
         """Returns when it is time, with the time on the run's clock at which that was due."""
         assert self.clock is not None
-        file = self.options.load_factor_file
+        file = self.plan.load_factor_file
         while True:
             now_s = self.clock.now_s()
             if file is not None:
@@ -143,7 +143,8 @@ class LoadRun:
 
     def _play_closed(self, closed: ClosedLoop) -> None:
         assert self.clock is not None
-        play = partial(self._one_session_after_another, self.options.customers())
+        customers = closed.sessions().customers(self.plan.seed)
+        play = partial(self._one_session_after_another, customers)
         for _ in range(self.tally.planned):
             self._spawn(play)
         self.clock.sleep_until(closed.warm_up_s + closed.duration_s)
@@ -181,14 +182,15 @@ class LoadRun:
         return self._until_ended(partial(played.run, arrival_s, stop_s))
 
     def _shopper(self, session: int) -> Shopper:
-        options = self.options
-        return Shopper(options.seed, session, options.account, options.account_password)
+        plan = self.plan
+        return Shopper(plan.seed, session, plan.account, plan.account_password)
 
-    def _play_client(self, clients: Clients, pages: ClientPages, client: int) -> None:
+    def _play_client(
+        self, clients: Clients, pages: ClientPages, until_s: float, client: int
+    ) -> None:
         assert self.clock is not None
-        assert self.options.arrivals_until_s is not None
         process = ClientProcess(client, clients, pages, self._address, self.clock, self._saw)
-        self._until_ended(partial(process.run, self.options.arrivals_until_s))
+        self._until_ended(partial(process.run, until_s))
 
     def _until_ended(self, play: Callable[[], _T]) -> _T:
         try:
@@ -203,13 +205,14 @@ class LoadRun:
 
     def _ended(self) -> None:
         self.tally.ended += 1
-        if not self.options.closed_loop and self.tally.ended == self.tally.planned:
+        if not isinstance(self.plan.load, ClosedLoop) and self.tally.ended == self.tally.planned:
             self.finished.set()
 
     def _saw(self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None) -> None:
         self.log.append(attempt)
-        self.tally.saw(attempt.page, AttemptOutcome(attempt.outcome))
+        body = b"" if fetched is None else fetched.body
+        self.tally.saw(attempt.page, AttemptOutcome(attempt.outcome), body)
         if attempt.started_s is not None and attempt.intended_s is not None:
-            self.tally.lag.saw((attempt.started_s - attempt.intended_s) / self.options.time_scale)
+            self.tally.lag.saw((attempt.started_s - attempt.intended_s) / self.plan.time_scale)
         if request is not None and fetched is not None:
             self._report(attempt, request, fetched)

@@ -1,10 +1,9 @@
 """The session model: who comes when, walks where, and waits how long.
 
-Owns: the model's parameters and the customers that follow from them and a seed: arrivals, walks,
-patience, retries, think times. Load generator and simulator use this same module. Pure: standard
-library only, no clock, no I/O, as are the modules it is made of: `chain` (LIFO-Pri's Fig. 1),
-`lengths` (SBAC's sessions), `load_schedule` and `draws`. Others import from here.
-Must not know: HTTP, Locust, policies, time scales. All times are paper seconds.
+The customers follow from the model's parameters and a seed: arrivals, walks, patience, retries,
+think times. Load generator and simulator use this same module. It is pure: standard library only,
+no clock, no I/O. So are the modules it is made of: `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's
+sessions), `load_schedule` and `draws`. Others import from here. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -15,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import count, takewhile
 from random import Random
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from loadgen.chain import (
     CONFIRM_PAGE,
@@ -128,6 +127,19 @@ class SessionModel:
                 found[entry.name] = "inf" if value == math.inf else value
         found["lengths"] = self.lengths.parameters() if self.lengths else None
         return found
+
+    @classmethod
+    def of_parameters(cls, given: Mapping[str, Any]) -> "SessionModel":
+        """Return the model that `parameters` described; what is missing has its default."""
+        rest = dict(given)
+        chain = Chain(rest.pop("transitions")) if "transitions" in rest else Chain()
+        if rest.get("lengths"):
+            try:
+                rest["lengths"] = SessionLengths.of_parameters(rest["lengths"])
+            except SessionModelError as error:
+                message = str(error).partition(": ")[2]
+                raise SessionModelError(f"lengths.{error.field}", message) from None
+        return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
 
     def visits(self) -> dict[str, float]:
         """Expected requests of each page type per session, if every request succeeds."""

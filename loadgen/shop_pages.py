@@ -44,6 +44,7 @@ _NEXT_FORM = {
 """A transaction page is the right one when it carries the form of the next."""
 
 _ORDER_PLACED = b'id="order-number"'
+_TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
 CATEGORY_LINK = re.compile(rb'href="(/browse/[^"/?#]+/)"')
 BOOK_LINK = re.compile(rb'href="(/books/\d+/)"')
 _COVER = re.compile(rb'<img [^>]*?src="(/covers/\d+\.svg)"')
@@ -120,6 +121,12 @@ class Shopper:
             self._form = _form(body, _NEXT_FORM[page])
         elif page == "Tr-4" and _ORDER_PLACED not in body:
             raise WrongPageError("the order is not confirmed")
+
+
+def paid_cents(body: bytes) -> int:
+    """Return the total that the confirm page shows, in cents; 0 where it shows none."""
+    found = _TOTAL.search(body)
+    return int(found[1].replace(b",", b"") + found[2]) if found else 0
 
 
 def covers(body: bytes) -> list[str]:

@@ -13,6 +13,7 @@ from loadgen.attempts import AttemptOutcome
 from loadgen.load_factor import Change
 from loadgen.schedule import Lag
 from loadgen.sessions import CONFIRM_PAGE
+from loadgen.shop_pages import paid_cents
 
 
 @dataclass(slots=True)
@@ -24,16 +25,19 @@ class Tally:
     started: int = 0
     ended: int = 0
     confirms: int = 0
+    revenue_cents: int = 0
+    """The sum of the totals that confirmed orders showed, in cents of the shop's currency."""
     broken: int = 0
     """Sessions ended by an error of the load generator itself."""
     outcomes: Counter[str] = field(default_factory=Counter)
     load_changes: list[Change] = field(default_factory=list)
 
-    def saw(self, page: str, outcome: AttemptOutcome) -> None:
-        """An attempt ended, or a page was never asked for."""
+    def saw(self, page: str, outcome: AttemptOutcome, body: bytes = b"") -> None:
+        """Count an attempt that ended, or a page that was never asked for."""
         self.outcomes[outcome.value] += 1
         if page == CONFIRM_PAGE and outcome is AttemptOutcome.COMPLETED:
             self.confirms += 1
+            self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
         """The counts, JSON-ready; lags in real seconds.
@@ -45,6 +49,7 @@ class Tally:
             "started": self.started,
             "ended": self.ended,
             "confirms": self.confirms,
+            "revenue_cents": self.revenue_cents,
             "broken": self.broken,
             "outcomes": {outcome.value: self.outcomes[outcome.value] for outcome in AttemptOutcome},
             "attempts": self.lag.attempts,
@@ -65,6 +70,7 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             "started",
             "ended",
             "confirms",
+            "revenue_cents",
             "broken",
             "attempts",
             "late_attempts",

@@ -37,7 +37,7 @@ def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
 
 
 class _Sample:
-    """The pages of the shop from which addresses are taken: the main page and every category."""
+    """The pages of the shop from which addresses are taken: the home page and every category."""
 
     def __init__(self, host: str) -> None:
         browser = Browser(ShopAddress.from_url(host))

@@ -22,6 +22,7 @@ from runtime import (
     compose_exec,
     compose_settings,
     compose_status,
+    own_certificate,
     pinned,
 )
 from runtime import doctor as doctor_module
@@ -33,7 +34,7 @@ from runtime.postgres import PostgresError
 from runtime.progress import Progress
 from runtime.redis_server import RedisError
 from runtime.settings import Settings, SettingsError, load, load_leniently
-from runtime.state import State, StateError
+from runtime.state import State, StateError, said
 from runtime.supervision import Supervisor, SupervisorError
 
 EXPLAINED = (
@@ -140,7 +141,7 @@ def doctor() -> None:
 )
 @click.option("--replace", is_flag=True, help="Make new ones even if good ones are there.")
 def certs(key: str | None, replace: bool) -> None:
-    """Make an authority and a certificate for the gateway's TLS port, or show those there are."""
+    """Make an authority and a certificate for gateway and console, or show those there are."""
     _explained(lambda settings, progress: _certs(settings, key, replace))
 
 
@@ -150,7 +151,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     state = State(settings.state_dir)
     if not state.is_somebodys:  # a lab host's: nothing there empties it
         state.make()
-    names = certificates.own_names(*settings.gateway_names)
+    names = own_certificate.names(settings)
     there = certificate_files.of(state.folder)
     with state.locked():
         if replace:
@@ -174,11 +175,26 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     }
     for name, value in rows.items():
         click.echo(f"  {name:<12} {value}")
-    click.echo("The gateway takes a new one at `make up`. To see the shop by TLS:")
+    click.echo("Gateway and console take a new one at `make up`. To see the shop by TLS:")
     click.echo(
         f"  curl --cacert {there.authority} https://localhost:{settings.gateway_tls_port}/\n"
         "  or import the authority into a browser (Settings, Certificates, Authorities)"
     )
+
+
+@main.command()
+def token() -> None:
+    """Print the header that callers of the admin API and the controller send, for curl -H @…"""
+    _explained(_token, _load_or_warn)
+
+
+def _token(settings: Settings, progress: Progress) -> None:
+    if not settings.inner_token:
+        raise StateError(
+            f"{settings.state_dir} has no inner token that this user may read; fix: `make up` "
+            "generates it"
+        )
+    click.echo(f"Authorization: Bearer {settings.inner_token}")
 
 
 @main.command()
@@ -288,6 +304,9 @@ def _explained(
         command(settings(), progress)
     except EXPLAINED as error:
         progress.failure(str(error))
+        sys.exit(1)
+    except OSError as error:
+        progress.failure(f"{said(error)}; fix: `make doctor` checks the state folder and its disk")
         sys.exit(1)
     except KeyboardInterrupt:
         progress.failure("Interrupted.")

@@ -1,27 +1,61 @@
-"""Whether something answers by HTTP.
+"""Whether something answers by HTTP, or by TLS with the certificate that it should have.
 
+`python -m runtime.answering HOST PORT PATH [CERTIFICATE]` ends with status 1 and the reason if not.
 Owns: asking. Must not know: who is asked.
 """
 
 import http.client
+import ssl
+import sys
+from pathlib import Path
 
 from runtime import hosts
 
 PAGE_TIMEOUT_S = 10.0
 
 
-def get_refusal(host: str, port: int, path: str) -> str | None:
-    """Why `GET path` is not answered with 200; None when it is. Knows of no proxy."""
-    url = f"http://{hosts.authority(host, port)}{path}"
+def get_refusal(host: str, port: int, path: str, trust: Path | None = None) -> str | None:
+    """Why `GET path` is not answered with 200; None when it is. Knows of no proxy.
+
+    With `trust`, a PEM file, the call is made by TLS, and the server must present the first
+    certificate of that file. So it does not matter by which name it is called.
+    """
+    scheme = "http" if trust is None else "https"
+    url = f"{scheme}://{hosts.authority(host, port)}{path}"
     connection = http.client.HTTPConnection(host, port, timeout=PAGE_TIMEOUT_S)
     try:
+        if trust is not None:
+            connection = _Pinned(host, port, trust)
         connection.request("GET", path, headers={"User-Agent": "doorbuster-health"})
         response = connection.getresponse()
         response.read()
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         return f"{url}: {error or type(error).__name__}"
     finally:
         connection.close()
     if response.status != 200:
         return f"{url} answered {response.status} {response.reason}"
     return None
+
+
+class _Pinned(http.client.HTTPSConnection):
+    """A connection to the server that has the key of one certificate."""
+
+    def __init__(self, host: str, port: int, trust: Path) -> None:
+        first, end, _ = trust.read_text(encoding="ascii").partition("-----END CERTIFICATE-----")
+        self._wanted = ssl.PEM_cert_to_DER_cert(first[first.find("-----BEGIN") :] + end)
+        self._trust = trust
+        context = ssl.create_default_context(cadata=self._wanted)
+        context.check_hostname = False  # the certificate itself is compared
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+        super().__init__(host, port, timeout=PAGE_TIMEOUT_S, context=context)
+
+    def connect(self) -> None:
+        super().connect()
+        if self.sock.getpeercert(binary_form=True) != self._wanted:
+            raise ConnectionError(f"it presents another certificate than {self._trust}")
+
+
+if __name__ == "__main__":
+    host, port, path, *certificate = sys.argv[1:]
+    sys.exit(get_refusal(host, int(port), path, Path(certificate[0]) if certificate else None))

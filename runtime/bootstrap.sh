@@ -52,7 +52,9 @@ has_the_chosen_python() {
 
 wait_for_other_bootstraps() {
   command -v flock >/dev/null || return 0
-  exec 9<.
+  # A file that other users cannot open: a folder that they may read they could lock for ever.
+  (umask 077 && : >> "$ENVIRONMENT.lock") 2> /dev/null || return 0
+  exec 9>> "$ENVIRONMENT.lock"
   flock --nonblock 9 || { say "waiting for another make in this folder …"; flock 9; }
 }
 

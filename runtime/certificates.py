@@ -7,12 +7,12 @@ The authority's key is thrown away once it has signed: who trusts the authority 
 certificate. A new server certificate therefore means a new authority.
 """
 
+import contextlib
 import datetime
 import ipaddress
-import os
 import re
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from runtime import private_file
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.certificate_keys import CHEAP_KEY, rsa_bits
 
@@ -39,10 +40,23 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def own_names(*hosts: str) -> tuple[str, ...]:
-    """By which names and addresses this machine is reached, `hosts` (of the settings) included."""
+    """Return names and addresses of this machine, with `hosts` of the settings.
+
+    Where a host is every address of the machine, the names by which a network knows it are added.
+    """
     names = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     names += [host for host in hosts if host not in EVERY_ADDRESS]
+    if EVERY_ADDRESS.intersection(hosts):
+        names += [socket.getfqdn(), *_outward_addresses()]
     return tuple(dict.fromkeys(_plain(name) for name in names if _alternative(name) is not None))
+
+
+def _outward_addresses() -> Iterator[str]:
+    """The addresses from which this machine would call elsewhere; nothing is sent."""
+    for family, elsewhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as asking:
+            asking.connect((elsewhere, 9))
+            yield asking.getsockname()[0]
 
 
 def unusable(files: CertificateFiles, names: Iterable[str] = ()) -> str | None:
@@ -91,7 +105,12 @@ def _out_of_date(*chain: x509.Certificate) -> str | None:
 
 def names_of(files: CertificateFiles) -> tuple[str, ...]:
     """Host names and addresses the server's certificate is good for."""
-    extensions = x509.load_pem_x509_certificate(files.server.read_bytes()).extensions
+    return names_in(files.server)
+
+
+def names_in(server: Path) -> tuple[str, ...]:
+    """Host names and addresses that the first certificate of this file is good for."""
+    extensions = x509.load_pem_x509_certificate(server.read_bytes()).extensions
     try:
         listed = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:  # somebody else's: no client of today takes it
@@ -170,7 +189,7 @@ def make(folder: Path, key: str = CHEAP_KEY, names: Iterable[str] = ()) -> Certi
             (made.server, server.public_bytes(Encoding.PEM), 0o644),
             (made.authority, authority.public_bytes(Encoding.PEM), 0o644),
         ):
-            _write(path, content, mode)
+            private_file.write(path, content, mode)
     except OSError as error:
         raise CertificateError(f"{folder} cannot be written: {error.strerror}") from None
     return made
@@ -230,15 +249,6 @@ def _alternative(name: str) -> x509.GeneralName | None:
         label = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?"
         is_name = len(plain) <= 253 and re.fullmatch(rf"{label}(\.{label})*", plain)
         return x509.DNSName(plain) if is_name else None
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Aside and renamed, with its mode from the beginning."""
-    aside = path.with_suffix(".new")
-    aside.unlink(missing_ok=True)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        file.write(content)
-    aside.rename(path)
 
 
 def _days(count: int) -> datetime.timedelta:

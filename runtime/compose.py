@@ -22,6 +22,7 @@ from runtime import (
     credentials,
     hosts,
     monitoring,
+    own_certificate,
     up,
 )
 from runtime.answering import get_refusal
@@ -49,6 +50,7 @@ def start(settings: Settings, progress: Progress) -> None:
     state = State(settings.state_dir)
     with progress.step("State folder") as step:
         state.make()
+        state.close_to_others(settings.results_dir)
         step.detail = str(state.folder)
     with state.locked():
         credentials.make(state.folder)
@@ -195,13 +197,11 @@ class _Start:
         settings = self.project.settings
         own = certificate_files.of(self.project.state.folder)
         own.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it is mounted in any case
-        if compose_certificate.is_made(settings):
+        if any(pair.is_own for pair in compose_certificate.pairs(settings)):
             from runtime import certificates  # takes a while
 
-            # Customers within the lab come by the service's name.
-            certificates.keep(
-                own.folder, names=certificates.own_names(*settings.gateway_names, "gateway")
-            )
+            # Customers and Prometheus come by the services' names.
+            certificates.keep(own.folder, names=own_certificate.names(settings, "gateway", "lab"))
         for path in (own.folder, *own.folder.glob("*")):
             self.project.own(path)
 
@@ -210,6 +210,7 @@ class _Start:
             self.project.prometheus,
             "compose",
             monitoring.targets(self.project.settings, monitoring.COMPOSE),
+            monitoring.trust(self.project.settings),
         )
         self.project.write([GRAFANA] if with_grafana else [])
 
@@ -227,7 +228,7 @@ class _Start:
             if code != 0:
                 raise up.StartError("the image cannot be built\n" + up.last_words(state, "build"))
             step.detail = image
-            state.stamp("image").write_text(version)
+            state.write_stamp("image", version)
 
     def _bring_up(self, part: Part) -> None:
         if part.ends and self._is_done(part):
@@ -240,7 +241,7 @@ class _Start:
             _compose(self.project, *up_alone, *(one for one in part.services if one != KEPT))
             self._wait(part)
             if part.ends:
-                self.project.state.stamp(self._stamp(part)).write_text(self._wanted(part))
+                self.project.state.write_stamp(self._stamp(part), self._wanted(part))
             elif before and before == {one.id for one in self._of(part)}:
                 step.detail = "runs already"
 

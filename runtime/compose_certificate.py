@@ -1,57 +1,69 @@
-"""The gateway's certificate where containers read it.
+"""The certificates of gateway and console where containers read them.
 
-Owns: which files are mounted; as root a copy of one's own certificate, whose key is root's alone,
-for the user of the containers, which is not root. Must not know: how certificates are made.
+Owns: which files are mounted; as root a copy of given files, whose keys are root's alone, for the
+user of the containers, which is not root. Must not know: how certificates are made.
 """
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import certificate_files, private_file
+from runtime import own_certificate, private_file
 from runtime.settings import Settings, SettingsError
 
-_NAMES = ("server.pem", "server-key.pem")
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key that one part reads: as the settings name them."""
 
-def is_made(settings: Settings) -> bool:
+    setting: str  # the beginning of both variables
+    certificate: Path
+    key: Path
+    copies: Path
+    is_own: bool
     """Whether it is one that `make up` makes."""
-    made = certificate_files.of(settings.state_dir)
-    return _chosen(settings) == (made.server, made.key)
+
+    @property
+    def mounted(self) -> tuple[Path, Path]:
+        """Certificate and key, on this machine."""
+        if os.geteuid() or self.is_own:
+            return self.certificate, self.key
+        return self.copies / "server.pem", self.copies / "server-key.pem"
+
+    def copy(self, own: Callable[[Path], None]) -> None:
+        """Make what `mounted` names; `own` hands a file over to the containers' user.
+
+        Raises SettingsError for a file that cannot be read.
+        """
+        if os.geteuid() or self.is_own:
+            return
+        self.copies.mkdir(mode=0o700, parents=True, exist_ok=True)
+        own(self.copies)
+        for source, path in zip((self.certificate, self.key), self.mounted, strict=True):
+            try:
+                content = source.read_bytes()
+            except OSError as error:
+                raise SettingsError(
+                    f"{source} cannot be read: {error.strerror}; fix: set "
+                    f"{self.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
+                ) from None
+            private_file.write(path, content)
+            own(path)
 
 
-def mounted(settings: Settings) -> tuple[Path, Path]:
-    """Certificate and key, on this machine."""
-    if os.geteuid() or is_made(settings):
-        return _chosen(settings)
-    certificate, key = (_copies(settings) / name for name in _NAMES)
-    return certificate, key
-
-
-def copy(settings: Settings, own: Callable[[Path], None]) -> None:
-    """Make what `mounted` names, `own` being how a file is handed to the containers' user.
-
-    Raises SettingsError for one that cannot be read.
-    """
-    if os.geteuid() or is_made(settings):
-        return
-    _copies(settings).mkdir(mode=0o700, parents=True, exist_ok=True)
-    own(_copies(settings))
-    for source, path in zip(_chosen(settings), mounted(settings), strict=True):
-        try:
-            content = source.read_bytes()
-        except OSError as error:
-            raise SettingsError(
-                f"{source} cannot be read: {error.strerror}; mend: "
-                "DOORBUSTER_GATEWAY_TLS_CERTIFICATE and _KEY name files that are there, or none"
-            ) from None
-        private_file.write(path, content)
-        own(path)
-
-
-def _chosen(settings: Settings) -> tuple[Path, Path]:
-    return settings.gateway_tls_certificate, settings.gateway_tls_key
-
-
-def _copies(settings: Settings) -> Path:
-    return settings.state_dir / "certificate-copies"
+def pairs(settings: Settings) -> list[Pair]:
+    """What containers read: the gateway's and, with accounts, the console's."""
+    found = [("GATEWAY", settings.gateway_tls_certificate, settings.gateway_tls_key)]
+    if settings.lab_accounts:
+        found.append(("LAB", settings.lab_tls_certificate, settings.lab_tls_key))
+    return [
+        Pair(
+            setting=f"DOORBUSTER_{part}_TLS",
+            certificate=certificate,
+            key=key,
+            copies=settings.state_dir / f"certificate-copies/{part.lower()}",
+            is_own=own_certificate.is_meant(settings, certificate, key),
+        )
+        for part, certificate, key in found
+    ]

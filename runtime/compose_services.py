@@ -43,7 +43,7 @@ def table(settings: Settings, *, with_grafana: bool) -> list[Part]:
     books, banners = settings.catalogue_books, settings.ads_banners
     parts = [
         Part("PostgreSQL", ("postgres",), 300),
-        Part("Redis", ("redis",), 120),
+        Part("Redis", ("redis", "broker"), 120),
         Part(
             f"Tables and {books:,} books",
             ("shop-prepare",),

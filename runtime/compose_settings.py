@@ -53,8 +53,14 @@ BROKER = "DOORBUSTER_CELERY_BROKER"
 GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
 """What docker-compose.yml hands to those who need it; a broker's address may have a password."""
+# What the console's containers alone are given by docker-compose.yml: one of them is a secret.
+_SIGN_IN = tuple(
+    f"DOORBUSTER_LAB_OIDC_{name}"
+    for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME", "TEACHERS")
+)
 # Of this machine alone.
 _NOT_INSIDE = SECRETS | {
+    *_SIGN_IN,
     "DOORBUSTER_POSTGRES_BIN",
     "DOORBUSTER_REDIS_BIN",
     PROJECT_VARIABLE,
@@ -190,6 +196,8 @@ class Project:
                 "DOORBUSTER_INNER_HOST": "0.0.0.0",
                 "DOORBUSTER_GATEWAY_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
                 "DOORBUSTER_GATEWAY_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
+                "DOORBUSTER_LAB_TLS_CERTIFICATE": str(TLS_INSIDE / "server.pem"),
+                "DOORBUSTER_LAB_TLS_KEY": str(TLS_INSIDE / "server-key.pem"),
             }
         )
 
@@ -197,9 +205,11 @@ class Project:
         """The variables of docker-compose.yml."""
         settings = self.settings
         uid, gid = self.user
-        certificate, key = compose_certificate.mounted(settings)
+        gateway, *lab = [each.mounted for each in compose_certificate.pairs(settings)]
+        lab_certificate, lab_key = lab[0] if lab else (Path(os.devnull), Path(os.devnull))
         every = tuple(sorted({*settings.shop_cpus, *settings.other_cpus}))
         return {
+            **dict.fromkeys(_SIGN_IN, ""),
             **settings.variables(),
             PROJECT_VARIABLE: self.name,
             "COMPOSE_PROFILES": ",".join(profiles),
@@ -214,10 +224,15 @@ class Project:
             "DOORBUSTER_INNER_PUBLISHED": _published("DOORBUSTER_INNER_HOST", settings.inner_host),
             "DOORBUSTER_LAB_PUBLISHED": _published("DOORBUSTER_HOST", settings.lab_host),
             "DOORBUSTER_POSTGRES_OPTIONS": postgres_options(),
-            "DOORBUSTER_REDIS_OPTIONS": redis_options(),
+            "DOORBUSTER_REDIS_OPTIONS": redis_options(redis_server.CONFIGURATION),
+            "DOORBUSTER_BROKER_OPTIONS": redis_options(redis_server.BROKER_CONFIGURATION),
             "DOORBUSTER_CERTIFICATES": str(certificate_files.of(self.state.folder).folder),
-            "DOORBUSTER_TLS_CERTIFICATE": str(certificate),
-            "DOORBUSTER_TLS_KEY": str(key),
+            "DOORBUSTER_TLS_CERTIFICATE": str(gateway[0]),
+            "DOORBUSTER_TLS_KEY": str(gateway[1]),
+            "DOORBUSTER_LAB_MOUNTED_CERTIFICATE": str(lab_certificate),
+            "DOORBUSTER_LAB_MOUNTED_KEY": str(lab_key),
+            "DOORBUSTER_LAB_SCHEME": settings.lab_scheme,
+            "DOORBUSTER_LAB_TLS_VERSION": _version(filter(None, [settings.lab_trust])),
             "DOORBUSTER_REDIS_CONFIGURATION": str(self.redis_configuration),
             "DOORBUSTER_TLS_VERSION": _version([settings.gateway_tls_certificate]),
             "DOORBUSTER_PROMETHEUS_DIR": str(self.prometheus),
@@ -240,7 +255,8 @@ class Project:
         for folder in (self.settings.results_dir, self.prometheus):
             folder.mkdir(parents=True, exist_ok=True)
             self.own(folder)
-        compose_certificate.copy(self.settings, self.own)
+        for pair in compose_certificate.pairs(self.settings):
+            pair.copy(self.own)
         access = redis_server.access(self.settings.redis_password)
         redis_server.write(self.redis_configuration, access)
         self._own_results()
@@ -262,11 +278,11 @@ class Project:
 
     def _broker(self) -> str:
         """As a process in a container sees it."""
-        chosen, port = self.settings.celery_broker, self.settings.redis_port
+        chosen, port = self.settings.celery_broker, self.settings.broker_port
         password = self.settings.redis_password
         if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
             return chosen
-        return redis_address("redis", port, password) + "/1"
+        return redis_address("broker", port, password) + "/1"
 
     def _given(self, name: str) -> str:
         return os.environ.get(name) or dict(self.settings.extra).get(name, "")
@@ -285,11 +301,9 @@ def postgres_options() -> str:
     return " ".join(f"-c {name}={text}" for name, text in chosen if name not in _OF_NATIVE_POSTGRES)
 
 
-def redis_options() -> str:
-    """What the lab sets of Redis in either runtime, as options of the server."""
-    return " ".join(
-        f"--{name} {text or chr(34) * 2}" for name, text in redis_server.CONFIGURATION.items()
-    )
+def redis_options(configuration: Mapping[str, str]) -> str:
+    """What the lab sets of a Redis in either runtime, as options of the server."""
+    return " ".join(f"--{name} {text or chr(34) * 2}" for name, text in configuration.items())
 
 
 def _published(variable: str, host: str) -> str:

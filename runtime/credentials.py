@@ -23,6 +23,7 @@ class Credentials:
     results_password: str = ""
     grafana_admin_password: str = ""
     redis_password: str = ""
+    inner_token: str = ""
 
 
 VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credentials))
@@ -58,6 +59,7 @@ def make(state_dir: Path) -> Credentials:
         kept.results_password or secrets.token_urlsafe(32),
         kept.grafana_admin_password or secrets.token_urlsafe(16),
         kept.redis_password or secrets.token_urlsafe(32),
+        kept.inner_token or secrets.token_urlsafe(32),
     )
     if made == kept:
         return kept

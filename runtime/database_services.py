@@ -1,9 +1,10 @@
-"""PostgreSQL and Redis as services.
+"""PostgreSQL and the two servers of Redis as services.
 
 Owns: their command lines, CPUs, stop signals and health. Must not know: who uses them.
 """
 
 import signal
+from collections.abc import Mapping
 
 from runtime import account, postgres, redis_server
 from runtime.service import Service
@@ -43,23 +44,55 @@ def postgres_service(settings: Settings, state: State) -> Service:
 
 
 def redis_service(settings: Settings, state: State) -> Service:
-    """Raises `RedisError`, or `LookupError` when nobody but root could run it."""
+    """The shop's sessions.
+
+    Raises `RedisError`, or `LookupError` when nobody but root could run it.
+    """
+    return _redis(
+        settings, state, "redis", "Redis", settings.redis_port, redis_server.CONFIGURATION
+    )
+
+
+def broker_service(settings: Settings, state: State) -> Service:
+    """The queues of the console and of simulated grids. Raises as `redis_service`.
+
+    A server of its own: whatever fills one of the two takes nothing from the other.
+    """
+    return _redis(
+        settings,
+        state,
+        "broker",
+        "Queues, Redis",
+        settings.broker_port,
+        redis_server.BROKER_CONFIGURATION,
+    )
+
+
+def _redis(
+    settings: Settings,
+    state: State,
+    name: str,
+    title: str,
+    port: int,
+    configuration: Mapping[str, str],
+) -> Service:
     run_as = account.for_database()
     store = redis_server.Store(
         installation=redis_server.find(settings.redis_bin, state.redis, run_as),
-        folder=state.redis,
-        port=settings.redis_port,
+        folder=state.folder / name,
+        port=port,
         password=settings.redis_password,
         account=run_as,
+        configuration=configuration,
     )
     installation = store.installation
     return Service(
-        name="redis",
-        title=f"Redis {installation.version} ({installation.origin})",
+        name=name,
+        title=f"{title} {installation.version} ({installation.origin})",
         program=tuple(store.command()),
         user=run_as.name if run_as else None,
         plain_environment=True,
-        port=settings.redis_port,
+        port=port,
         cpus=settings.other_cpus,
         stop_signal=signal.SIGTERM,
         stop_wait_s=10,

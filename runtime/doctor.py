@@ -17,9 +17,13 @@ from rich.markup import escape
 from runtime import (
     account,
     certificate_files,
+    compose_certificate,
     cpus,
     docker_findings,
+    hosts,
+    local_users,
     monitoring,
+    own_certificate,
     postgres,
     redis_server,
     services,
@@ -30,7 +34,7 @@ from runtime.findings import Finding, Verdict
 from runtime.monitoring_services import watchers
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, Settings, SettingsError, load
-from runtime.state import LEAST_DISK_BYTES, State
+from runtime.state import LEAST_DISK_BYTES, State, said
 from runtime.supervision import Supervisor, SupervisorError, left_over
 
 GOOD_DISK_BYTES = 2 * 1024**3
@@ -38,6 +42,8 @@ LEAST_MEMORY_BYTES = 1024**3
 GOOD_MEMORY_BYTES = 2 * 1024**3
 LEAST_OPEN_FILES = 1024
 GOOD_OPEN_FILES = 4096
+GATEWAY = "DOORBUSTER_GATEWAY_TLS"
+_MOST_NAMED = 5
 OPTIONAL_PROGRAMS = {
     "chromium": "make test-browser",
     "httperf": "replaying a session file",
@@ -64,6 +70,15 @@ def doctor(progress: Progress) -> int:
 
 def examine() -> Iterator[Finding]:
     """All findings about this machine."""
+    try:
+        yield from _examine()
+    except OSError as error:
+        yield Finding(
+            Verdict.BAD, "This machine", said(error), "make the file readable, or free it"
+        )
+
+
+def _examine() -> Iterator[Finding]:
     yield _python()
     yield _environment()
     try:
@@ -75,12 +90,14 @@ def examine() -> Iterator[Finding]:
     state = State(settings.state_dir)
     yield Finding(Verdict.GOOD, "Settings", _where_settings_come_from())
     yield _state_folder(state)
+    yield _closed(settings, state)
     yield _disk(state)
     yield _memory()
     yield _open_files()
     yield from _cpus(settings)
     yield _load()
-    yield _certificate(settings)
+    yield from _certificates(settings)
+    yield _inner_host(settings)
     runtime, findings = docker_findings.runtime(settings)
     yield from findings
     if runtime == "docker":
@@ -120,9 +137,25 @@ def _state_folder(state: State) -> Finding:
     if state.is_somebodys:
         found = f"there is something else in {state.folder} already"
         return Finding(Verdict.BAD, "State folder", found, f"{mend}, or remove it")
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        found = f"{folder} is on a disk that is mounted read-only"
+        return Finding(Verdict.BAD, "State folder", found, f"mount it writable, or {mend}")
     if not os.access(folder, os.W_OK | os.X_OK):
         return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", mend)
     return Finding(Verdict.GOOD, "State folder", str(state.folder))
+
+
+def _closed(settings: Settings, state: State) -> Finding:
+    try:
+        found = state.open_to_others(settings.results_dir) if state.is_ours else []
+    except OSError as error:
+        return Finding(Verdict.BEWARE, "File modes", f"{error.filename}: {error.strerror}")
+    if not found:
+        return Finding(Verdict.GOOD, "File modes", "the state folder is closed to other users")
+    named = ", ".join(str(path) for path in found[:3])
+    more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+    said = f"other users of this machine can reach {named}{more}"
+    return Finding(Verdict.BEWARE, "File modes", said, "make up closes them")
 
 
 def _disk(state: State) -> Finding:
@@ -186,6 +219,10 @@ def _postgres(settings: Settings, state: State) -> Finding:
         return Finding.of(Verdict.BAD, "PostgreSQL", error)
     runs_as = f", runs as {run_as.name}" if run_as else ""
     made = f", database made by {needed}" if needed else ""
+    if _readable(state.postgres) and (named := postgres.stale_lock(state.postgres)):
+        lock = state.postgres / "data" / postgres.LOCK_FILE
+        left = f"{lock} names {named}, which is no server of this database: a power cut left it"
+        return Finding(Verdict.BEWARE, "PostgreSQL", left, "make up removes it")
     found = f"{installation.version}, {installation.origin}, {installation.bin_dir}{runs_as}{made}"
     return Finding(Verdict.GOOD, "PostgreSQL", found)
 
@@ -206,27 +243,53 @@ def _redis(settings: Settings, state: State) -> Finding:
     return Finding(Verdict.GOOD, "Redis", found)
 
 
-def _certificate(settings: Settings) -> Finding:
+def _certificates(settings: Settings) -> Iterator[Finding]:
+    """The gateway's certificate and, with accounts, the console's if it is another one."""
+    for pair in compose_certificate.pairs(settings):
+        title = "Certificate" if pair.setting == GATEWAY else "Console's TLS"
+        if pair.setting == GATEWAY or not pair.is_own:
+            yield _certificate(settings, title, pair)
+
+
+def _certificate(settings: Settings, title: str, pair: compose_certificate.Pair) -> Finding:
     from runtime import certificates  # takes a while
 
     own = certificate_files.of(settings.state_dir)
-    path = settings.gateway_tls_certificate
+    path = pair.certificate
     if path != own.server:
-        if _existing(path) == path and settings.gateway_tls_key.exists():
+        if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
                 mend = "put a new one and its key there, then make down, make up"
-                return Finding(Verdict.BEWARE, "Certificate", f"{path}, of your own: {why}", mend)
-            return Finding(Verdict.GOOD, "Certificate", f"{path}, of your own")
-        mend = "DOORBUSTER_GATEWAY_TLS_CERTIFICATE and _KEY name files that are there, or none"
-        return Finding(Verdict.BAD, "Certificate", f"{path} or its key is not there", mend)
+                return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", mend)
+            return Finding(Verdict.GOOD, title, f"{path}, of your own")
+        mend = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
+        return Finding(Verdict.BAD, title, f"{path} or its key is not there", mend)
     if not own.server.exists():
-        return Finding(Verdict.GOOD, "Certificate", "none yet; `make up` makes one")
-    if why := certificates.unusable(own, certificates.own_names(*settings.gateway_names)):
+        return Finding(Verdict.GOOD, title, "none yet; `make up` makes one")
+    if why := certificates.unusable(own, own_certificate.names(settings)):
         mend = "make down, make up makes a new one"
-        return Finding(Verdict.BEWARE, "Certificate", why, mend)
+        return Finding(Verdict.BEWARE, title, why, mend)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
     found = f"{good_for}, authority {own.authority}"
-    return Finding(Verdict.GOOD, "Certificate", found)
+    return Finding(Verdict.GOOD, title, found)
+
+
+def _inner_host(settings: Settings) -> Finding:
+    subject, people = "Inner host", local_users.others()
+    named = ", ".join(people[:_MOST_NAMED]) + (" …" if len(people) > _MOST_NAMED else "")
+    where = f"admin API and controller on {settings.inner_host}"
+    if settings.inner_token_required:
+        why = f"other people have accounts here: {named}" if people else "the setting says so"
+        return Finding(Verdict.GOOD, subject, f"{where} ask for a token ({why})")
+    if people:
+        fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 (environment or .env), then make up"
+        found = f"{where} obey other people with accounts here: {named}"
+        return Finding(Verdict.BEWARE, subject, found, fix)
+    found = f"{where} ask for no token; nobody else has an account here"
+    if not hosts.is_loopback(settings.inner_host):
+        fix = "DOORBUSTER_INNER_TOKEN_REQUIRED=1 unless only the lab's own machines reach it"
+        return Finding(Verdict.BEWARE, subject, f"{found}, but the network reaches it", fix)
+    return Finding(Verdict.GOOD, subject, found)
 
 
 def _running(settings: Settings, state: State) -> Iterator[Finding]:
@@ -234,7 +297,13 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     if not supervisor.is_running():
         if rest := left_over(state):
             pids = ", ".join(str(process.pid) for process in rest)
-            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", "make down")
+            mend = "make up ends them and starts everything again; make down ends them"
+            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", mend)
+        elif supervisor.has_died():
+            found = (
+                "no: the supervisor was killed, or the machine went down, and its services ended"
+            )
+            yield Finding(Verdict.BEWARE, "Running", found, "make up starts everything again")
         else:
             yield Finding(Verdict.GOOD, "Running", "no; `make up` starts it")
             for line in up.unknown_hosts(settings):

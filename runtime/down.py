@@ -4,6 +4,7 @@ Owns: stopping in order, and finding what runs on when the supervisor has been k
 Must not know: how anything is started.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -29,8 +30,8 @@ def stop(state: State) -> bool:
         supervisor.shut_down()
     rest = left_over(state)
     end(rest)
-    for path in (supervisor.socket, supervisor.pid_file):
-        path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # a read-only file system keeps nobody from stopping
+        supervisor.remove_files()
     return ran or bool(rest)
 
 

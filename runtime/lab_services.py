@@ -7,7 +7,7 @@ import hashlib
 import signal
 import sys
 
-from runtime import hosts
+from runtime import hosts, own_certificate
 from runtime.answering import get_refusal
 from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
 from runtime.settings import Settings
@@ -18,6 +18,8 @@ _CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py
 def lab(settings: Settings) -> Service:
     """The pages."""
     host = hosts.from_here(settings.lab_host)
+    page = "/people/login" if settings.lab_accounts else "/"  # others lead there
+    tls = (settings.lab_tls_certificate, settings.lab_tls_key) if settings.lab_accounts else ()
     return Service(
         name="lab",
         title="Lab console",
@@ -27,8 +29,8 @@ def lab(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,
         stop_wait_s=15,
         ready_within_s=60,
-        refusal=lambda: get_refusal(host, settings.lab_port, "/health"),
-        page_refusal=lambda: get_refusal(host, settings.lab_port, "/"),
+        refusal=lambda: get_refusal(host, settings.lab_port, "/health", settings.lab_trust),
+        page_refusal=lambda: get_refusal(host, settings.lab_port, page, settings.lab_trust),
         tables=Tables(
             title="The console's databases",
             command=beside(settings, "lab.console", "prepare"),
@@ -36,7 +38,9 @@ def lab(settings: Settings) -> Service:
             wanted=wanted_by_lab(settings),
             timeout_s=SEEDING_TIMEOUT_S,
         ),
-        code=_CODE,
+        code=(*_CODE, *map(str, tls)),  # another certificate means another start, too
+        prepare=lambda: own_certificate.keep(settings, *tls),
+        writes_results=True,
     )
 
 
@@ -45,8 +49,7 @@ def wanted_by_lab(settings: Settings) -> str:
     # With a secret of ours: the stamp is no help in guessing a password that somebody chose.
     secrets = f"{settings.secret_key}\0{settings.results_password}"
     password = hashlib.sha256(secrets.encode()).hexdigest()[:16]
-    where = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
-    return f"console {settings.postgres_db} {where} {password}"
+    return f"console {settings.postgres_db} {settings.lab_url} {password}"
 
 
 def lab_worker(settings: Settings) -> Service:
@@ -62,4 +65,5 @@ def lab_worker(settings: Settings) -> Service:
         ready_within_s=60,
         refusal=lambda: None,
         code=_CODE,
+        writes_results=True,
     )

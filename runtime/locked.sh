@@ -31,7 +31,7 @@ read_options() {
   while [ $# -gt 0 ]; do
     case $1 in
       --no-dev) which+=("$1") ;;
-      --group) which+=("$1" "$2") && shift ;;
+      --group | --extra) which+=("$1" "$2") && shift ;;
       --no-install-project) with_project=false ;;
       --quiet | --no-progress) into+=("$1") ;;
     esac

@@ -119,9 +119,32 @@ def targets(settings: Settings, places: Places) -> list[Group]:
         group("gateway", (places.gateway, settings.gateway_admin_port), application="shop"),
         group("shop", (places.shop, settings.shop_controller_port), application="shop"),
         group("ads", (places.ads, settings.ads_port)),
-        group("lab", (places.lab, settings.lab_port)),
+        group("lab", (places.lab, settings.lab_port), **_scheme(settings)),
         *(group(job, (host, ports[job])) for job, host in places.exporters.items()),
     ]
+
+
+def _scheme(settings: Settings) -> dict[str, str]:
+    return {"__scheme__": settings.lab_scheme} if settings.lab_accounts else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The certificate that Prometheus takes from the console, and a name it is good for."""
+
+    certificate: bytes
+    name: str
+
+
+def trust(settings: Settings) -> Trust | None:
+    """Of the console with accounts; None where it speaks plain HTTP. Raises OSError."""
+    if settings.lab_trust is None:
+        return None
+    from runtime import certificates  # takes a while
+
+    names = certificates.names_in(settings.lab_trust)
+    name = "localhost" if "localhost" in names else names[0].replace("*", "console")
+    return Trust(settings.lab_trust.read_bytes(), name)
 
 
 def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
@@ -132,14 +155,15 @@ def group(job: str, *addresses: tuple[str, int], **labels: str) -> Group:
 
 def write_targets(path: Path, groups: Sequence[Group]) -> None:
     """Prometheus reads it within seconds; written whole."""
-    draft = path.with_name(f".{path.name}.new")
-    draft.write_text(json.dumps(groups, indent=2) + "\n", encoding="utf-8")
-    draft.chmod(0o644)
-    draft.replace(path)
+    private_file.write(path, (json.dumps(groups, indent=2) + "\n").encode(), 0o644)
 
 
-def configure(folder: Path, name: str, groups: Sequence[Group]) -> None:
+def configure(
+    folder: Path, name: str, groups: Sequence[Group], console: Trust | None = None
+) -> None:
     """Configuration and rules in `folder`, and these targets, as `targets/<name>.json`, alone.
+
+    With `console` the job of the console is scraped by TLS.
 
     For every user, whatever the umask: in containers Prometheus is nobody. No secret is in them.
     """
@@ -152,6 +176,16 @@ def configure(folder: Path, name: str, groups: Sequence[Group]) -> None:
         copy = folder / source.relative_to(SOURCE)
         shutil.copyfile(source, copy)
         copy.chmod(0o644)
+    if console is not None:
+        trusted = folder / "console.pem"
+        trusted.write_bytes(console.certificate)
+        trusted.chmod(0o644)
+        path = folder / "prometheus.yml"
+        text = path.read_text(encoding="utf-8")
+        by_tls = text.replace("# tls_config:", "tls_config:").replace(
+            "server_name: localhost", f"server_name: {console.name}"
+        )
+        path.write_text(by_tls, encoding="utf-8")
     write_targets(folder / "targets" / f"{name}.json", groups)
 
 

@@ -27,6 +27,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
             monitoring.folder_of(settings.state_dir),
             "appliance",
             monitoring.targets(settings, places),
+            monitoring.trust(settings),
         )
 
     def password() -> None:

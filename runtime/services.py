@@ -19,6 +19,7 @@ def table(settings: Settings, state: State) -> list[Service]:
     return [
         database_services.postgres_service(settings, state),
         database_services.redis_service(settings, state),
+        database_services.broker_service(settings, state),
         shop_services.shop(settings),
         shop_services.ads(settings),
         shop_services.gateway(settings),

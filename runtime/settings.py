@@ -7,17 +7,21 @@ Owns: names, defaults and checks of the variables. Must not know: who uses them.
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from runtime import certificate_files, cpus, credentials, env_file, hosts
+from runtime import certificate_files, cpus, credentials, env_file, hosts, local_users
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 T = TypeVar("T")
+
+LEAST_SECRET_CHARACTERS = 16
+"""Least length of a chosen secret: some parts answer thousands of guesses a second."""
 
 
 class SettingsError(ValueError):
@@ -50,11 +54,16 @@ class Settings:
     redis_host: str
     redis_port: int
     redis_password: str
+    broker_port: int
     redis_bin: Path | None
     ads_host: str
     ads_port: int
     ads_banners: int
     lab_port: int
+    lab_tls_certificate: Path
+    lab_tls_key: Path
+    lab_names: tuple[str, ...]
+    lab_hsts_s: int
     prometheus_port: int
     grafana_port: int
     celery_exporter_port: int
@@ -65,10 +74,13 @@ class Settings:
     first_look: bool
     lab_accounts: bool
     lab_classroom: bool
+    lab_student_limits: str
     secret_key: str
     gateway_cookie_key: str
     results_password: str
     grafana_admin_password: str
+    inner_token: str
+    inner_token_required: bool
     shop_cpus: tuple[int, ...]
     other_cpus: tuple[int, ...]
     shop_workers: int
@@ -97,9 +109,27 @@ class Settings:
         return self.gateway_host or hosts.from_here(self.host)
 
     @property
-    def gateway_names(self) -> tuple[str, ...]:
-        """Names and addresses that the gateway's certificate must be good for."""
-        return (self.host, self.gateway_host) if self.gateway_host else (self.host,)
+    def lab_scheme(self) -> str:
+        """How the console is called: by TLS alone if people log in."""
+        return "https" if self.lab_accounts else "http"
+
+    @property
+    def lab_url(self) -> str:
+        """Where this machine reaches the console, without a path."""
+        return (
+            f"{self.lab_scheme}://{hosts.authority(hosts.from_here(self.lab_host), self.lab_port)}"
+        )
+
+    @property
+    def lab_trust(self) -> Path | None:
+        """The file with the certificate that the console must present; None by plain HTTP."""
+        return self.lab_tls_certificate if self.lab_accounts else None
+
+    @property
+    def served_names(self) -> tuple[str, ...]:
+        """Hosts under which gateway and console listen or are reached: their certificate's."""
+        lab = (self.lab_host, self.inner_host, *self.lab_names) if self.lab_accounts else ()
+        return (self.host, *filter(None, [self.gateway_host]), *lab)
 
     @property
     def gateway_admin_host(self) -> str:
@@ -160,7 +190,8 @@ def load_leniently(
         try:
             return parse(text)
         except ValueError as error:
-            errors.append(f"{name}={text}: {error}")
+            shown = name if name in credentials.VARIABLES else f"{name}={text}"
+            errors.append(f"{shown}: {error}")
             return default
 
     def path(text: str) -> Path:
@@ -190,7 +221,8 @@ def load_leniently(
     )
     redis_host = read("DOORBUSTER_REDIS_HOST", hosts.reached, hosts.LOOPBACK)
     redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
-    redis_password = read("DOORBUSTER_REDIS_PASSWORD", str, secrets.redis_password)
+    redis_password = read("DOORBUSTER_REDIS_PASSWORD", _secret, secrets.redis_password)
+    broker_port = read("DOORBUSTER_BROKER_PORT", _port, 8094)
     settings = Settings(
         state_dir=state_dir,
         results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
@@ -216,11 +248,16 @@ def load_leniently(
         redis_host=redis_host,
         redis_port=redis_port,
         redis_password=redis_password,
+        broker_port=broker_port,
         redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
         ads_host=read("DOORBUSTER_ADS_HOST", hosts.reached, here),
         ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
         ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
         lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
+        lab_tls_certificate=read("DOORBUSTER_LAB_TLS_CERTIFICATE", path, certificate.server),
+        lab_tls_key=read("DOORBUSTER_LAB_TLS_KEY", path, certificate.key),
+        lab_names=read("DOORBUSTER_LAB_NAMES", _names, ()),
+        lab_hsts_s=read("DOORBUSTER_LAB_HSTS_S", _hsts_s, 86_400),
         prometheus_port=read("DOORBUSTER_PROMETHEUS_PORT", _port, 8088),
         grafana_port=read("DOORBUSTER_GRAFANA_PORT", _port, 8089),
         celery_exporter_port=read("DOORBUSTER_CELERY_EXPORTER_PORT", _port, 8090),
@@ -231,11 +268,16 @@ def load_leniently(
         first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
         lab_accounts=read("DOORBUSTER_LAB_ACCOUNTS", _switch, False),
         lab_classroom=read("DOORBUSTER_LAB_CLASSROOM", _switch, False),
+        lab_student_limits=read("DOORBUSTER_LAB_STUDENT_LIMITS", _limits, ""),
         secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
         gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
         results_password=read("DOORBUSTER_RESULTS_PASSWORD", str, secrets.results_password),
         grafana_admin_password=read(
             "DOORBUSTER_GRAFANA_ADMIN_PASSWORD", str, secrets.grafana_admin_password
+        ),
+        inner_token=read("DOORBUSTER_INNER_TOKEN", _secret, secrets.inner_token),
+        inner_token_required=read(
+            "DOORBUSTER_INNER_TOKEN_REQUIRED", _switch, bool(local_users.others())
         ),
         shop_cpus=shop_cpus,
         other_cpus=other_cpus,
@@ -245,7 +287,7 @@ def load_leniently(
         celery_broker=read(
             "DOORBUSTER_CELERY_BROKER",
             _broker,
-            redis_address(redis_host, redis_port, redis_password) + "/1",
+            redis_address(redis_host, broker_port, redis_password) + "/1",
         ),
         grid_broker=read("DOORBUSTER_GRID_BROKER", _broker, None),
         extra=tuple(
@@ -309,10 +351,15 @@ _FIELDS = {
         "REDIS_PORT",
         "REDIS_PASSWORD",
         "REDIS_BIN",
+        "BROKER_PORT",
         "ADS_HOST",
         "ADS_PORT",
         "ADS_BANNERS",
         "LAB_PORT",
+        "LAB_TLS_CERTIFICATE",
+        "LAB_TLS_KEY",
+        "LAB_NAMES",
+        "LAB_HSTS_S",
         "PROMETHEUS_PORT",
         "GRAFANA_PORT",
         "CELERY_EXPORTER_PORT",
@@ -323,10 +370,13 @@ _FIELDS = {
         "FIRST_LOOK",
         "LAB_ACCOUNTS",
         "LAB_CLASSROOM",
+        "LAB_STUDENT_LIMITS",
         "SECRET_KEY",
         "GATEWAY_COOKIE_KEY",
         "RESULTS_PASSWORD",
         "GRAFANA_ADMIN_PASSWORD",
+        "INNER_TOKEN",
+        "INNER_TOKEN_REQUIRED",
         "SHOP_CPUS",
         "OTHER_CPUS",
         "SHOP_WORKERS",
@@ -378,12 +428,36 @@ _load_generators = _whole("a number of load generators", 0, 1000)
 _workers = _whole("a number of workers", 1, 100)
 _books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
 _banners = _whole("a number of banners", 0, 2_000_000)  # as shop/ads/configuration.py has them
+_hsts_s = _whole("a duration in seconds", 0, 2 * 31_536_000)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(hosts.reached(each.strip()) for each in text.split(","))
+
+
+def _secret(text: str) -> str:
+    if len(text) < LEAST_SECRET_CHARACTERS or not text.isascii() or not text.isprintable():
+        raise ValueError(
+            f"too weak; allowed are {LEAST_SECRET_CHARACTERS} printable ASCII characters or more; "
+            "fix: remove it, and `make up` generates one"
+        )
+    return text
 
 
 def _switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise ValueError("neither on nor off; allowed is 1 or 0")
     return text == "1"
+
+
+def _limits(text: str) -> str:
+    """Names and values; `lab.console.site.allowances` knows the names."""
+    if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
+        raise ValueError(
+            "not a list of limits; allowed is name=number with spaces between, "
+            "e.g. runs_per_launch=5000 (docs/console.md, *What one person may have*)"
+        )
+    return text
 
 
 def _broker(text: str) -> str:

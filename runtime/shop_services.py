@@ -6,7 +6,7 @@ Owns: their command lines, CPUs, stop signals, health and tables. Must not know:
 import signal
 import sys
 
-from runtime import certificate_files, hosts
+from runtime import hosts, own_certificate
 from runtime.answering import get_refusal
 from runtime.service import (
     SEEDING_TIMEOUT_S,
@@ -30,7 +30,7 @@ def shop(settings: Settings) -> Service:
         stop_signal=signal.SIGTERM,
         stop_wait_s=20,
         ready_within_s=60,
-        refusal=lambda: get_refusal(host, settings.shop_controller_port, "/status"),
+        refusal=lambda: get_refusal(host, settings.shop_controller_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.shop_port, "/"),
         tables=Tables(
             title=f"Tables and {settings.catalogue_books:,} books",
@@ -76,6 +76,7 @@ def ads(settings: Settings) -> Service:
 
 def gateway(settings: Settings) -> Service:
     """In front of both."""
+    tls = (settings.gateway_tls_certificate, settings.gateway_tls_key)
     host, inner_host = hosts.from_here(settings.host), hosts.from_here(settings.inner_host)
     return Service(
         name="gateway",
@@ -89,15 +90,6 @@ def gateway(settings: Settings) -> Service:
         refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         # Another certificate means another start, too.
-        code=("gateway", str(settings.gateway_tls_certificate), str(settings.gateway_tls_key)),
-        prepare=lambda: _keep_certificate(settings),
+        code=("gateway", *map(str, tls)),
+        prepare=lambda: own_certificate.keep(settings, *tls),
     )
-
-
-def _keep_certificate(settings: Settings) -> None:
-    """One of the appliance's own, unless the settings name another."""
-    from runtime import certificates  # takes a while, and only a start needs it
-
-    own = certificate_files.of(settings.state_dir)
-    if own.server == settings.gateway_tls_certificate and own.key == settings.gateway_tls_key:
-        certificates.keep(own.folder, names=certificates.own_names(*settings.gateway_names))

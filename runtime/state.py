@@ -8,20 +8,33 @@ import contextlib
 import fcntl
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtime import private_file
 from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
 _OTHER_MARKS = ("secrets.json", "supervisord.conf", "signatures.json")
 """By which one without a marker is known: commands that need no appliance write there, too."""
 LEAST_DISK_BYTES = 512 * 1024**2
+_PASSED_THROUGH = ("postgres", "redis")
+"""Folders that root's PostgreSQL and Redis reach under an account of their own, which owns them."""
+_SHARED = ("certificates", "prometheus")
+"""Folders that have something for others: browsers need the authority, and the containers of other
+accounts Prometheus' configuration. The secrets in them have mode 600."""
 
 
 class StateError(RuntimeError):
     """The state folder cannot be used; the message says the mend."""
+
+
+def said(error: OSError) -> str:
+    """What the system says and, if it names one, of which file, in one line."""
+    where = f" ({error.filename})" if error.filename else ""
+    return f"{error.strerror or error}{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,10 @@ class State:
         path = self.stamp(name)
         return path.exists() and path.read_text() == version
 
+    def write_stamp(self, name: str, version: str) -> None:
+        """Keep which version of something was started."""
+        private_file.write(self.stamp(name), version.encode())
+
     @property
     def is_ours(self) -> bool:
         """Whether an appliance has made it."""
@@ -71,20 +88,18 @@ class State:
         return not self.is_ours and any(self.folder.iterdir())
 
     def make(self) -> None:
-        """Make the folder.
+        """Make the folder, closed to other users.
 
         Raises `StateError` if it cannot be written, the disk is full, or it is somebody's.
         """
         try:
             self._make_folder()
             for folder in (self.logs, self.stamp("").parent, self.folder / "stamps"):
-                folder.mkdir(exist_ok=True)
-            (self.folder / MARKER).write_text("Written by Doorbuster; `make reset` empties it.\n")
+                folder.mkdir(mode=0o700, exist_ok=True)
+            marker = b"Written by Doorbuster; `make reset` empties it.\n"
+            private_file.write(self.folder / MARKER, marker)
         except OSError as error:
-            raise StateError(
-                f"the state folder {self.folder} cannot be written: {error.strerror}; "
-                "mend: set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
-            ) from error
+            raise self._unwritable(error) from error
         free = shutil.disk_usage(self.folder).free
         if free < LEAST_DISK_BYTES:
             raise StateError(
@@ -101,17 +116,61 @@ class State:
                 f"mend: a folder of Doorbuster's own, {self.folder / 'doorbuster'} say"
             )
         missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.geteuid() == 0:
-            # PostgreSQL's own user passes through, whatever umask root has; nobody else sees what
-            # is in it.
-            for folder in missing:
+            for folder in missing:  # whatever umask root has
                 folder.chmod(0o711 if folder == self.folder else 0o755)
+
+    def _unwritable(self, error: OSError) -> StateError:
+        return StateError(
+            f"the state folder {self.folder} cannot be written: {said(error)}; "
+            "fix: free some space if its disk is full, or set DOORBUSTER_STATE_DIR (environment "
+            "or .env) to a folder of yours"
+        )
+
+    def close_to_others(self, results: Path) -> None:
+        """Close what an earlier version, or another umask, left open. Raises `StateError`."""
+        try:
+            for path in self.open_to_others(results):
+                mode = stat.S_IMODE(path.stat().st_mode)
+                path.chmod(mode & ~0o077 | mode & self._allowed(path))
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def open_to_others(self, results: Path) -> list[Path]:
+        """Return what other users reach in it without being meant to: itself, or what is in it.
+
+        The folder of the results is left out, and so is what belongs to another user. Raises
+        OSError.
+        """
+        if not self.folder.is_dir() or not stat.S_IMODE(self.folder.stat().st_mode) & 0o077:
+            return []
+        found = []
+        for path in (self.folder, *self.folder.iterdir(), self.folder / "prometheus" / "data"):
+            try:
+                facts = path.lstat()
+            except FileNotFoundError:
+                continue
+            is_kept = results.is_relative_to(path) and path != self.folder
+            is_file = stat.S_ISDIR(facts.st_mode) or stat.S_ISREG(facts.st_mode)
+            if is_kept or not is_file or path.name in _PASSED_THROUGH:
+                continue
+            if os.geteuid() not in (facts.st_uid, 0):
+                continue
+            if stat.S_IMODE(facts.st_mode) & 0o077 & ~self._allowed(path):
+                found.append(path)
+        return found
+
+    def _allowed(self, path: Path) -> int:
+        """Which of the modes for others this path may have."""
+        if path == self.folder:  # root's PostgreSQL and Redis pass through to their own folders
+            return 0o000 if os.geteuid() else 0o011
+        return 0o055 if path.name in _SHARED else 0o000
 
     def empty(self, keep: Path) -> None:
         """Remove everything in the folder but `keep`.
 
-        Raises `StateError` for a folder that Doorbuster did not make.
+        Raises `StateError` for a folder that Doorbuster did not make, or that cannot be written.
         """
         if not self.folder.exists():
             return
@@ -120,6 +179,15 @@ class State:
                 f"{self.folder} has no file {MARKER}, so it is not a state folder of Doorbuster "
                 "and is left alone; mend: check DOORBUSTER_STATE_DIR, or remove it by hand"
             )
+        try:
+            self._empty(keep)
+        except OSError as error:
+            raise StateError(
+                f"the state folder {self.folder} cannot be emptied: {said(error)}; fix: make it "
+                "writable (is its disk mounted read-only?), then run this again"
+            ) from error
+
+    def _empty(self, keep: Path) -> None:
         for entry in self.folder.iterdir():
             # The marker goes last: an interrupted reset can be run again.
             if entry.name == MARKER or keep.is_relative_to(entry):

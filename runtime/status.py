@@ -17,7 +17,7 @@ def status(settings: Settings, progress: Progress) -> None:
     state = State(settings.state_dir)
     supervisor = Supervisor(state)
     if not supervisor.is_running():
-        progress.say("Doorbuster is down. `make up` starts it.")
+        progress.say(f"Doorbuster is down. {supervisor.why_down()}")
         return
     states = supervisor.states()
     table = Table(box=None, padding=(0, 3, 0, 0))

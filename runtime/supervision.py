@@ -4,13 +4,11 @@ Owns: its configuration, its start and end, its answers. Must not know: what the
 """
 
 import contextlib
-import hashlib
 import os
 import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import xmlrpc.client
 from collections.abc import Iterator, Sequence
@@ -22,29 +20,23 @@ from typing import Any
 import psutil
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
-from runtime import pinned
+from runtime import pinned, private_file
 from runtime.service import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
-_LONGEST_SOCKET_PATH_BYTES = 90  # of 107; supervisord appends its process id while it binds
 LOG_BYTES = 10_000_000
 START_RETRIES = 20
 """A second, two, three … apart: what a dead service leaves behind, as PostgreSQL its backends, may
 hold up the next start for a while."""
 
 
+_BROKEN_OFF = (ConnectionResetError, BrokenPipeError)
+"""Exceptions of a connection that was accepted and closed without an answer."""
+
+
 class SupervisorError(RuntimeError):
-    """The supervisor does not do as told; the message says the mend."""
-
-
-def socket_path(wanted: Path) -> Path:
-    """`wanted`, or one in the temporary folder if that is too long for a socket."""
-    path = os.fsencode(wanted)
-    if len(path) <= _LONGEST_SOCKET_PATH_BYTES:
-        return wanted
-    name = hashlib.sha256(path).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"doorbuster-{os.geteuid()}-{name}.sock"
+    """The supervisor does not do what it should; the message says how to fix it."""
 
 
 class StoppingError(SupervisorError):
@@ -75,7 +67,11 @@ class Supervisor:
     @property
     def socket(self) -> Path:
         """Where it listens: in the state folder if it can."""
-        return socket_path(self.state.folder / "supervisor.sock")
+        return private_file.socket_path(self._wanted_socket)
+
+    @property
+    def _wanted_socket(self) -> Path:
+        return self.state.folder / "supervisor.sock"
 
     @property
     def pid_file(self) -> Path:
@@ -104,14 +100,31 @@ class Supervisor:
             return bool(calls.getState()["statename"] == "RUNNING")
         return False
 
+    def has_died(self) -> bool:
+        """Whether it ended without an order: it was killed, or the machine went down.
+
+        Its services end with it. One that ends in order removes its pid file.
+        """
+        return self.pid_file.exists() and self.recorded_pid() is None
+
+    def why_down(self) -> str:
+        """Return what to do while it does not run, and report it if nobody has stopped it."""
+        if not self.has_died():
+            return "`make up` starts it."
+        why = "The supervisor was killed, or the machine went down."
+        return f"{why} `make up` starts everything again."
+
     def start(self, services: Sequence[Service], settings: Settings) -> None:
         """Start it with no service running yet.
 
         Raises `SupervisorError` with its own words.
         """
-        for left_over in (self.socket, self.pid_file):
-            left_over.unlink(missing_ok=True)
-        self.configuration_file.write_text(self.configuration(services))
+        self.remove_files()
+        try:
+            private_file.make_socket_path(self._wanted_socket)
+        except OSError as error:
+            raise SupervisorError(f"the supervisor can have no socket: {error}") from None
+        private_file.write(self.configuration_file, self.configuration(services).encode())
         done = subprocess.run(
             [
                 sys.executable,
@@ -125,6 +138,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            umask=0o077,  # for its own log, which it opens before it reads of the umask
             check=False,
         )
         deadline = time.monotonic() + 10
@@ -133,6 +147,11 @@ class Supervisor:
                 return
             time.sleep(0.05)
         raise SupervisorError(f"supervisord did not start: {(done.stderr or done.stdout).strip()}")
+
+    def remove_files(self) -> None:
+        """Remove what a supervisor that has ended may have left: its socket and its pid file."""
+        private_file.remove_socket(self._wanted_socket)
+        self.pid_file.unlink(missing_ok=True)
 
     def configuration(self, services: Sequence[Service]) -> str:
         """supervisord's configuration for these services."""
@@ -152,13 +171,14 @@ class Supervisor:
             f"directory = {_escaped(REPOSITORY)}",
             f"minfds = {open_files}",
             "nodaemon = false",
+            "umask = 077",
             "strip_ansi = false",
             *(["user = root"] if os.geteuid() == 0 else []),
         ]
         for priority, service in enumerate(services, start=1):
             sections += [
                 f"[program:{service.name}]",
-                f"command = {_escaped(shlex.join(service.command))}",
+                f"command = {_escaped(shlex.join(service.command(self.pid_file)))}",
                 f"priority = {priority}",
                 "autostart = false",  # `make up` starts each when the one before is ready
                 "autorestart = true",
@@ -166,6 +186,7 @@ class Supervisor:
                 f"startretries = {START_RETRIES}",
                 f"stopsignal = {service.stop_signal.name.removeprefix('SIG')}",
                 f"stopwaitsecs = {service.stop_wait_s}",
+                f"umask = {'022' if service.writes_results else '077'}",
                 # What a service leaves behind in its process group ends with it.
                 "killasgroup = true",
                 "redirect_stderr = true",
@@ -203,9 +224,14 @@ class Supervisor:
     def shut_down(self, within_s: float = 120.0) -> None:
         """Stop every service, last started first, and end the supervisor itself."""
         pid = self.recorded_pid()
-        # Somebody else may have told it already, and given up waiting.
-        with contextlib.suppress(StoppingError), self._calls() as calls:
-            calls.shutdown()
+        try:
+            with self._calls() as calls:
+                calls.shutdown()
+        except StoppingError:
+            pass  # another caller has stopped it already, and given up waiting
+        except SupervisorError:
+            if self.recorded_pid() is not None:
+                raise  # otherwise it has ended since the caller looked
         if pid is not None:
             with contextlib.suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
                 psutil.Process(pid).wait(within_s)
@@ -226,15 +252,21 @@ class Supervisor:
         try:
             yield proxy.supervisor
         except (OSError, HTTPException) as error:
+            # One that ends in order removes its pid file before it closes a connection that it has
+            # not answered; one that was killed leaves the file.
+            if isinstance(error, _BROKEN_OFF) and not self.pid_file.exists():
+                raise _being_stopped() from error
             raise SupervisorError(f"the supervisor does not answer: {error}") from error
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.SHUTDOWN_STATE:
                 raise
-            raise StoppingError(
-                "the appliance is being stopped; mend: wait until that has ended"
-            ) from fault
+            raise _being_stopped() from fault
         finally:
             transport.close()
+
+
+def _being_stopped() -> StoppingError:
+    return StoppingError("the appliance is being stopped; fix: wait until it has stopped")
 
 
 def left_over(state: State) -> list[psutil.Process]:

@@ -11,7 +11,18 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime import cpus, credentials, down, hosts, log_end, monitoring, ports, services
+from runtime import (
+    certificate_files,
+    cpus,
+    credentials,
+    down,
+    hosts,
+    log_end,
+    monitoring,
+    own_certificate,
+    ports,
+    services,
+)
 from runtime.progress import Progress
 from runtime.service import Service, Tables
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, Settings, load, used_twice
@@ -20,8 +31,12 @@ from runtime.supervision import Supervisor, left_over
 
 SUPERVISED = "supervised"
 LOG_LINES = 20
+RETRY_PATIENCE_S = 15.0
+"""Real seconds for which a service that ended right after its start is tried again."""
 FIRST_SPARE_PORT = 8095  # the defaults end before it
-LOOPBACK_PORTS = ("DOORBUSTER_POSTGRES_PORT", "DOORBUSTER_REDIS_PORT")  # with `make up`
+LOOPBACK_PORTS = tuple(  # with `make up`
+    f"DOORBUSTER_{name}_PORT" for name in ("POSTGRES", "REDIS", "BROKER")
+)
 PUBLIC_PORTS = ("DOORBUSTER_GATEWAY_PORT", "DOORBUSTER_GATEWAY_TLS_PORT")
 # As the shop seeds them (docs/shop.md); the runtime knows no module of the shop.
 # Two rows: one would not fit the box of a terminal of 80 columns.
@@ -37,6 +52,7 @@ def up(settings: Settings, progress: Progress) -> None:
     state = State(settings.state_dir)
     with progress.step("State folder") as step:
         state.make()
+        state.close_to_others(settings.results_dir)
         step.detail = str(state.folder)
     with state.locked():
         credentials.make(state.folder)
@@ -49,7 +65,6 @@ def up(settings: Settings, progress: Progress) -> None:
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
     """What to open or type next; `prometheus`: it runs, too."""
     host = hosts.from_here(settings.host)
-    lab = hosts.authority(hosts.from_here(settings.lab_host), settings.lab_port)
     inner = hosts.from_here(settings.inner_host)
     admin = hosts.authority(inner, settings.gateway_admin_port)
     figures = hosts.authority(inner, settings.prometheus_port)
@@ -57,13 +72,29 @@ def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:
         "Shop": f"http://{hosts.authority(host, settings.gateway_port)}/",
         "Shop by TLS": f"https://{hosts.authority(host, settings.gateway_tls_port)}/ (make certs)",
         **SIGN_IN,
-        "Lab console": f"http://{lab}/"
+        "Lab console": f"{settings.lab_url}/"
         + (" (this machine; DOORBUSTER_LAB_ACCOUNTS=1)" if settings.lab_is_hidden else ""),
-        "Gateway's admin API": f"http://{admin}/snapshot",
+        **trusted_by_browsers(settings),
+        "Gateway's admin API": f"http://{admin}/snapshot"
+        + (" (make token)" if settings.inner_token_required else ""),
         **({"Prometheus": f"http://{figures}/"} if prometheus else {}),
         "First comparison": "make compare",
         "Everything else": "make help",
         "Stop": "make down",
+    }
+
+
+def trusted_by_browsers(settings: Settings) -> dict[str, str]:
+    """Which file makes browsers trust the console; nothing if it speaks no TLS or has their trust.
+
+    The path is a row of its own because state folders of root have long names.
+    """
+    tls = (settings.lab_tls_certificate, settings.lab_tls_key)
+    if not settings.lab_accounts or not own_certificate.is_meant(settings, *tls):
+        return {}
+    return {
+        "Browsers trust it": "after they have imported this authority:",
+        "Authority": str(certificate_files.of(settings.state_dir).authority),
     }
 
 
@@ -124,7 +155,7 @@ class Start:
             step.detail = ", ".join(map(str, sorted(wanted.values())))
         with self.progress.step("Supervisor"):
             supervisor.start(table, self.settings)
-        self.state.stamp(SUPERVISED).write_text(version)
+        self.state.write_stamp(SUPERVISED, version)
 
     def _try(self, supervisor: Supervisor, service: Service) -> None:
         try:
@@ -151,17 +182,28 @@ class Start:
             self._wait(supervisor, service, service.refusal)
             self._wait(supervisor, service, service.page_refusal)
             service.started()
-            self.state.stamp(service.name).write_text(version)
+            self.state.write_stamp(service.name, version)
 
     def _wait(
         self, supervisor: Supervisor, service: Service, refusal: Callable[[], str | None]
     ) -> None:
-        deadline_s = time.monotonic() + service.ready_within_s
+        began_s = time.monotonic()
+        ended_s: float | None = None  # when it was first seen to have ended
         while (why := refusal()) is not None:
-            state = supervisor.states()[service.name].state
-            if state in ("BACKOFF", "FATAL", "EXITED"):
+            state, now_s = supervisor.states()[service.name].state, time.monotonic()
+            patience_s = began_s + service.ready_within_s - now_s
+            if state in ("BACKOFF", "EXITED", "FATAL"):
                 why = f"it ended right after its start ({state})"
-            elif time.monotonic() < deadline_s:
+                if ended_s is None:
+                    ended_s = now_s
+                    self.progress.say(
+                        f"    {service.title} ended right after its start; "
+                        f"it is started again for up to {RETRY_PATIENCE_S:.0f} s"
+                    )
+            if ended_s is not None:
+                # The supervisor starts it again: what a killed predecessor holds is soon free.
+                patience_s = min(patience_s, ended_s + RETRY_PATIENCE_S - now_s)
+            if patience_s > 0 and state != "FATAL":
                 time.sleep(0.05)
                 continue
             raise StartError(
@@ -188,6 +230,7 @@ class Start:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
+                    umask=0o077,
                     timeout=tables.timeout_s,
                     check=False,
                 )
@@ -201,7 +244,7 @@ class Start:
                     f"the tables could not be made (exit {done.returncode})\n"
                     + last_words(self.state, tables.log)
                 )
-        self.state.stamp(tables.log).write_text(version)
+        self.state.write_stamp(tables.log, version)
 
 
 def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:

@@ -88,7 +88,10 @@ def summarised(page: str, published_s: float, scale: float, seen: list[Request])
 
 
 class Controller:
-    """The controller's side of the calibration, over one kept connection."""
+    """The controller's side of the calibration.
+
+    Each call has a connection of its own: the controller closes one that is idle for some seconds.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -105,7 +108,11 @@ class Controller:
     def call(self, method: str, path: str, body: object = None) -> Any:
         """The answer as JSON. Raises OSError, or click's error with what the controller said."""
         payload = None if body is None else json.dumps(body)
-        self._connection.request(method, path, payload)
+        token = settings.INNER_TOKEN
+        headers = {"Connection": "close"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._connection.request(method, path, payload, headers)
         response = self._connection.getresponse()
         answer = json.loads(response.read())
         if response.status != 200:

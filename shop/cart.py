@@ -52,12 +52,23 @@ def put(session: SessionBase, wanted: Mapping[int, int]) -> None:
     session[_KEY] = {str(book): number for book, number in wanted.items() if number > 0}
 
 
+def take_out(session: SessionBase, bought: Quantities) -> None:
+    """Take these copies out of the cart, as it is now: another page may have changed it since."""
+    stored = type(session)(session.session_key)
+    put(session, {book: n - bought.get(book, 0) for book, n in quantities(stored).items()})
+
+
 def lines(wanted: Quantities) -> list[CartLine]:
     """The books behind the quantities, those that still exist, in the order they were added."""
     found = Book.objects.listed().in_bulk(list(wanted))
     return [CartLine(found[id], number) for id, number in wanted.items() if id in found]
 
 
+def total_cents(cart_lines: Iterable[CartLine]) -> int:
+    """What the lines cost together."""
+    return sum(line.total_cents for line in cart_lines)
+
+
 def total(cart_lines: Iterable[CartLine]) -> str:
     """For people: what the lines cost together."""
-    return money(sum(line.total_cents for line in cart_lines))
+    return money(total_cents(cart_lines))

@@ -7,7 +7,7 @@ Must not know: pages, forms, sessions.
 import uuid
 from collections.abc import Mapping
 
-from django.db import IntegrityError, transaction
+from django.db import connection, transaction
 
 from shop import activity, sentry
 from shop.cart import Quantities
@@ -17,9 +17,14 @@ from shop.models import Book, Customer, Order, OrderLine
 class OutOfStock(Exception):  # noqa: N818 -- a fact about the shelf, not a fault
     """Nothing was ordered: of these titles fewer copies are left than were wanted."""
 
-    def __init__(self, titles: tuple[str, ...]) -> None:
-        super().__init__(", ".join(titles))
-        self.titles = titles
+    def __init__(self, left: Mapping[str, int]) -> None:
+        super().__init__(
+            ", ".join(
+                f"{title} ({copies} left)" if copies else title for title, copies in left.items()
+            )
+        )
+        self.left = left
+        """Title → copies that are left."""
 
 
 class NoLongerSold(Exception):  # noqa: N818
@@ -33,6 +38,10 @@ class NoLongerSold(Exception):  # noqa: N818
         """The titles that are still sold."""
 
 
+class AnotherTotal(Exception):  # noqa: N818
+    """Nothing was ordered: the books no longer cost what the customer has seen."""
+
+
 class NothingToOrder(Exception):  # noqa: N818
     """Nothing was ordered: no copies of any book on sale were asked for."""
 
@@ -43,40 +52,52 @@ def find_order(customer: Customer, key: uuid.UUID) -> Order | None:
 
 
 def place_order(
-    customer: Customer, key: uuid.UUID, wanted: Quantities, address: Mapping[str, str]
+    customer: Customer,
+    key: uuid.UUID,
+    wanted: Quantities,
+    address: Mapping[str, str],
+    total_cents: int | None = None,
 ) -> Order:
-    """The order for this key, placed now unless it already was.
+    """Return the order for this key, placed now unless it already was.
 
-    The unique key is inserted first: a second submission of the same key waits there until the
-    first has committed, and then finds its order. Books are locked in the order of their ids, so
-    two orders of the same books cannot wait for each other.
+    `total_cents` is what the customer has seen that it costs, if they have.
+
+    The key is locked first: a second submission waits there until the first is over, and then finds
+    its order. It neither runs into the unique key, which PostgreSQL logs as an error, nor takes a
+    number that no order gets. Books are locked in the order of their ids, so two orders of the same
+    books cannot wait for each other.
 
     A customer who has left by the commit point has ordered nothing; after it nothing stops the
-    request any more. Raises OutOfStock, NoLongerSold or NothingToOrder, and then has changed
-    nothing.
+    request any more. Raises OutOfStock, NoLongerSold, AnotherTotal or NothingToOrder, and then has
+    changed nothing.
     """
-    placed = find_order(customer, key)
-    if placed is not None:
-        return placed
-    try:
-        with transaction.atomic(durable=True):
-            order = Order.objects.create(
-                customer=customer, idempotency_key=key, total_cents=0, **address
-            )
-            order.total_cents = _take_stock(order, wanted)
-            order.save(update_fields=["total_cents"])
-            transaction.on_commit(activity.order_committed)
-            sentry.commit_point()
-            return order
-    except IntegrityError:
+    with transaction.atomic(durable=True):
+        _lock(key)
         placed = find_order(customer, key)
-        if placed is None:
-            raise
-        return placed
+        if placed is not None:
+            return placed
+        books = _books_to_sell(wanted)
+        total = sum(book.price_cents * wanted[book.pk] for book in books)
+        if total_cents not in (None, total):
+            raise AnotherTotal
+        order = Order.objects.create(
+            customer=customer, idempotency_key=key, total_cents=total, **address
+        )
+        _move(books, wanted, order)
+        transaction.on_commit(activity.order_committed)
+        sentry.commit_point()
+        return order
 
 
-def _take_stock(order: Order, wanted: Quantities) -> int:
-    """Move the copies from the shelves into the order; answers what they cost in cents."""
+def _lock(key: uuid.UUID) -> None:
+    """Wait until no other transaction has this key, which is then ours until the commit."""
+    with connection.cursor() as cursor:
+        # Half of the key is enough: two keys that share it only wait for each other.
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [(key.int >> 64) - 2**63])
+
+
+def _books_to_sell(wanted: Quantities) -> list[Book]:
+    """Every book wanted, locked, with enough copies of each."""
     books = list(
         Book.objects.select_for_update()
         .only("title", "stock", "price_cents")
@@ -88,9 +109,14 @@ def _take_stock(order: Order, wanted: Quantities) -> int:
     gone = wanted.keys() - {book.pk for book in books}
     if gone:
         raise NoLongerSold(frozenset(gone), tuple(book.title for book in books))
-    short = tuple(book.title for book in books if book.stock < wanted[book.pk])
+    short = {book.title: book.stock for book in books if book.stock < wanted[book.pk]}
     if short:
         raise OutOfStock(short)
+    return books
+
+
+def _move(books: list[Book], wanted: Quantities, order: Order) -> None:
+    """Move the copies from the shelves into the order."""
     for book in books:
         book.stock -= wanted[book.pk]
     if len(books) == 1:
@@ -106,4 +132,3 @@ def _take_stock(order: Order, wanted: Quantities) -> int:
         )
         for book in books
     )
-    return sum(book.price_cents * wanted[book.pk] for book in books)

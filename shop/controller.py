@@ -8,8 +8,10 @@ connection has a thread that sleeps in `recv` and sends each answer in one piece
 costs one wait for the interpreter and no more.
 """
 
+import contextlib
 import json
 import logging
+import secrets
 import socket
 import threading
 import time
@@ -28,6 +30,7 @@ from shop import (
     page_work,
     returns,
     sentry,
+    sessions,
     stocking,
 )
 from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
@@ -35,8 +38,12 @@ from shop.page_types import PAGE_TYPES
 from shop.redis_memory import memory
 
 CONNECTIONS = 32
-IDLE_S = 300
+IDLE_S = 300.0
+IDLE_BEFORE_A_CALL_S = 30.0
+"""For a connection on which no call has been accepted yet, from its beginning."""
 _BODY_BYTES = 64 * 1024
+_MOST_NAME = 100
+"""Characters of a field's name that an answer may repeat."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _logger = logging.getLogger(__name__)
@@ -62,6 +69,10 @@ def _refused(status: int, error: str, **more: str) -> Answer:
     return _json({"error": error, **more}, status)
 
 
+def _health(body: bytes) -> Answer:
+    return _json({"status": "ok"})
+
+
 def _status(body: bytes) -> Answer:
     pages = activity.pages(page.name for page in PAGE_TYPES)
     return _json(
@@ -75,7 +86,7 @@ def _status(body: bytes) -> Answer:
             "requests": activity.requests(),
             "orders": activity.orders(),
             "lost_to": outages.counts(),
-            "sessions_lost": memory.losses,
+            "redis_away": memory.losses + sessions.absences(),
             "books": stocking.size(),
             "pages": {
                 name: {
@@ -117,6 +128,8 @@ class _BadBody(ValueError):  # noqa: N818
     """A body that a call cannot take; says which field and what is allowed."""
 
     def __init__(self, field: str, allowed: str) -> None:
+        """`field` may be what a caller sent: a line of printable characters is made of it."""
+        field = "".join(c if c.isprintable() else " " for c in field[:_MOST_NAME])
         super().__init__(f"{field}: must be {allowed}")
         self.field = field
         self.allowed = allowed
@@ -168,6 +181,7 @@ def _put_catalogue(body: bytes) -> Answer:
 
 
 def _reset(body: bytes) -> Answer:
+    sessions.SessionStore.clear_expired()
     return _json({"orders_removed": returns.take_back()})
 
 
@@ -180,6 +194,7 @@ def _metrics(body: bytes) -> Answer:
 
 
 _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
+    ("GET", "/health"): _health,
     ("GET", "/status"): _status,
     ("PUT", "/settings"): _put_settings,
     ("PUT", "/catalogue"): _put_catalogue,
@@ -187,6 +202,19 @@ _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
     ("GET", "/orders"): _orders,
     ("GET", "/metrics"): _metrics,
 }
+
+
+_OPEN = ("/health", "/metrics")
+"""Calls that need no token: for health checks and Prometheus."""
+
+
+def _has_token(given: str) -> bool:
+    from django.conf import settings
+
+    if not settings.INNER_TOKEN_REQUIRED:
+        return True
+    wanted = f"Bearer {settings.INNER_TOKEN}"
+    return bool(settings.INNER_TOKEN) and secrets.compare_digest(given.encode(), wanted.encode())
 
 
 def _names() -> frozenset[str]:
@@ -207,7 +235,14 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
         return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
         return _refused(403, "Origin: no web page may call the controller")
-    call = _CALLS.get((method, path.split("?", 1)[0]))
+    path = path.split("?", 1)[0]
+    if path not in _OPEN and not _has_token(headers.get("authorization", "")):
+        return _refused(
+            401,
+            "this call needs the inner token: send `Authorization: Bearer TOKEN`; `make token` "
+            "prints that line, and the token is inner_token in secrets.json in the state folder",
+        )
+    call = _CALLS.get((method, path))
     if call is None:
         methods = [known for known, known_path in _CALLS if known_path == path]
         if methods:
@@ -224,6 +259,35 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
         return _refused(500, "failed; the shop's log says why")
 
 
+class _Places:
+    """The connections that are open, at most CONNECTIONS.
+
+    When all places are taken, a new connection gets the place of the oldest one on which no call
+    has been accepted: connections that only wait cannot keep callers out.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[_Connection, None] = {}
+
+    def enter(self, connection: "_Connection") -> bool:
+        """Give a place to this connection; False if all callers of the others are known."""
+        with self._lock:
+            if len(self._open) >= CONNECTIONS:
+                oldest = next((one for one in self._open if one.may_give_way), None)
+                if oldest is None:
+                    return False
+                del self._open[oldest]
+                oldest.cut_off()
+            self._open[connection] = None
+            return True
+
+    def leave(self, connection: "_Connection") -> None:
+        """Free the connection's place."""
+        with self._lock:
+            self._open.pop(connection, None)
+
+
 class _Connection:
     """One client that keeps its connection; also what httptools reports to."""
 
@@ -231,7 +295,19 @@ class _Connection:
         self._client = client
         self._parser = httptools.HttpRequestParser(self)
         self._complete = self._keep = False
+        self._is_known = self._is_answering = False
+        self._until_s = time.monotonic() + IDLE_BEFORE_A_CALL_S
         self.on_message_begin()
+
+    @property
+    def may_give_way(self) -> bool:
+        """Whether another connection may have this one's place."""
+        return not self._is_known and not self._is_answering
+
+    def cut_off(self) -> None:
+        """End the connection from another thread; its own thread then closes it."""
+        with contextlib.suppress(OSError):
+            self._client.shutdown(socket.SHUT_RDWR)
 
     def on_message_begin(self) -> None:
         self._path = b""
@@ -256,12 +332,12 @@ class _Connection:
     def serve(self) -> None:
         """Answer until the client goes or is silent for too long."""
         with self._client as client:
-            client.settimeout(IDLE_S)
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             while True:
                 try:
+                    client.settimeout(self._patience_s())
                     data = client.recv(65536)
-                except OSError:
+                except OSError:  # TimeoutError among them
                     return
                 if not data:
                     return
@@ -282,6 +358,12 @@ class _Connection:
                 if self._complete and not self._answer():
                     return
 
+    def _patience_s(self) -> float:
+        """How long the next bytes may take: bytes alone do not prolong the first call's time."""
+        if self._is_known:
+            return IDLE_S
+        return max(0.001, self._until_s - time.monotonic())
+
     def _offers_with_body(self) -> bool:
         has_body = (
             self._headers.get("content-length", "0") != "0" or "transfer-encoding" in self._headers
@@ -291,7 +373,12 @@ class _Connection:
     def _answer(self) -> bool:
         self._complete = False
         method = self._parser.get_method().decode()
-        reply = answer(method, self._path.decode("latin-1"), self._headers, bytes(self._body))
+        path = self._path.decode("latin-1")
+        self._is_answering = True
+        reply = answer(method, path, self._headers, bytes(self._body))
+        self._is_answering = False
+        if reply.status < 400 and path.split("?", 1)[0] not in _OPEN:
+            self._is_known = True
         return self._send(reply, self._keep)
 
     def _send(self, reply: Answer, keep: bool) -> bool:
@@ -332,20 +419,21 @@ def start(port: int, host: str = "127.0.0.1") -> int:
 
 
 def _accept(listener: socket.socket) -> None:
-    places = threading.BoundedSemaphore(CONNECTIONS)
+    places = _Places()
     while True:
         client, _ = listener.accept()
-        if not places.acquire(blocking=False):
+        connection = _Connection(client)
+        if not places.enter(connection):
             client.close()
             continue
         threading.Thread(
-            target=_serve, args=(client, places), name="controller-connection", daemon=True
+            target=_serve, args=(connection, places), name="controller-connection", daemon=True
         ).start()
 
 
-def _serve(client: socket.socket, places: threading.BoundedSemaphore) -> None:
+def _serve(connection: _Connection, places: _Places) -> None:
     try:
-        _Connection(client).serve()
+        connection.serve()
     finally:
         connections.close_all()
-        places.release()
+        places.leave(connection)

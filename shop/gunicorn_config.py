@@ -3,15 +3,13 @@
 Owns: how the shop is served. The controller starts in the worker process, beside its threads.
 """
 
-import ctypes
-import os
 import signal
 import sys
 
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from shop import settings
+from shop import serving, settings
 
 bind = settings.authority(settings.INNER_HOST, settings.SHOP_PORT)
 wsgi_app = "shop.wsgi:application"
@@ -38,17 +36,9 @@ limit_request_field_size = 32 * 1024
 SWITCH_INTERVAL_S = 0.0005
 
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
-
-
 def post_fork(arbiter: Arbiter, worker: Worker) -> None:
-    """Called in the worker process when it begins: it dies with a master that is killed.
-
-    Else it serves on for seconds, on the ports that the next master and its controller need.
-    """
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if worker.ppid != os.getppid():  # it was killed before
-        sys.exit(Arbiter.WORKER_BOOT_ERROR)
+    """Called in the worker process when it begins: it dies with a master that is killed."""
+    serving.end_with_master(worker, signal.SIGKILL)
 
 
 def post_worker_init(worker: Worker) -> None:

@@ -18,11 +18,15 @@ BACK_ENDS = (POSTGRES, REDIS)
 # SQLSTATEs of a server that ends, has crashed, is starting, or takes nobody more.
 _AWAY = ("57P01", "57P02", "57P03", "53300")
 _CONNECTION_CLASS = "08"
+# Its disk is full, or it follows another server.
+_REDIS_TAKES_NOTHING = ("MISCONF", "READONLY", "You can't write against a read only replica")
 
 
 def away(fault: BaseException | None) -> str | None:
     """Which back end is away, if that is what the fault means; None if it means something else."""
-    if isinstance(fault, redis.ConnectionError | redis.TimeoutError):
+    if isinstance(fault, redis.ConnectionError | redis.TimeoutError | redis.OutOfMemoryError):
+        return REDIS
+    if isinstance(fault, redis.ResponseError) and str(fault).startswith(_REDIS_TAKES_NOTHING):
         return REDIS
     if isinstance(fault, InterfaceError):  # the driver's own: its connection is closed
         return POSTGRES

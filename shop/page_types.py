@@ -16,7 +16,7 @@ class PageType(NamedTuple):
 
 
 PAGE_TYPES: tuple[PageType, ...] = (
-    PageType("Br-1", "main", 0.200),
+    PageType("Br-1", "home", 0.200),
     PageType("Br-2", "browse", 0.300),
     PageType("Br-3", "search", 0.300),
     PageType("Br-4", "details", 0.222),

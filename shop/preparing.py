@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from shop import seeding
+from shop.sessions import SessionStore
 from shop.stocking import Progress
 
 _SOURCE = Path(__file__).parent / "static"
@@ -19,8 +20,9 @@ _MARK = ".source"
 
 
 def prepare(progress: Progress) -> None:
-    """Migrate, seed and collect static files; does only what has not been done."""
+    """Migrate, seed, collect static files, end old sessions; does only what has not been done."""
     migrate(progress)
+    SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
         progress("The shelves are full")
     collect_static_files(progress)

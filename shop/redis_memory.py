@@ -1,8 +1,8 @@
-"""Whether Redis still has what it was told: sessions are in its memory alone.
+"""Whether Redis still has what was written to it.
 
 Owns: a mark in that memory, looked for whenever a connection is made anew, which a Redis that died
 forces on every thread. Must not know: sessions. A Redis that is back within a moment has cost no
-request, and has forgotten who was buying all the same.
+request, and has forgotten everything all the same.
 """
 
 import secrets
@@ -36,4 +36,4 @@ class Memory:
 
 
 memory = Memory()
-"""That of the Redis the shop's sessions are in."""
+"""The memory of the shop's Redis."""

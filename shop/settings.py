@@ -67,6 +67,10 @@ IS_ON_LOOPBACK = INNER_HOST in ("127.0.0.1", "::1", "localhost")
 # Whose word on a customer's address and scheme counts: whoever can reach the inner host.
 FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if IS_ON_LOOPBACK else "*"
 
+INNER_TOKEN = _text("INNER_TOKEN", "")
+"""What callers of the controller must send, if they must send it."""
+INNER_TOKEN_REQUIRED = bool(_number("INNER_TOKEN_REQUIRED", 0))
+
 SHOP_PORT = _number("SHOP_PORT", 8082)
 SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
 SHOP_WORKERS = _number("SHOP_WORKERS", 30)
@@ -132,6 +136,7 @@ DATABASES = {
         },
     }
 }
+REDIS_PATIENCE_S = 1.0
 _REDIS_PASSWORD = _text("REDIS_PASSWORD", "")
 CACHES = {
     "default": {
@@ -140,11 +145,14 @@ CACHES = {
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {
             "pool_class": "shop.back_end.RedisPool",
+            # A Redis that hangs is away, too.
+            "socket_connect_timeout": REDIS_PATIENCE_S,
+            "socket_timeout": REDIS_PATIENCE_S,
             **({"password": _REDIS_PASSWORD} if _REDIS_PASSWORD else {}),
         },
     }
 }
-SESSION_ENGINE = "django.contrib.sessions.backends.cache"
+SESSION_ENGINE = "shop.sessions"
 # Browsers keep cookies by host, whatever the port.
 SESSION_COOKIE_NAME = f"{_COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{_COOKIE_PREFIX}csrftoken"

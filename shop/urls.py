@@ -5,7 +5,7 @@ from django.urls import path
 from shop.views import accounts, basket, browsing, checkout, covers, errors
 
 urlpatterns = [
-    path("", browsing.main, name="main"),
+    path("", browsing.home, name="home"),
     path("browse/<slug:slug>/", browsing.browse, name="browse"),
     path("search/", browsing.search, name="search"),
     path("books/<int:book_id>/", browsing.details, name="details"),

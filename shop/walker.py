@@ -1,4 +1,4 @@
-"""Walks through the shop from the main page to a confirmed order, as a browser would.
+"""Walks through the shop from the home page to a confirmed order, as a browser would.
 
 Owns: cookies, forms with their hidden fields, the eight requests in their order.
 Must not know: what the requests are for (calibration, tests).

@@ -43,8 +43,8 @@ PROGRESS_EVERY = 20_000
 """Requests between two calls of `on_progress`."""
 
 IDLE_SAMPLES = 1000
-"""Load samples with nothing else to come but a policy's own timers, after which a policy that lets
-requests wait is held to be broken."""
+"""Load samples in a row with nothing else to come but a policy's own timers, after which a policy
+that lets requests wait is held to be broken."""
 
 TIMERS_ON_END = 1000
 """Timers one after another at the same time after which a policy is held to be broken."""
@@ -135,6 +135,7 @@ class _Simulation:
                 free = server.free
                 id = server.advance(now_s)
                 if id:
+                    idle_samples = 0
                     self._request_ended(now_s, id)
                 elif server.free > free:  # the last rejection is served
                     self._offer_workers(now_s)

@@ -5,6 +5,7 @@ first test asks for `appliance_database`; a running appliance is not touched. Th
 before Django reads its settings.
 """
 
+import dataclasses
 import importlib.util
 import os
 import secrets
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +40,16 @@ hypothesis.settings.load_profile("doorbuster")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Point every part at the session's own services; they start when a test needs them."""
+    """Point every part at the session's own services; they start when a test needs them.
+
+    With pytest-xdist each worker process is a session: the process that hands out the tests runs
+    none, and its variables would reach the workers before their own.
+    """
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return
     # Ignored where this runs in the background; parts would inherit that and miss their end.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-    postgres_port, redis_port, *others = ports.free(9)
+    postgres_port, redis_port, broker_port, *others = ports.free(10)
     # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
     state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
     state_dir.chmod(0o755)
@@ -55,8 +63,12 @@ def pytest_configure(config: pytest.Config) -> None:
         "DOORBUSTER_POSTGRES_PASSWORD": secrets.token_urlsafe(16),
         "DOORBUSTER_POSTGRES_DB": "doorbuster",
         "DOORBUSTER_REDIS_PORT": str(redis_port),
+        "DOORBUSTER_BROKER_PORT": str(broker_port),
         "DOORBUSTER_REDIS_PASSWORD": secrets.token_urlsafe(16),
         "DOORBUSTER_SECRET_KEY": secrets.token_urlsafe(50),
+        # Sent by every caller; the tests of those who ask for it say so.
+        "DOORBUSTER_INNER_TOKEN": secrets.token_urlsafe(32),
+        "DOORBUSTER_INNER_TOKEN_REQUIRED": "0",
         "DOORBUSTER_GATEWAY_PORT": str(others[0]),
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(others[1]),
         "DOORBUSTER_SHOP_PORT": str(others[2]),
@@ -91,15 +103,20 @@ def appliance_database() -> Iterator[Settings]:
         configuration=(("fsync", "off"), ("synchronous_commit", "off"), ("shared_buffers", "64MB")),
     )
     folder = settings.state_dir / "redis"
-    store = redis_server.Store(
+    sessions = redis_server.Store(
         installation=redis_server.find(settings.redis_bin, folder, run_as),
         folder=folder,
         port=settings.redis_port,
         password=settings.redis_password,
         account=run_as,
     )
+    queues = dataclasses.replace(
+        sessions,
+        folder=settings.state_dir / "broker",
+        port=settings.broker_port,
+        configuration=redis_server.BROKER_CONFIGURATION,
+    )
     postgres.prepare(cluster)
-    redis_server.prepare(store)
     with ExitStack() as services:
         services.enter_context(
             serving(
@@ -110,14 +127,16 @@ def appliance_database() -> Iterator[Settings]:
                 user=run_as.name if run_as else None,
             )
         )
-        services.enter_context(
-            serving(
-                store.command(),
-                lambda: redis_server.refusal(store.port),
-                settings.state_dir / "redis.log",
-                user=run_as.name if run_as else None,
+        for store in (sessions, queues):
+            redis_server.prepare(store)
+            services.enter_context(
+                serving(
+                    store.command(),
+                    partial(redis_server.refusal, store.port),
+                    store.folder.with_suffix(".log"),
+                    user=run_as.name if run_as else None,
+                )
             )
-        )
         postgres.make_database(cluster)
         yield settings
 

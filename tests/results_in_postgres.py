@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from lab.experiments.results import ResultFolder
-from lab.experiments.simulated_comparison import compare_simulated
-from lab.experiments.spec import changed, load_spec
+from lab.results.folder import ResultFolder
+from lab.runner.simulated import compare_simulated
+from lab.spec.experiment import changed, load_spec
 from runtime.settings import Settings
 
 

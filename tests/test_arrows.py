@@ -4,6 +4,7 @@ Every import is read from the source, so one inside a function counts as well.
 """
 
 import ast
+import graphlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,53 +13,42 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-# part: what of the project it may import besides itself
+# part: the packages of the project that it may import besides itself
 ARROWS: dict[str, set[str]] = {
     "gateway/policies": set(),
     "gateway": {"gateway.policies"},
     "shop": set(),
-    "hosting": {"gateway.policies", "gateway.processor_protocol", "runtime"},
+    "hosting": {"gateway", "runtime"},
     "loadgen": set(),
-    "simulator": {
-        "gateway.policies",
-        "loadgen.sessions",
-        "loadgen.clients",
-        "loadgen.draws",
-        "loadgen.attempts",
-        "loadgen.partly_open",
-        "loadgen.load_schedule",
-    },
-    "lab/console": {
-        "lab.experiments",
-        "gateway.policies",
-        "gateway.students",
-        "runtime.settings",
-        "runtime.hosts",
-        "runtime.living",
-        "runtime.monitoring",
-        "runtime.pinned",
-        "runtime.answering",
-        "runtime.state",
-    },
-    "lab/experiments": {
-        "hosting",
-        "loadgen",
-        "simulator",
-        "runtime.settings",
-        "runtime.cpus",
-        "runtime.early_signals",
-        "runtime.hosts",
-        "runtime.own_ad_server",
-        "runtime.pinned",
-        "runtime.postgres_cpus",
-        "runtime.state",
-        "gateway.policies",
-        "gateway.students",
-        "gateway.pages",
-    },
+    "simulator": {"gateway.policies", "loadgen"},
+    "lab": {"gateway", "hosting", "loadgen", "simulator", "runtime"},
+    "lab/console": {"lab", "gateway", "runtime"},
     "runtime": set(),
 }
 PARTS = {part.split("/")[0] for part in ARROWS}
+
+# packages and modules of the lab; each imports only those before it
+FLOORS = (
+    ("errors", "durations", "intervals", "titles", "palette"),
+    ("files",),
+    ("machine",),
+    ("executors",),
+    ("baselines",),
+    ("spec",),
+    ("engines",),
+    ("results",),
+    ("analysis",),
+    ("database",),
+    ("report",),
+    ("runner",),
+    ("studies",),
+    ("leaderboard",),
+    ("students",),
+    ("cli",),
+    ("console",),
+)
+MOST_MODULES = 20
+"""In one folder."""
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -99,7 +89,7 @@ def test_a_part_imports_only_what_its_arrows_allow(part: str) -> None:
     assert forbidden == []
 
 
-@pytest.mark.parametrize("part", ["gateway", "hosting", "loadgen", "simulator", "lab/experiments"])
+@pytest.mark.parametrize("part", ["gateway", "hosting", "loadgen", "simulator", "lab"])
 def test_only_sites_know_django(part: str) -> None:
     assert [
         f"{path.relative_to(REPOSITORY)} imports {name}"
@@ -131,14 +121,48 @@ def test_policies_touch_no_clock_no_socket_and_no_shared_randomness() -> None:
     assert found == []
 
 
-def test_experiments_know_nothing_of_django() -> None:
-    found = [
-        f"{path.relative_to(REPOSITORY)} imports {name}"
-        for path in modules("lab")
-        for name in imports(path)
-        if path.is_relative_to(REPOSITORY / "lab" / "experiments") and within(name, "django")
-    ]
-    assert found == []
+def lab_imports() -> dict[str, set[str]]:
+    """Each module of the lab and the modules of the lab that it imports, in functions too."""
+    folder = REPOSITORY / "lab"
+    names = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = path.relative_to(REPOSITORY).with_suffix("").parts
+        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    found: dict[str, set[str]] = {}
+    for name, path in names.items():
+        each = set(imports(path))
+        owners = {one.rpartition(".")[0] for one in each if one not in names}
+        found[name] = {one for one in each | owners if one in names} - {name, "lab"}
+    return found
+
+
+def test_the_lab_imports_only_floors_before() -> None:
+    """A package of the lab imports no package of a later floor."""
+    floor_of = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    assert [
+        f"{module} imports {imported}"
+        for module, found in lab_imports().items()
+        for imported in sorted(found)
+        if module != "lab" and floor_of[imported.split(".")[1]] > floor_of[module.split(".")[1]]
+    ] == []
+
+
+def test_no_modules_of_the_lab_import_each_other() -> None:
+    """No chain of imports in the lab leads back to where it began."""
+    try:
+        graphlib.TopologicalSorter(lab_imports()).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_no_folder_of_the_lab_has_too_many_modules() -> None:
+    """A folder is a chapter: at most twenty modules."""
+    folders = {path.parent for path in (REPOSITORY / "lab").rglob("*.py")}
+    assert {
+        str(folder.relative_to(REPOSITORY)): number
+        for folder in sorted(folders)
+        if (number := len(list(folder.glob("[!_]*.py")))) > MOST_MODULES
+    } == {}
 
 
 def test_the_table_is_that_of_the_documentation() -> None:
@@ -148,8 +172,7 @@ def test_the_table_is_that_of_the_documentation() -> None:
         for line in document.splitlines()
         if line.startswith("| `") and line.count("|") == 4
     }
-    parts = {"lab/experiments" if part == "lab" else part for part in ARROWS}
-    assert parts <= documented
+    assert set(ARROWS) <= documented
 
 
 def test_the_reader_of_imports_sees_every_form(
@@ -163,12 +186,12 @@ def test_the_reader_of_imports_sees_every_form(
         "from gateway import limits\n"
         "from . import frame\n"
         "from ..models import Book\n"
-        "def late():\n    import lab.experiments as l\n"
+        "def late():\n    import lab.report as l\n"
     )
     assert set(imports(module)) == {
         "gateway.clock",
         "gateway.limits",
         "shop.views.frame",
         "shop.models.Book",
-        "lab.experiments",
+        "lab.report",
     }

@@ -44,7 +44,7 @@ def one_in(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 def test_the_example_keeps_the_rule_it_states(stale: types.ModuleType) -> None:
     policy = registry.create("stale", {"longest_wait_s": 5})
     for number, arrived_s in enumerate((0.0, 1.0, 2.0)):
-        policy.arrival(arrived_s, Request(number, Page.MAIN, arrived_s))
+        policy.arrival(arrived_s, Request(number, Page.HOME, arrived_s))
     verdicts = policy.workers_free(6.0, 1)
     assert [type(verdict) for verdict in verdicts] == [Drop, Dispatch]
     assert [request.id for request in policy.waiting()] == [2]
@@ -52,7 +52,7 @@ def test_the_example_keeps_the_rule_it_states(stale: types.ModuleType) -> None:
 
 def test_the_admission_example_keeps_the_rule_it_states(one_in: types.ModuleType) -> None:
     policy = registry.create("sq", {}, "one-in", {"every": 3})
-    new = [policy.arrival(0.0, Request(id, Page.MAIN, 0.0)) for id in range(7)]
+    new = [policy.arrival(0.0, Request(id, Page.HOME, 0.0)) for id in range(7)]
     assert [len(verdicts) for verdicts in new] == [0, 1, 1, 0, 1, 1, 0]
     under_way = Request(8, Page.BROWSE, 0.0, "a", session_is_new=False)
     assert not policy.arrival(0.0, under_way)

@@ -128,7 +128,8 @@ DAGOR = Sheet(
     deviations="One service, so no priorities are passed on between services. The business "
     "priority of a page is its place in the chain, the later the higher. Windows end with the "
     "first arrival after their end; in one without a dispatch the oldest's wait counts. Waiting in "
-    "the shop's own workers is not queueing time.",
+    "the shop's own workers is not queueing time. The threshold is WeChat's, for services that "
+    "answer in milliseconds; pages here take a quarter of a second.",
     parameters=(
         Parameter(
             "queueing_threshold_s",

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, Protocol
 class Page(StrEnum):
     """The eight page types of LIFO-Pri, section 3.2.1, Table 2, in the order of the chain."""
 
-    MAIN = "Br-1"
+    HOME = "Br-1"
     BROWSE = "Br-2"
     SEARCH = "Br-3"
     DETAILS = "Br-4"

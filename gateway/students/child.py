@@ -6,6 +6,7 @@ process may change it as they like.
 """
 
 import importlib
+import json
 import os
 import pkgutil
 import sys
@@ -32,7 +33,7 @@ class _Line:
     def receive(self) -> Any:
         """The next message; the process ends with the gateway's end of the line."""
         (length,) = wire.HEAD.unpack(self._bytes(wire.HEAD.size))
-        return wire.unpacked(self._bytes(length))
+        return json.loads(self._bytes(length))
 
     def send(self, content: bytes) -> None:
         """A packed message."""
@@ -79,12 +80,15 @@ class _Own:
 
 
 def main(descriptor: int, parent: int) -> None:
-    """Serve the gateway at the other end of `descriptor` until it closes it."""
+    """Serve the gateway at the other end of `descriptor` until it closes it, or read one file."""
     _import_all()
     line = _Line(descriptor)
     holding = confinement.confine(**line.receive(), parent=parent)
     line.send(wire.packed(holding))  # before there is a policy that could say it
-    name, text = line.receive()
+    order, name, text = line.receive()
+    if order == "read":
+        line.send(wire.packed(wire.impurities_said(_impurities(text))))
+        return
     own: _Own | None = None
     policy: Any = None
     try:
@@ -109,6 +113,20 @@ def main(descriptor: int, parent: int) -> None:
             content = wire.packed(answer)  # what JSON does not have is the policy's fault
         except BaseException as fault:
             content = wire.packed({"fault": _words(fault, name, text)})
+
+
+def _impurities(text: str) -> list[object]:
+    """What of this source a policy may not have, or why it is not Python; nothing of it is run.
+
+    It is read here, confined: what Python's parser makes of a text can take far more time and
+    memory than the text.
+    """
+    try:
+        return list(purity.impurities(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        line = getattr(fault, "lineno", None)
+        what = getattr(fault, "msg", None) or str(fault) or "it is nested too deeply for Python"
+        return [f"line {line}: {what}" if line else what]
 
 
 def _ignored(policy: Any) -> list[str]:

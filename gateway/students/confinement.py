@@ -1,6 +1,7 @@
 """A process gives up what a computation does not need: files, network, processes, memory, account.
 
-Owns: the layers, their order, and saying which of them hold here.
+Owns: the layers, their order, and saying which of them hold here, for a policy (`confine`) and for
+the tests of one, which import as they go and therefore need some files (`confine_tests`).
 Must not know: what is computed.
 
 Each layer stands by itself; where a kernel refuses one, the others hold and the report lacks it.
@@ -15,13 +16,14 @@ import os
 import pwd
 import resource
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from gateway.students import landlock, seccomp
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
 _NOBODY: Final = 65_534
+_CAPABILITY_VERSION_3: Final = 0x20080522
 
 LAYERS: Final = {
     "oom": "goes first where memory is short",
@@ -37,12 +39,27 @@ NEEDED: Final = ("limits", "seccomp")
 """Without these a policy could fill the machine's memory, or do whatever its account may."""
 
 
+OF_TESTS: Final = {
+    "oom": LAYERS["oom"],
+    "privileges": LAYERS["privileges"],
+    "capabilities": "has no capabilities, though it may be root's",
+    "parent": LAYERS["parent"],
+    "landlock": "opens only the files that it may read, and a folder of its own (Landlock)",
+    "limits": LAYERS["limits"],
+    "seccomp": "makes no system calls for network, processes, signals and accounts (seccomp)",
+}
+"""The layers around tests: name → what it means while it holds."""
+NEEDED_BY_TESTS: Final = ("privileges", "capabilities", "landlock", "limits", "seccomp")
+"""Without these no tests are run: they could read every file of the account that runs them."""
+_OPEN_FILES: Final = 64
+
+
 def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
     """Apply every layer; gives those that hold: name → what holds. `parent` is a process id.
 
     Exits at once if the parent has ended meanwhile.
     """
-    steps: tuple[tuple[str, Callable[[], str]], ...] = (
+    return _applied(
         ("oom", _first_to_go),
         ("privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
         ("account", _another_account),
@@ -51,6 +68,34 @@ def confine(*, cpu_s: int, memory_bytes: int, parent: int) -> dict[str, str]:
         ("limits", lambda: _limits(cpu_s, memory_bytes)),
         ("seccomp", seccomp.forbid_most),
     )
+
+
+def confine_tests(
+    *,
+    cpu_s: int,
+    memory_bytes: int,
+    file_bytes: int,
+    parent: int,
+    readable: Iterable[str],
+    writable: Iterable[str],
+) -> dict[str, str]:
+    """As `confine`, for tests: these paths may be read, and files of `file_bytes` written there.
+
+    The account stays: another one could often not read the interpreter, and without capabilities,
+    signals and other processes' files root's is like any other.
+    """
+    return _applied(
+        ("oom", _first_to_go),
+        ("privileges", lambda: _prctl(_PR_SET_NO_NEW_PRIVS, 1)),
+        ("capabilities", _no_capabilities),
+        ("parent", lambda: _with_parent(parent)),
+        ("landlock", lambda: landlock.forbid_but(readable, writable)),
+        ("limits", lambda: _limits(cpu_s, memory_bytes, file_bytes, _OPEN_FILES)),
+        ("seccomp", lambda: seccomp.forbid_most(with_files=True)),
+    )
+
+
+def _applied(*steps: tuple[str, Callable[[], str]]) -> dict[str, str]:
     holding = {}
     for name, step in steps:
         with contextlib.suppress(OSError, ValueError):
@@ -87,19 +132,27 @@ def _with_parent(parent: int) -> str:
     return done
 
 
-def _limits(cpu_s: int, memory_bytes: int) -> str:
+def _limits(cpu_s: int, memory_bytes: int, file_bytes: int = 0, open_files: int = 0) -> str:
     for what, most in (
         (resource.RLIMIT_CPU, cpu_s),
         (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_FSIZE, file_bytes),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NPROC, 0),
-        (resource.RLIMIT_NOFILE, 0),
+        (resource.RLIMIT_NOFILE, open_files),
     ):
         _, hard = resource.getrlimit(what)
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (value, value))
     return f"{cpu_s} s of CPU, {memory_bytes // 2**20} MiB"
+
+
+def _no_capabilities() -> str:
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    if libc.capset(header, (ctypes.c_uint32 * 6)()) != 0:
+        raise OSError(ctypes.get_errno(), "capset")
+    return "none"
 
 
 def _prctl(option: int, value: int) -> str:

@@ -1,13 +1,14 @@
 """The files of students' policies: named by path, known by content.
 
 Owns: what such a file is called, reading it, finding the same text again by its digest.
-Must not know: what is in it, but that it is pure.
+Must not know: what is in it, except that it is pure.
 """
 
 import errno
 import hashlib
 import os
 import stat
+import unicodedata
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,12 +17,17 @@ from typing import Final
 
 from gateway.policies import registry
 from gateway.policies.sheet import PolicyError
-from gateway.students import purity
+from gateway.students import process
+from gateway.students.limits import OF_READING
+from gateway.students.process import MisbehavedError
 
 SUFFIX: Final = ".py"
 FOLDER: Final = "own"
 """Where `make new-policy` writes them, in the working folder."""
 MOST_BYTES: Final = 128 * 1024
+MOST_NAME: Final = 1000
+MOST_STEM: Final = 80
+"""Characters; the stem is a label of metrics."""
 _REMEMBERED: Final = 256
 
 
@@ -65,13 +71,18 @@ def listed(folder: Path = Path(FOLDER)) -> list[str]:
 def read(name: str) -> PolicyFile:
     """The file at this path, pure; raises PolicyError that says which line is not."""
     _check_name(name)
+    return checked(opened(name))
+
+
+def opened(name: str) -> PolicyFile:
+    """The file at this path, whatever is in it; raises PolicyError where it is not text."""
     try:
         content = _content(Path(name))
     except OSError as fault:
         allowed = ", ".join(listed()) or "make new-policy NAME=… writes one"
         raise PolicyError("policy", f"{name}: {fault.strerror}", allowed) from None
     try:
-        return checked(PolicyFile(name, content.decode()))
+        return PolicyFile(name, content.decode())
     except UnicodeDecodeError:
         raise PolicyError("policy", f"{name}: is no text", "Python source, UTF-8") from None
 
@@ -96,11 +107,7 @@ def checked(file: PolicyFile) -> PolicyFile:
     if size_bytes > MOST_BYTES:
         allowed = f"at most {MOST_BYTES:,} bytes"
         raise PolicyError("policy", f"{file.name}: is too large", allowed)
-    try:
-        found = impurities(file.text)
-    except NoPythonError as fault:
-        raise PolicyError("policy", f"{file.name}: {fault}", "Python source") from None
-    if found:
+    if found := impurities(file):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PolicyError(
             "policy",
@@ -111,31 +118,42 @@ def checked(file: PolicyFile) -> PolicyFile:
     return file
 
 
-class NoPythonError(Exception):
-    """Nothing that Python takes; the text says in which line and why."""
+def impurities(file: PolicyFile) -> tuple[str, ...]:
+    """What of this source a policy may not have, a line each; raises PolicyError where no process
+    can read it.
 
-
-def impurities(text: str) -> list[purity.Impurity]:
-    """What of this source a policy may not have; raises NoPythonError."""
-    try:
-        return purity.impurities(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
-        line = getattr(fault, "lineno", None)
-        where = f"line {line}: " if line else ""
-        raise NoPythonError(where + (getattr(fault, "msg", None) or str(fault))) from None
+    The first time takes a tenth of a second.
+    """
+    if file.sha256 not in _judged:
+        try:
+            found = tuple(process.impurities(file.name, file.text))
+        except MisbehavedError as fault:
+            allowed = f"Python source that is read within {OF_READING.cpu_s} s of CPU"
+            raise PolicyError("policy", f"{file.name}: {fault}", allowed) from None
+        _judged[file.sha256] = found
+        if len(_judged) > _REMEMBERED:
+            _judged.popitem(last=False)
+    return _judged[file.sha256]
 
 
 def _check_name(name: str) -> None:
     allowed = "small letters, digits and _, e.g. own/quiet_door.py"
     if not name.isprintable():
         raise PolicyError("policy", f"{name!a}: cannot be printed", allowed)
+    if len(name) > MOST_NAME or len(stem(name)) > MOST_STEM:
+        allowed = f"at most {MOST_NAME} characters, {MOST_STEM} of them in the file's own name"
+        raise PolicyError("policy", f"{name:.{MOST_STEM}}…: its name is too long", allowed)
     if not stem(name).isidentifier():
         raise PolicyError("policy", f"{name}: its name cannot be a module's", allowed)
-    if stem(name) in {*registry.POLICIES, *registry.ADMISSIONS}:
+    if unicodedata.normalize("NFKC", name) != name:
+        raise PolicyError("policy", f"{name!a}: is not in its normal form (NFKC)", allowed)
+    if stem(name).casefold() in {*registry.POLICIES, *registry.ADMISSIONS}:
         raise PolicyError("policy", f"{name}: tables call another policy {stem(name)}", allowed)
 
 
 _known: OrderedDict[str, PolicyFile] = OrderedDict()
+_judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+"""By the digest of the text: its impurities."""
 
 
 def remember(file: PolicyFile) -> None:

@@ -1,23 +1,39 @@
-"""Landlock: this process opens no file, connects nowhere and signals nobody from now on.
+"""Landlock: this process opens no file but those named, connects nowhere and signals nobody.
 
-Owns: the three system calls and the rights of each version. Must not know: what else confines.
+Owns: the system calls and the rights of each version. Must not know: what else confines.
 
 Linux 5.13 and newer (Documentation/userspace-api/landlock.rst). A rule set that handles every right
-and allows none refuses all of them; what is open already stays usable.
+and allows none refuses all of them; what is open already stays usable. Landlock does not watch who
+asks what is known of a file (stat) or changes its mode, owner or times; before version 3 it does
+not watch truncation either. seccomp must refuse those that change anything.
 """
 
 import ctypes
 import os
+import stat
+from collections.abc import Iterable
 from typing import Final
 
 _CREATE_RULESET: Final = 444
+_ADD_RULE: Final = 445
 _RESTRICT_SELF: Final = 446
 _VERSION: Final = 1  # the flag that asks for it
 
 _FILES: Final = {1: 13, 2: 14, 3: 15, 5: 16}
 """By version: how many rights to files there are, the lowest bits."""
+_READ: Final = 1 << 2 | 1 << 3  # files, folders
+_WRITE: Final = _READ | sum(1 << bit for bit in (1, 4, 5, 7, 8, 12, 13, 14))
+"""Besides: write, remove folders and files, make folders, files and symbolic links, move between
+folders, truncate. No devices, sockets or pipes."""
+_OF_A_FILE: Final = 1 << 1 | 1 << 2 | 1 << 14
+_BENEATH: Final = 1  # the kind of rule
 _NET: Final = (4, 0b11)  # bind and connect by TCP
 _SCOPES: Final = (6, 0b11)  # abstract UNIX sockets and signals of processes outside
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
 
 
 class _Attributes(ctypes.Structure):
@@ -32,6 +48,15 @@ def forbid_all() -> str:
     """Take every right away; gives what holds, e.g. `landlock 6`. Raises OSError.
 
     The process must have `no_new_privs`.
+    """
+    return forbid_but((), ())
+
+
+def forbid_but(readable: Iterable[str], writable: Iterable[str]) -> str:
+    """Take every right away except to read and to write what is at and beneath these paths.
+
+    Paths that do not exist are left out. Gives what holds; raises OSError. The process must have
+    `no_new_privs`.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
@@ -48,8 +73,27 @@ def forbid_all() -> str:
     if ruleset < 0:
         raise OSError(ctypes.get_errno(), "Landlock refused the rules")
     try:
+        for path in readable:
+            _allow(libc, ruleset, path, _READ)
+        for path in writable:
+            _allow(libc, ruleset, path, _WRITE & attributes.files)
         if libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:
             raise OSError(ctypes.get_errno(), "Landlock refused this process")
     finally:
         os.close(ruleset)
     return f"landlock {version}"
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
+    try:
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            rights &= _OF_A_FILE
+        rule = _Beneath(rights, descriptor)
+        if libc.syscall(_ADD_RULE, ruleset, _BENEATH, ctypes.byref(rule), 0) != 0:
+            raise OSError(ctypes.get_errno(), f"Landlock refused a rule for {path}")
+    finally:
+        os.close(descriptor)

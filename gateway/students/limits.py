@@ -40,3 +40,6 @@ IN_THE_GATEWAY = Limits()
 
 WITHOUT_CUSTOMERS = Limits(start_s=60.0, decision_s=10.0, share_ratio=1.0, burst_s=math.inf)
 """Where nobody waits in real time: simulations, checks. A busy machine must not change a result."""
+
+OF_READING = Limits(start_s=30.0, cpu_s=10)
+"""Reading a file without running it: the largest one takes less than a second of CPU."""

@@ -18,13 +18,16 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from gateway.plain_json import Most
 from gateway.policies.interface import NOTHING, Verdicts
 from gateway.policies.sheet import Sheet
 from gateway.students import confinement, wire
-from gateway.students.files import PolicyFile
-from gateway.students.limits import Limits
+from gateway.students.limits import MOST_WAITING, OF_READING, Limits
+
+if TYPE_CHECKING:  # which has files read here
+    from gateway.students.files import PolicyFile
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PROGRAM: Final = (
@@ -42,24 +45,18 @@ class MisbehavedError(Exception):
     """The policy raised, was late, is gone or said what it must not; one line for its author."""
 
 
-class Child:
-    """One confined process with one policy in it.
+class Confined:
+    """One confined process.
 
     The process ends with this object at the latest: with `end`, when nobody refers to it any more,
     or when the interpreter ends. Every method but `end` raises MisbehavedError; afterwards the
-    child is of no use.
+    process is of no use.
     """
 
-    def __init__(self, file: PolicyFile, limits: Limits) -> None:
-        """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
+    def __init__(self, limits: Limits) -> None:
+        """Starts and confines it; takes a tenth of a second, `limits.start_s` at most."""
         self._limits = limits
-        self._owed_s = 0.0
-        """Time taken and not yet earned, of `limits.burst_s`."""
-        self._begun_s = self._paid_s = time.monotonic()
-        self._looked = (self._paid_s, 0.0)
-        """When its CPU was looked at, and what it had used."""
-        self._own_cpu_s = 0.0
-        """CPU of our own on its answers, since then."""
+        self._begun_s = time.monotonic()
         try:
             ours, theirs = socket.socketpair()
         except OSError as fault:
@@ -84,17 +81,13 @@ class Child:
         self.end = weakref.finalize(self, _end, self._process, ours)
         """Ends the process, whatever it does; harmless the second time."""
         try:
-            self.holding, self.sheet = self._load(file)
+            self.holding = self._confine()
         except MisbehavedError:
             self.end()
             raise
-        self.timer_s: float | None = None
-        """When the policy's timer is due, once it is made."""
-        self.ignores: frozenset[str] = frozenset()
-        """Events that it need not be told."""
 
-    def _load(self, file: PolicyFile) -> tuple[Mapping[str, str], Sheet]:
-        """The layers of confinement that hold (`confinement.LAYERS`), and the file's sheet."""
+    def _confine(self) -> Mapping[str, str]:
+        """The layers of confinement that hold (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
         holding = _texts(self._ask(confined, limits.start_s, "its process", self._begun_s))
@@ -103,41 +96,18 @@ class Child:
             raise MisbehavedError(
                 f"this machine cannot confine it: needed is a process that {' and '.join(lacks)}"
             )
-        answer = self._ask([file.name, file.text], limits.start_s, "the file", self._begun_s)
-        return holding, _read(wire.sheet_of, answer)
+        return holding
 
-    def make(self, parameters: Mapping[str, Any]) -> None:
-        """A fresh policy with these parameters, checked before; `start_s` is for all of it."""
-        answer = self._ask(["make", parameters], self._limits.start_s, "make()", self._begun_s)
-        self.timer_s, self.ignores = _read(wire.made_of, answer)
-
-    def tell(self, event: str, time_s: float, told: tuple[Any, ...]) -> Verdicts:
-        """The policy's verdicts on an event; `timer_s` holds from then on."""
-        if event in self.ignores:
-            return NOTHING
-        message = [event, time_s, *wire.plain(told)]
-        self.timer_s, verdicts = self._decision(message, event, wire.decision_of)
-        return verdicts
-
-    def snapshot(self) -> dict[str, object]:
-        """What the policy says of itself."""
-        return self._decision(["snapshot"], "snapshot()", wire.snapshot_of)
-
-    def waiting(self) -> Sequence[int]:
-        """The ids of those who wait, as the policy has it."""
-        return self._decision(["waiting"], "waiting()", wire.waiting_of)
-
-    def _decision(self, message: object, what: str, reader: Callable[[object], T]) -> T:
-        """An answer for which somebody may be waiting."""
-        asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
-        answer = _read(reader, self._ask(message, self._limits.decision_s, what))
-        self._own_cpu_s += time.thread_time() - asked_cpu_s
-        self._pay(asked_s, time.monotonic())
-        return answer
-
-    def _ask(self, message: object, limit_s: float, what: str, since_s: float | None = None) -> Any:
+    def _ask(
+        self,
+        message: object,
+        limit_s: float,
+        what: str,
+        since_s: float | None = None,
+        most: Most = wire.ABOUT_NONE,
+    ) -> Any:
         """The child's answer, asking included within `limit_s` (of now, unless of `since_s`);
-        MisbehavedError for a `fault`."""
+        MisbehavedError for a `fault`, and for an answer larger than `most`."""
         line = self._socket
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s
         try:
@@ -146,8 +116,8 @@ class Child:
             line.settimeout(_until(deadline_s))
             received = line.recv(_RECEIVED_BYTES)
             if len(received) < 4 or len(received) != 4 + wire.HEAD.unpack_from(received)[0]:
-                received = self._rest(received, deadline_s)
-            answer = wire.unpacked(received[4:])
+                received = self._rest(received, deadline_s, most)
+            answer = wire.unpacked(received[4:], most)
         except TimeoutError:
             raise MisbehavedError(
                 f"{what} did not return within {limit_s:g} s; is there a loop that does not end?"
@@ -158,6 +128,103 @@ class Child:
             raise MisbehavedError(str(fault)) from None
         if type(answer) is dict and "fault" in answer:
             raise MisbehavedError(_printable(answer["fault"]))
+        return answer
+
+    def cpu_s(self) -> float:
+        """CPU that the child has used."""
+        try:
+            return time.clock_gettime((~self._process.pid << 3) | _OF_A_PROCESS)
+        except OSError:  # it has ended: the next question shows it
+            return 0.0
+
+    def _rest(self, received: bytes, deadline_s: float, most: Most) -> bytes:
+        """A whole message of which `received` is the beginning; however slowly it comes, the
+        deadline stays."""
+        content = bytearray(received)
+        while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
+            if len(content) >= 4:
+                wire.check_size(wire.HEAD.unpack_from(content)[0], most)
+            self._socket.settimeout(_until(deadline_s))
+            found = self._socket.recv(_RECEIVED_BYTES)
+            if not found:
+                raise ConnectionError
+            content += found
+        if len(content) > 4 + wire.HEAD.unpack_from(content)[0]:
+            raise wire.WireError("it said more than it was asked")
+        return bytes(content)
+
+    def _how_it_ended(self, what: str, deadline_s: float) -> str:
+        """It has closed the line, and is ending if it has not only closed it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self._process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
+            how = f"signal {-status}" if status < 0 else f"status {status}"
+            return (
+                f"its process ended in {what} ({how}); "
+                "it may have used more memory or CPU than it has"
+            )
+        return f"its process closed the line in {what}"
+
+
+class Child(Confined):
+    """A confined process with one policy in it."""
+
+    def __init__(self, file: "PolicyFile", limits: Limits) -> None:
+        """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
+        super().__init__(limits)
+        self._owed_s = 0.0
+        """Time taken and not yet earned, of `limits.burst_s`."""
+        self._paid_s = self._begun_s
+        self._looked = (self._paid_s, 0.0)
+        """When its CPU was looked at, and what it had used."""
+        self._own_cpu_s = 0.0
+        """CPU of our own on its answers, since then."""
+        order, most = ["load", file.name, file.text], wire.OF_A_FILE
+        try:
+            answer = self._ask(order, limits.start_s, "the file", self._begun_s, most)
+            self.sheet: Sheet = _read(wire.sheet_of, answer)
+        except MisbehavedError:
+            self.end()
+            raise
+        self.timer_s: float | None = None
+        """When the policy's timer is due, once it is made."""
+        self.ignores: frozenset[str] = frozenset()
+        """Events that are not sent to it."""
+
+    def make(self, parameters: Mapping[str, Any]) -> None:
+        """A fresh policy with these parameters, checked before; `start_s` is for all of it."""
+        answer = self._ask(["make", parameters], self._limits.start_s, "make()", self._begun_s)
+        self.timer_s, self.ignores = _read(wire.made_of, answer)
+
+    def tell(
+        self, event: str, time_s: float, told: tuple[Any, ...], about: int = MOST_WAITING
+    ) -> Verdicts:
+        """The policy's verdicts on an event; `timer_s` holds from then on.
+
+        `about` is the number of requests that can get a verdict: it bounds the answer.
+        """
+        if event in self.ignores:
+            return NOTHING
+        message = [event, time_s, *wire.plain(told)]
+        self.timer_s, verdicts = self._decision(
+            message, event, wire.decision_of, wire.most_about(about)
+        )
+        return verdicts
+
+    def snapshot(self) -> dict[str, object]:
+        """What the policy says of itself."""
+        return self._decision(["snapshot"], "snapshot()", wire.snapshot_of, wire.most_about(0))
+
+    def waiting(self) -> Sequence[int]:
+        """The ids of those who wait, as the policy has it."""
+        most = wire.most_about(MOST_WAITING)
+        return self._decision(["waiting"], "waiting()", wire.waiting_of, most)
+
+    def _decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
+        """Return the answer to a message; a request may be waiting for it."""
+        asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
+        answer = _read(reader, self._ask(message, self._limits.decision_s, what, most=most))
+        self._own_cpu_s += time.thread_time() - asked_cpu_s
+        self._pay(asked_s, time.monotonic())
         return answer
 
     def _pay(self, asked_s: float, answered_s: float) -> None:
@@ -179,39 +246,20 @@ class Child:
                 "decision may take a few milliseconds"
             )
 
-    def cpu_s(self) -> float:
-        """CPU that the child has used."""
-        try:
-            return time.clock_gettime((~self._process.pid << 3) | _OF_A_PROCESS)
-        except OSError:  # it has ended: the next question shows it
-            return 0.0
 
-    def _rest(self, received: bytes, deadline_s: float) -> bytes:
-        """A whole message of which `received` is the beginning; however slowly it comes, the
-        deadline stays."""
-        content = bytearray(received)
-        while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
-            if len(content) >= 4 and wire.HEAD.unpack_from(content)[0] > wire.MOST_ANSWER_BYTES:
-                raise wire.WireError(f"its answer has over {wire.MOST_ANSWER_BYTES:,} bytes")
-            self._socket.settimeout(_until(deadline_s))
-            found = self._socket.recv(_RECEIVED_BYTES)
-            if not found:
-                raise ConnectionError
-            content += found
-        if len(content) > 4 + wire.HEAD.unpack_from(content)[0]:
-            raise wire.WireError("it said more than it was asked")
-        return bytes(content)
+def impurities(name: str, text: str) -> list[str]:
+    """What of this source a policy may not have, a line each; raises MisbehavedError.
 
-    def _how_it_ended(self, what: str, deadline_s: float) -> str:
-        """It has closed the line, and is ending if it has not only closed it."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
-            how = f"signal {-status}" if status < 0 else f"status {status}"
-            return (
-                f"its process ended in {what} ({how}); "
-                "it may have used more memory or CPU than it has"
-            )
-        return f"its process closed the line in {what}"
+    It is read in a confined process that runs none of it: a source can be made so that reading it
+    takes far more time and memory than its size suggests.
+    """
+    reader = Confined(OF_READING)
+    try:
+        order, limit_s = ["read", name, text], OF_READING.start_s
+        answer = reader._ask(order, limit_s, "reading it", reader._begun_s, wire.OF_A_FILE)
+        return [_printable(line) for line in _read(wire.impurities_of, answer)]
+    finally:
+        reader.end()
 
 
 def _no_process(fault: OSError) -> MisbehavedError:
@@ -245,7 +293,7 @@ def _read(reader: Callable[[object], T], value: object) -> T:
         return reader(value)
     except wire.WireError as fault:
         raise MisbehavedError(_printable(str(fault))) from None
-    except (OverflowError, TypeError, ValueError):
+    except (OverflowError, RecursionError, TypeError, ValueError):
         raise MisbehavedError("its answer is not in the form of answers") from None
 
 
@@ -257,4 +305,5 @@ def _texts(value: Any) -> dict[str, str]:
 
 def _printable(text: Any) -> str:
     """One line of at most 500 characters, whatever it was."""
-    return "".join(c if c.isprintable() else " " for c in str(text)[:500])
+    words = text if isinstance(text, str) else wire.shown(text)
+    return "".join(c if c.isprintable() else " " for c in words[:500])

@@ -1,7 +1,8 @@
 """A policy is pure: it decides from what it is told, and does nothing else. Read from the source.
 
 Owns: what a policy's file may import and name, and why not. Must not know: running it. This
-teaches; what protects is the child's confinement.
+teaches; what protects is the child's confinement. The time it takes grows with the size of the
+source, whatever the source nests.
 """
 
 import ast
@@ -78,7 +79,9 @@ def impurities(text: str) -> list[Impurity]:
 
 def _found(tree: ast.Module) -> Iterator[Impurity]:
     modules = set(_modules(tree))
-    for node in ast.walk(tree):
+    inner: set[ast.AST] = set()
+    """Attributes within a dotted name that has been read already."""
+    for node in ast.walk(tree):  # the outermost attribute of a dotted name comes first
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -92,15 +95,45 @@ def _found(tree: ast.Module) -> Iterator[Impurity]:
             if node.attr in _ATTRIBUTES:
                 why = "a policy does not look behind the interpreter"
                 yield Impurity(line, node.attr, why)
-            elif node.attr.startswith("_") and ast.unparse(node.value).split(".")[0] in modules:
-                yield Impurity(line, ast.unparse(node), _INSIDE)
-            elif _is_name(node.value, "random") and node.attr != "Random":
+            elif (
+                _is_name(node.value, "random")
+                and node.attr != "Random"
+                and not node.attr.startswith("_")
+            ):
                 yield Impurity(line, f"random.{node.attr}", _INSTEAD["random"])
+            if node not in inner:
+                yield from _inside(line, node, modules, inner)
         elif isinstance(node, ast.Call) and not node.args and not node.keywords:
-            if ast.unparse(node.func) in ("Random", "random.Random"):
+            if _is_random(node.func):
                 yield Impurity(line, "Random()", "give it a seed: Random(seed)")
         elif isinstance(node, ast.AsyncFunctionDef | ast.Await):
             yield Impurity(line, "async", _INSTEAD["asyncio"])
+
+
+def _inside(
+    line: int, outermost: ast.Attribute, modules: set[str], inner: set[ast.AST]
+) -> Iterator[Impurity]:
+    """The first name in `module.….name` that begins with _."""
+    attributes = []
+    node: ast.expr = outermost
+    while isinstance(node, ast.Attribute):
+        inner.add(node)
+        attributes.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in modules:
+        return
+    names = [node.id, *reversed(attributes)]
+    for place, name in enumerate(names[1:], start=1):
+        if name.startswith("_") and name not in _ATTRIBUTES:
+            yield Impurity(line, ".".join(names[: place + 1]), _INSIDE)
+            return
+
+
+def _is_random(function: ast.expr) -> bool:
+    """Whether it is `Random` or `random.Random`."""
+    if isinstance(function, ast.Attribute):
+        return function.attr == "Random" and _is_name(function.value, "random")
+    return _is_name(function, "Random")
 
 
 def _modules(tree: ast.Module) -> Iterator[str]:

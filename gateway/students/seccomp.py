@@ -2,6 +2,11 @@
 
 Owns: the calls that are allowed, the filter's program. Must not know: what else confines.
 
+Tests of a policy also need files (`with_files`): Landlock decides which. They get no call that
+changes something without Landlock's watching: no mode, owner or time of a file, no truncation by
+path or of a file opened for reading, no signal, no process, no thread, no socket. Of fcntl and
+ioctl they get what files need, not what would have a signal or a character sent.
+
 A list of what is allowed cannot forget a way out, as one of what is forbidden could. What is not on
 it fails instead of ending the process, so that the policy's author sees which line tried it. There
 is no futex: one thread needs no call for its locks, and a lock's wait would be a sleep without CPU.
@@ -18,6 +23,11 @@ from typing import Final, NamedTuple
 class _Machine(NamedTuple):
     audit_arch: int
     allowed: tuple[int, ...]
+    with_files: tuple[int, ...]
+    fcntl: int
+    ioctl: int
+    opens: tuple[tuple[int, int], ...]
+    """Calls that open a file, and the place of the flags among their arguments."""
 
 
 _MACHINES: Final = {
@@ -45,6 +55,23 @@ _MACHINES: Final = {
             231,  # exit_group
             318,  # getrandom
         ),
+        (
+            *(3, 4, 5, 6, 7, 8),  # close, stat, fstat, lstat, poll, lseek
+            *(17, 18, 19, 20, 21, 22, 23),  # pread64, pwrite64, readv, writev, access, pipe, select
+            *(26, 32, 33, 35, 63, 74, 75),  # msync, dup, dup2, nanosleep, uname, fsync, fdatasync
+            *(77, 78, 79, 80, 81, 82, 83),  # ftruncate, getdents, getcwd, (f)chdir, rename, mkdir
+            *(84, 87, 88, 89, 95, 98, 99),  # rmdir, unlink, (sym|read)link, umask, rusage, sysinfo
+            *(100, 102, 104, 107, 108, 110),  # times, getuid, getgid, geteuid, getegid, getppid
+            *(115, 137, 138, 186, 201, 202),  # getgroups, statfs, fstatfs, gettid, time, futex
+            *(204, 217, 218, 229, 230),  # sched_getaffinity, getdents64, tid address, clock_…
+            *(258, 262, 263, 264, 266),  # mkdirat, newfstatat, unlinkat, renameat, symlinkat
+            *(267, 269, 270, 271, 273),  # readlinkat, faccessat, pselect6, ppoll, set_robust_list
+            *(292, 293, 316, 324),  # dup3, pipe2, renameat2, membarrier
+            *(332, 334, 439),  # statx, rseq, faccessat2
+        ),
+        fcntl=72,
+        ioctl=16,
+        opens=((2, 1), (257, 2)),  # open, openat
     ),
     "aarch64": _Machine(
         0xC00000B7,
@@ -70,13 +97,40 @@ _MACHINES: Final = {
             233,  # madvise
             278,  # getrandom
         ),
+        (
+            *(17, 23, 24),  # getcwd, dup, dup3
+            *(34, 35, 36, 38),  # mkdirat, unlinkat, symlinkat, renameat
+            *(43, 44, 46, 48, 49, 50),  # statfs, fstatfs, ftruncate, faccessat, chdir, fchdir
+            *(57, 59, 61, 62, 65, 66),  # close, pipe2, getdents64, lseek, readv, writev
+            *(67, 68, 72, 73),  # pread64, pwrite64, pselect6, ppoll
+            *(78, 79, 80, 82, 83),  # readlinkat, newfstatat, fstat, fsync, fdatasync
+            *(96, 98, 99, 101),  # set_tid_address, futex, set_robust_list, nanosleep
+            *(114, 115, 123, 153, 158, 160),  # clock_…, sched_getaffinity, times, getgroups, uname
+            *(165, 166, 173, 174, 175, 176),  # getrusage, umask, getppid, getuid, geteuid, getgid
+            *(177, 178, 179),  # getegid, gettid, sysinfo
+            *(227, 276, 283),  # msync, renameat2, membarrier
+            *(291, 293, 439),  # statx, rseq, faccessat2
+        ),
+        fcntl=25,
+        ioctl=29,
+        opens=((56, 2),),  # openat
     ),
 }
 
+_FCNTL: Final = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+"""Duplicate a descriptor, get and set its flags, locks. Not F_SETOWN and F_SETSIG: by them any
+process could be sent a signal."""
+_IOCTL: Final = (0x5401, 0x5413, 0x5450, 0x5451)
+"""What a terminal is, its size, close on exec. Not TIOCSTI: it types for the terminal's user."""
+_MODE_AND_TRUNCATE: Final = 0x203  # O_ACCMODE | O_TRUNC
+_TRUNCATES: Final = (0, 1, 2, 3, 0x201, 0x202)
+"""What is allowed of these flags: to truncate a file needs the right to write."""
+
 _LOAD_WORD: Final = 0x20  # BPF_LD | BPF_W | BPF_ABS
 _JUMP_IF_EQUAL: Final = 0x15  # BPF_JMP | BPF_JEQ | BPF_K
+_AND: Final = 0x54  # BPF_ALU | BPF_AND | BPF_K
 _RETURN: Final = 0x06  # BPF_RET | BPF_K
-_NUMBER_AT, _ARCH_AT = 0, 4  # in struct seccomp_data
+_NUMBER_AT, _ARCH_AT, _ARGUMENTS_AT = 0, 4, 16  # in struct seccomp_data, of little-endian machines
 _ALLOW: Final = 0x7FFF0000
 _KILL_PROCESS: Final = 0x80000000
 _FAIL: Final = 0x00050000 | errno.EPERM
@@ -88,7 +142,7 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def forbid_most() -> str:
+def forbid_most(*, with_files: bool = False) -> str:
     """Install the filter; gives what holds. Raises OSError.
 
     The process must have `no_new_privs`. x32's numbers (bit 30 set) are none of the allowed ones.
@@ -96,7 +150,7 @@ def forbid_most() -> str:
     machine = _MACHINES.get(os.uname().machine)
     if machine is None or struct.calcsize("P") != 8:
         raise OSError(errno.ENOSYS, f"no list of system calls for {os.uname().machine}")
-    program = _program(machine)
+    program = _program(machine, with_files=with_files)
     code = ctypes.create_string_buffer(program, len(program))
     filter_ = _Program(len(program) // 8, ctypes.cast(code, ctypes.c_void_p))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -105,17 +159,39 @@ def forbid_most() -> str:
     return "seccomp"
 
 
-def _program(machine: _Machine) -> bytes:
-    """Another machine's calls: kill. Then a comparison for each allowed call, the last two
-    instructions being `fail` and `allow`."""
-    calls = machine.allowed
+def _program(machine: _Machine, *, with_files: bool) -> bytes:
+    """Another machine's calls: kill. Then those of which an argument counts; then a comparison for
+    each allowed call, the last two instructions being `fail` and `allow`."""
+    calls = machine.allowed + (machine.with_files if with_files else ())
     steps = [
         (_LOAD_WORD, 0, 0, _ARCH_AT),
         (_JUMP_IF_EQUAL, 1, 0, machine.audit_arch),
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD_WORD, 0, 0, _NUMBER_AT),
+    ]
+    if with_files:
+        steps += _by_argument(machine.fcntl, 1, _FCNTL)
+        steps += _by_argument(machine.ioctl, 1, _IOCTL)
+        for call, place in machine.opens:
+            steps += _by_argument(call, place, _TRUNCATES, _MODE_AND_TRUNCATE)
+    steps += [
         *((_JUMP_IF_EQUAL, len(calls) - place, 0, number) for place, number in enumerate(calls)),
         (_RETURN, 0, 0, _FAIL),
         (_RETURN, 0, 0, _ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
+
+
+def _by_argument(
+    call: int, place: int, allowed: tuple[int, ...], mask: int = 0xFFFFFFFF
+) -> list[tuple[int, int, int, int]]:
+    """Instructions that decide on this call by one argument, those bits of it that the mask has;
+    other calls pass them by."""
+    steps = [
+        (_LOAD_WORD, 0, 0, _ARGUMENTS_AT + 8 * place),
+        (_AND, 0, 0, mask),
+        *((_JUMP_IF_EQUAL, len(allowed) - place, 0, value) for place, value in enumerate(allowed)),
+        (_RETURN, 0, 0, _FAIL),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return [(_JUMP_IF_EQUAL, 0, len(steps), call), *steps]

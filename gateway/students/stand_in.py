@@ -153,7 +153,8 @@ class StandIn:
             return None
         self._last_s = time_s
         try:
-            verdicts = self._child.tell(event, time_s, told)
+            about = len(self._ledger.waiting) + len(self._ledger.in_service)
+            verdicts = self._child.tell(event, time_s, told, about)
             self._ledger.obey(time_s, event, verdicts, offered)
             if self._ledger.in_service or not self._ledger.waiting:
                 self._unanswered_s = None

@@ -3,17 +3,22 @@
 Owns: the form of a message (4 bytes of length, then JSON), events and verdicts as plain values, and
 the strict reading of what a child sends. Must not know: sockets' deadlines, processes.
 
-The child is not trusted: its messages have a highest length, are read as plain JSON without NaN and
-Infinity, and every value is checked for its type and size. Nothing is unpickled.
+The child is not trusted. An answer has a highest length and a highest number of values, which
+follow from how many requests it can be about; both are checked before it is decoded, for decoding
+holds up the gateway's event loop. It is read as plain JSON without NaN and Infinity, and every
+value is checked for its type and size. Nothing is unpickled.
 """
 
 import json
 import math
+import reprlib
 import struct
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
+from gateway import plain_json
+from gateway.plain_json import Most, PlainJsonError
 from gateway.policies.interface import (
     NOTHING,
     Cancel,
@@ -31,8 +36,8 @@ from gateway.policies.sheet import Parameter, Sheet
 from gateway.students.limits import MOST_WAITING
 
 HEAD: Final = struct.Struct(">I")
-MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""Of a message of the child: verdicts on all who may wait come to 2 MB."""
+_MOST_ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""Size of any answer; verdicts on all requests that may wait take 2 MB."""
 MOST_VERDICTS: Final = 2 * MOST_WAITING
 """Of one answer; none of those who wait can have two."""
 MOST_REASON: Final = 200
@@ -47,12 +52,24 @@ class WireError(ValueError):
     """A message that has not the form it must have; the text is for the policy's author."""
 
 
-def _no_number(name: str) -> NoReturn:
-    raise WireError(f"{name} is no number that can be used")
+_BYTES_EACH, _VALUES_EACH = 300, 10
+"""For each request that an answer may be about: a verdict with a reason has at most 7 values."""
+
+
+def most_about(requests: int) -> Most:
+    """The largest answer that is about this number of requests."""
+    size_bytes = min(_MOST_ANSWER_BYTES, 64 * 1024 + _BYTES_EACH * requests)
+    return Most(size_bytes, 16_000 + _VALUES_EACH * requests)
+
+
+ABOUT_NONE: Final = most_about(0)
+"""The largest answer that is about no request: a snapshot, the policy as it is made."""
+OF_A_FILE: Final = Most(512 * 1024, 100_000)
+"""The largest answer to a policy's file: a sheet with fifty parameters, or all impurities."""
+LARGEST: Final = most_about(MOST_WAITING)
 
 
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-_decode = json.JSONDecoder(parse_constant=_no_number).decode
 
 
 def packed(message: object) -> bytes:
@@ -61,14 +78,29 @@ def packed(message: object) -> bytes:
     return HEAD.pack(len(content)) + content
 
 
-def unpacked(content: bytes) -> Any:
-    """The message in `content`, without its head; raises WireError."""
+def unpacked(content: bytes, most: Most = LARGEST) -> Any:
+    """The message in `content`, without its head; raises WireError, for one larger than `most`
+    before it is decoded."""
+    check_size(len(content), most)
     try:
-        return _decode(content.decode())
-    except WireError:
-        raise
-    except (ValueError, RecursionError):
+        return plain_json.decoded(content, most.values)
+    except PlainJsonError as fault:
+        if fault.is_large:
+            raise WireError(f"its answer {fault}") from None
         raise WireError("its answer is not in the form of answers") from None
+
+
+def check_size(size_bytes: int, most: Most) -> None:
+    """Raise WireError for an answer of more bytes than `most`."""
+    if size_bytes > most.size_bytes:
+        raise WireError(
+            f"its answer has over {most.size_bytes:,} bytes; a verdict for each request takes less"
+        )
+
+
+def shown(value: object) -> str:
+    """The beginning of a value for a message, however large or deep the value is."""
+    return f"{reprlib.repr(value):.80}"
 
 
 # ---- events: from the gateway to the child -------------------------------------------------------
@@ -113,6 +145,9 @@ def _request(row: Sequence[Any]) -> Request:
 _KINDS: Final = {Dispatch: "dispatch", Drop: "drop", Reject: "reject", Cancel: "cancel"}
 
 
+_TOO_MANY: Final = f"its answer has over {MOST_VERDICTS:,} verdicts"
+
+
 def said(event: str, verdicts: object) -> list[Any]:
     """What a policy has returned, as plain values; raises WireError that says how it is done."""
     if verdicts is None:
@@ -120,19 +155,21 @@ def said(event: str, verdicts: object) -> list[Any]:
             f"{event} returned None; return NOTHING, or a tuple of verdicts: (Dispatch(7),)"
         )
     if type(verdicts) in _KINDS:
-        raise WireError(f"{event} returned {verdicts!r:.80} alone; return a tuple: (verdict,)")
+        raise WireError(f"{event} returned {shown(verdicts)} alone; return a tuple: (verdict,)")
     if not isinstance(verdicts, Sequence) or isinstance(verdicts, str | bytes):
         raise WireError(
             f"{event} returned {type(verdicts).__name__}; return a tuple or a list of verdicts"
         )
-    rows = []
+    rows: list[Any] = []
     for verdict in verdicts:
         kind = _KINDS.get(type(verdict))
         if kind is None:
             raise WireError(
-                f"{event} returned {verdict!r:.80} among its verdicts; "
+                f"{event} returned {shown(verdict)} among its verdicts; "
                 "there are Dispatch, Drop, Reject and Cancel"
             )
+        if len(rows) == MOST_VERDICTS:
+            raise WireError(_TOO_MANY)
         rows.append([kind, *verdict])
     return rows
 
@@ -142,24 +179,28 @@ def verdicts_of(rows: object) -> Verdicts:
     if not isinstance(rows, list):
         raise WireError("its answer is no list of verdicts")
     if len(rows) > MOST_VERDICTS:
-        raise WireError(f"its answer has over {MOST_VERDICTS:,} verdicts")
+        raise WireError(_TOO_MANY)
     return [_verdict(row) for row in rows]
 
 
 def _verdict(row: object) -> Verdict:
     match row:
-        case ["dispatch", int(id)] if type(id) is int:
+        case ["dispatch", int(id)] if _is_id(id):
             return Dispatch(id)
-        case ["drop", int(id), str(reason)] if type(id) is int:
+        case ["drop", int(id), str(reason)] if _is_id(id):
             return Drop(id, _reason("Drop", id, reason))
-        case ["reject", int(id), str(reason), int() | float() as after_s] if type(id) is int:
+        case ["reject", int(id), str(reason), int() | float() as after_s] if _is_id(id):
             return Reject(id, _reason("Reject", id, reason), _retry_after_s(id, after_s))
-        case ["cancel", int(id)] if type(id) is int:
+        case ["cancel", int(id)] if _is_id(id):
             return Cancel(id)
     raise WireError(
-        f"{row!r:.80} is no verdict; there are Dispatch(id), Drop(id, reason), "
+        f"{shown(row)} is no verdict; there are Dispatch(id), Drop(id, reason), "
         "Reject(id, reason, retry_after_s) and Cancel(id)"
     )
+
+
+def _is_id(id: object) -> bool:
+    return type(id) is int and abs(id) <= sys.maxsize
 
 
 def _reason(kind: str, id: int, reason: str) -> str:
@@ -184,7 +225,7 @@ def timer_of(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise WireError(f"next_timer_s returned {value!r:.80}; return a time in seconds, or None")
+        raise WireError(f"next_timer_s returned {shown(value)}; return a time in seconds, or None")
     return float(value)
 
 
@@ -198,7 +239,7 @@ def decision_of(answer: object) -> tuple[float | None, Verdicts]:
 
 def waiting_of(answer: object) -> list[int]:
     """The ids of those who wait, as the policy has it; raises WireError."""
-    if not isinstance(answer, list) or any(type(id) is not int for id in answer):
+    if not isinstance(answer, list) or not all(map(_is_id, answer)):
         raise WireError("waiting() must return the requests that wait, oldest first")
     return answer
 
@@ -269,6 +310,26 @@ def _text(where: str, value: object, most: int = MOST_REASON) -> str:
     if not isinstance(value, str) or len(value) > most or not value.isprintable():
         raise WireError(f"{where} must be a text of at most {most} printable characters")
     return value
+
+
+# ---- a file --------------------------------------------------------------------------------------
+
+_MOST_IMPURITIES: Final = 100
+
+
+def impurities_said(found: Sequence[object]) -> list[str]:
+    """What the child has found in a file, as it sends it."""
+    words = [str(one) for one in found[:_MOST_IMPURITIES]]
+    if len(found) > len(words):
+        words.append(f"and {len(found) - len(words):,} more lines like these")
+    return words
+
+
+def impurities_of(answer: object) -> list[str]:
+    """A line for each impurity of a file, none for a pure one; raises WireError."""
+    if not isinstance(answer, list) or not all(isinstance(one, str) for one in answer):
+        raise WireError("its answer is not in the form of answers")
+    return answer
 
 
 # ---- a sheet -------------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
-"""`python -m lab.console`: the console's own commands; the runtime calls them.
-
-Owns: their names. Must not know: what they do inside.
-"""
+"""The commands of `python -m lab.console`; the runtime calls them."""
 
 import os
 import signal
@@ -16,7 +13,7 @@ import click
 @click.group()
 def main() -> None:
     """The lab console."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.settings")
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
 
 
 @main.command()
@@ -31,19 +28,23 @@ def prepare(wait_s: float) -> None:
     """Make the databases and gather the static files; quick when they are there."""
     from django.core.management import call_command
 
+    _check_limits()
     with _explained():
         _make_database()
         call_command("collectstatic", verbosity=0, interactive=False)
-        from lab.console.settings import LAB
-        from lab.experiments import results_publishing
+        from lab.console.site.settings import LAB
+        from lab.database import publishing as results_publishing
+        from lab.runner import estimates
 
+        estimates.calibrated(LAB)  # a second, once: the gallery says how long everything takes
         results_publishing.prepare(LAB, click.echo, wait_s)
 
 
 @main.command()
 def serve() -> None:
     """Serve the pages."""
-    from lab.console import serving
+    _check_limits()
+    from lab.console.site import serving
 
     serving.serve()
 
@@ -53,26 +54,27 @@ def work() -> None:
     """Carry out launches."""
     # Who is started in the background may have it ignored, and would miss its end while it starts.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    _check_limits()
     import django
 
     django.setup()
-    from lab.console import working
+    from lab.console.launches import workers
 
-    working.serve()
+    workers.serve()
 
 
 @main.command()
 @click.argument("name")
 def teacher(name: str) -> None:
     """Make an account that may do everything, or give it a new password; prints it."""
-    _enrol(lambda people: [(name, people.enrol(name, teacher=True))])
+    _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=True))])
 
 
 @main.command()
 @click.argument("name")
 def student(name: str) -> None:
     """Make an account that may launch and write notes, or give it a new password; prints it."""
-    _enrol(lambda people: [(name, people.enrol(name, teacher=False))])
+    _enrol(lambda accounts: [(name, accounts.enrol(name, teacher=False))])
 
 
 @main.command()
@@ -82,22 +84,32 @@ def students(file: Path) -> None:
 
     FILE is its path, or - for what comes in.
     """
-    _enrol(lambda people: people.enrol_students(people.names_in(file)))
+    _enrol(
+        lambda accounts: accounts.enrol_students(
+            accounts.names_in(accounts.text_of(file), str(file))
+        )
+    )
 
 
 def _enrol(make: Callable[[ModuleType], Iterable[tuple[str, str]]]) -> None:
     with _explained():
         _make_database()  # accounts may be made before the console was ever started
-        from lab.console import people
-        from lab.console.settings import LAB
+        from lab.console.people import accounts
+        from lab.console.site.settings import LAB
 
         try:
-            for name, password in make(people):
+            for name, password in make(accounts):
                 click.echo(f"{name},{password}")
-        except people.PeopleError as fault:
+        except accounts.AccountError as fault:
             raise click.ClickException(str(fault)) from None
         if not LAB.lab_accounts:
             click.echo("Accounts are off; they count with DOORBUSTER_LAB_ACCOUNTS=1.", err=True)
+
+
+def _check_limits() -> None:
+    """Refuse settings of the console that only the console understands."""
+    with _explained():
+        from lab.console.site import allowances  # noqa: F401 - it reads the setting
 
 
 def _make_database() -> None:
@@ -105,14 +117,27 @@ def _make_database() -> None:
     import django
     from django.core.management import call_command
 
-    from lab.console.settings import FOLDER, LAB
+    from lab.console.site.settings import DATABASES, FOLDER, LAB
     from runtime.state import State
 
     if not LAB.state_dir.exists():
         State(LAB.state_dir).make()  # as `make up` would, so that it takes it for its own
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    _close(FOLDER, Path(DATABASES["default"]["NAME"]))
     django.setup()
     call_command("migrate", verbosity=0)
+
+
+def _close(folder: Path, database: Path) -> None:
+    """Make both if they are not there, and keep them from other users, before anything is in them.
+
+    SQLite gives the files beside a database the database's mode.
+    """
+    os.umask(0o077)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    database.touch()
+    for path in (database, *folder.glob(f"{database.name}-*")):
+        path.chmod(0o600)
 
 
 @contextmanager
@@ -120,14 +145,14 @@ def _explained() -> Iterator[None]:
     """What a person can mend is said in a line, not with a traceback."""
     from django.db import Error as DatabaseFault
 
-    from lab.experiments.errors import ExperimentError
+    from lab.errors import ExperimentError
     from runtime.settings import SettingsError
     from runtime.state import StateError
 
     try:
         yield
     except DatabaseFault as fault:
-        from lab.console.settings import DATABASES
+        from lab.console.site.settings import DATABASES
 
         raise click.ClickException(
             f"{DATABASES['default']['NAME']} cannot be used ({fault})"

@@ -1,7 +1,7 @@
 """What the console keeps: launches in their order, and notes on results.
 
-Owns: the tables. Must not know: how a launch is carried out. Results themselves are folders
-(`lab.experiments.results`); what is lost with this database is the order of the queue and notes.
+Results themselves are folders (`lab.results.folder`); what is lost with this database is the order
+of the queue and notes.
 """
 
 import secrets
@@ -63,7 +63,7 @@ class Launch(models.Model):
     def save(self, *args: Any, **more: Any) -> None:
         if not self.place:
             last = Launch.objects.aggregate(last=models.Max("place"))["last"] or 0
-            self.place = last + 1
+            self.place = max(0, last) + 1  # places below 0 are those of launches put first
         super().save(*args, **more)
 
     @property

@@ -1,13 +1,17 @@
-"""The command line: `python -m shop.ads serve | migrate-and-seed | token | operator`."""
+"""The command line: `python -m shop.ads serve | migrate-and-seed | token | operator | draws`."""
 
 import os
 import sys
+import time
 
 import click
 import django
 from django.core.exceptions import ImproperlyConfigured
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.ads.settings"
+
+LOOK_EVERY_S = 0.5
+"""Real seconds between two tries to connect to a PostgreSQL that is away."""
 
 
 @click.group()
@@ -30,13 +34,39 @@ def _configuration():  # type: ignore[no-untyped-def]
 
 @main.command()
 def serve() -> None:
-    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. Never returns."""
+    """Serve with Gunicorn on DOORBUSTER_INNER_HOST, port DOORBUSTER_ADS_PORT. Never returns.
+
+    While PostgreSQL is away it waits, and listens on no port: the shop's pages come without banners
+    at once instead of waiting for them.
+    """
     from shop import serving
 
     _configuration()
     serving.check_inner_host()
+    _await_database()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.ads.gunicorn_config"]
     os.execv(sys.executable, command)
+
+
+def _await_database() -> None:
+    """Return when PostgreSQL accepts a connection; print a line when it is away and when back."""
+    from django.db import OperationalError, connection
+
+    was_away = False
+    while True:
+        try:
+            connection.ensure_connection()
+        except OperationalError as error:
+            if not was_away:
+                first = str(error).strip().partition("\n")[0]
+                click.echo(f"The ad server waits for PostgreSQL: {first}", err=True)
+            was_away = True
+            time.sleep(LOOK_EVERY_S)
+        else:
+            break
+    connection.close()
+    if was_away:
+        click.echo("PostgreSQL answers; the ad server starts.", err=True)
 
 
 @main.command("migrate-and-seed")
@@ -73,6 +103,54 @@ def operator(name: str, password: str) -> None:
     except ValidationError as error:
         raise click.ClickException(" ".join(error.messages)) from error
     user.save()
+
+
+@main.command()
+@click.option("--size", default="468x60", show_default=True, help="Size of the slot.")
+@click.option("--concepts", default="crime", show_default=True, help="Commas between them.")
+@click.option(
+    "--draws", "number", type=click.IntRange(1, 100_000), default=600, show_default=True,
+    help="Draws; each counts as an impression.",
+)  # fmt: skip
+@click.option(
+    "--groups", type=click.IntRange(2, 10), default=6, show_default=True,
+    help="Groups of candidates.",
+)  # fmt: skip
+@click.option(
+    "--against", type=click.Choice(["weights", "equal"]), default="weights", show_default=True,
+    help="Expect each banner by its weight, or all equally often.",
+)  # fmt: skip
+def draws(size: str, concepts: str, number: int, groups: int, against: str) -> None:
+    """Draw banners from the running ad server and compare the counts with the weights.
+
+    Prints a chi-squared test of goodness of fit. The candidates are put into groups, the heaviest
+    first, so that each group is expected often enough.
+    """
+    from shop import settings
+    from shop.ads import fairness
+
+    try:
+        weights, drawn = fairness.draw(
+            settings.INNER_HOST, _configuration().port, size, concepts, number
+        )
+    except fairness.ServerError as fault:
+        raise click.ClickException(str(fault)) from None
+    if len(weights) < 2:
+        raise click.ClickException(f"{concepts}: fewer than two banners of {size} can be drawn now")
+    found = fairness.groups_of(weights, drawn, groups, equal=against == "equal")
+    click.echo("group  banners     weight   expected   drawn   (drawn − expected)² / expected")
+    for place, group in enumerate(found, start=1):
+        click.echo(
+            f"{place:5}  {group.banners:7}  {group.weight:9,}  {group.expected:9.1f}  "
+            f"{group.drawn:6}   {group.term:.2f}"
+        )
+    if left_out := sum(count for id, count in drawn.items() if id not in weights):
+        click.echo(f"{left_out} draws of banners that became due meanwhile are left out")
+    freedom = len(found) - 1
+    click.echo(
+        f"chi-squared: {fairness.chi_squared(found):.2f}   degrees of freedom: {freedom}   "
+        f"a correct server exceeds {fairness.CRITICAL[freedom]} in 5 % of all tests"
+    )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 import uuid
+from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -22,6 +23,22 @@ from shop.ads.loading import Names
 from shop.ads.models import Server, next_revision
 
 _logger = logging.getLogger(__name__)
+
+
+FORGOTTEN_AFTER = timedelta(days=1)
+"""The row in `ads_server` of a process that has not reported for this long is removed."""
+
+
+def forget_silent(now: datetime) -> int:
+    """Remove the rows of processes that have long been silent; return how many these were.
+
+    Nearly all of them have ended. One that only had nothing to report gets another row with its
+    next report. Raises DatabaseError.
+    """
+    silent = Server.objects.filter(started__lt=now - FORGOTTEN_AFTER).exclude(
+        reported__gte=now - FORGOTTEN_AFTER
+    )
+    return silent.delete()[0]
 
 
 class Writer:
@@ -74,6 +91,7 @@ class Writer:
             self.exchange()
             if time.monotonic() >= self._renews_s:
                 renewing.renew(timezone.now())
+                forget_silent(timezone.now())
                 self._renews_s = time.monotonic() + renewing.LOOKED_AFTER_S
         except Exception:  # this thread must live: without reports no banner is placed for long
             self.failures += 1
@@ -106,7 +124,10 @@ class Writer:
     def _add(self, report: Report) -> None:
         revision = next_revision()
         # Never remembered: the row goes again when the report that brought it is rolled back.
-        server, _ = Server.objects.select_for_update().get_or_create(id=self._server)
+        # A row that was forgotten had the report before this one: that one was acknowledged.
+        server, _ = Server.objects.select_for_update().get_or_create(
+            id=self._server, defaults={"sequence": report.number - 1}
+        )
         if server.sequence == report.number:
             return  # it was added; only the word of it was lost
         if server.sequence != report.number - 1:

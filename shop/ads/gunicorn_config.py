@@ -6,6 +6,7 @@ Owns: how the ad server is served. Each worker process loads the inventory befor
 import contextlib
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from shop import settings
+from shop import serving, settings
 from shop.ads import configuration
 
 _configuration = configuration.read()
@@ -51,25 +52,62 @@ def _counts_folder() -> str:
     """A new one, named after this process; those of processes that were killed are removed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_COUNTS_OF}*"):
         process = folder.name.removeprefix(_COUNTS_OF).partition("-")[0]
-        if process.isdigit() and not Path("/proc", process).exists():
-            shutil.rmtree(folder, ignore_errors=True)  # another user's stays
+        if process.isdigit() and not Path("/proc", process).exists() and _is_ours(folder):
+            shutil.rmtree(folder, ignore_errors=True)
     return tempfile.mkdtemp(prefix=f"{_COUNTS_OF}{os.getpid()}-")
+
+
+def _is_ours(folder: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return folder.lstat().st_uid == os.geteuid()
+    return False
 
 
 # Where the worker processes count together (shop/ads/metrics.py); they inherit it.
 _COUNTS = os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts_folder()
 
 
+MASTER_DIED = signal.SIGUSR2
+"""Gunicorn's workers leave it alone, so before `post_worker_init` it ends the process at once."""
+LAST_REPORT_WITHIN_S = 5
+"""Real seconds a worker has for its last report when its master was killed."""
+
+
+def post_fork(arbiter: Arbiter, worker: Worker) -> None:
+    """Called in the worker process when it begins: it ends with a master that is killed."""
+    serving.end_with_master(worker, MASTER_DIED)
+
+
 def post_worker_init(worker: Worker) -> None:
     """Called in the worker process before it serves."""
+    from django.db import DatabaseError
+
     from shop.ads import server
 
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     try:
         server.start()
+    except DatabaseError as fault:  # PostgreSQL went away since `serve` found it
+        first = str(fault).strip().partition("\n")[0]
+        worker.log.error("The inventory could not be loaded: %s", first)
+        sys.exit(Arbiter.WORKER_BOOT_ERROR)
     except Exception:
         worker.log.exception("The inventory could not be loaded")
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
+    signal.signal(MASTER_DIED, lambda *_: _end_without_master(worker))
+
+
+def _end_without_master(worker: Worker) -> None:
+    """Leave the port to the next master at once, report what was delivered, and end."""
+    from shop.ads import server
+
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
+    signal.alarm(LAST_REPORT_WITHIN_S)
+    for listener in worker.sockets:
+        listener.close()
+    with contextlib.suppress(server.NotStarted):
+        server.running().stop()
+    os._exit(Arbiter.WORKER_BOOT_ERROR)
 
 
 def worker_exit(arbiter: Arbiter, worker: Worker) -> None:

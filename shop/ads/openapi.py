@@ -13,9 +13,9 @@ from shop.ads import schemas
 
 _REFERENCE = "#/components/schemas/{model}"
 _MODELS: tuple[type[BaseModel], ...] = (
-    schemas.NewContract, schemas.Selection, schemas.Contract, schemas.Contracts, schemas.Report,
-    schemas.Publishers, schemas.PublisherReport, schemas.Refusal, schemas.CapacityRefusal,
-    schemas.Health,
+    schemas.NewContract, schemas.Candidates, schemas.Selection, schemas.Contract,
+    schemas.Contracts, schemas.Report, schemas.Publishers, schemas.PublisherReport,
+    schemas.Refusal, schemas.CapacityRefusal, schemas.Health,
 )  # fmt: skip
 
 
@@ -58,6 +58,17 @@ def _paths() -> dict[str, Any]:
                 "parameters": _query(schemas.SelectQuery),
                 "responses": {
                     "200": _answer("the banners", schemas.Selection), **refused, **closed,
+                },
+                "security": [{}, {"token": []}],  # none on the ad server's own port
+            }
+        },
+        "/ads/candidates": {
+            "get": {
+                "summary": "The banners that a slot could show now, with their weights",
+                "parameters": _query(schemas.CandidatesQuery),
+                "responses": {
+                    "200": _answer("the candidates, the heaviest first", schemas.Candidates),
+                    **refused, **closed,
                 },
                 "security": [{}, {"token": []}],  # none on the ad server's own port
             }

@@ -60,10 +60,9 @@ class _Input(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SelectQuery(_Input):
-    """The banners of one page."""
+class CandidatesQuery(_Input):
+    """The banners that one slot could show."""
 
-    slots: int = Field(ge=1, le=MOST_SLOTS, description=f"a whole number from 1 to {MOST_SLOTS}")
     size: SizeName = Field(description="one of " + ", ".join(SIZES))
     concepts: Annotated[
         list[Word],
@@ -73,6 +72,12 @@ class SelectQuery(_Input):
         max_length=MOST_WANTED_CONCEPTS,
         description=f"1 to {MOST_WANTED_CONCEPTS} known concepts, commas between them, {_WORDS}",
     )
+
+
+class SelectQuery(CandidatesQuery):
+    """The banners of one page."""
+
+    slots: int = Field(ge=1, le=MOST_SLOTS, description=f"a whole number from 1 to {MOST_SLOTS}")
     priority: int = Field(0, ge=0, description="a level of this server, from 0, the lowest")
     publisher: Text = Field(
         "", max_length=80, description="the name of a publisher, to count on its page"
@@ -128,6 +133,23 @@ class NewContract(_Input):
     banner: NewBanner = Field(
         description="an object of the fields " + ", ".join(NewBanner.model_fields)
     )
+
+
+class Candidate(BaseModel):
+    """A banner that could be drawn now."""
+
+    id: int
+    alt: str
+    concepts: list[str]
+    contracted: int
+    weight: int
+
+
+class Candidates(BaseModel):
+    """All banners that could be drawn for a slot now, the heaviest first."""
+
+    total: int
+    candidates: list[Candidate]
 
 
 class PlacedBanner(BaseModel):

@@ -13,7 +13,9 @@ import numpy as np
 
 from shop.ads import candidates, placing
 from shop.ads.fan_out import FanOut
+from shop.ads.inventory import Rows
 from shop.ads.ledger import Ledger
+from shop.ads.roulette import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,8 @@ class Placed(NamedTuple):
     alt: str
 
 
-def select(
-    request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
-) -> list[Placed]:
-    """At most `request.slots` banners, whose impressions are booked in the ledger.
-
-    The answer does not depend on the number of threads: the common list is in order.
-    """
+def wheel(request: Request, time_s: float, ledger: Ledger, fan_out: FanOut) -> tuple[Rows, Weights]:
+    """Return the rows of the request's candidates, ascending, and the weight of each."""
     inventory, delivered = ledger.view
     wanted = candidates.Wanted(request.size, time_s)
     found = fan_out.search(
@@ -51,6 +48,18 @@ def select(
     rows = candidates.common(found, len(inventory))
     weights = inventory.contracted[rows] - delivered[rows].astype(np.int64)
     np.maximum(weights, 0, out=weights)
+    return rows, weights
+
+
+def select(
+    request: Request, time_s: float, ledger: Ledger, fan_out: FanOut, rng: random.Random
+) -> list[Placed]:
+    """At most `request.slots` banners, whose impressions are booked in the ledger.
+
+    The answer does not depend on the number of threads: the common list is in order.
+    """
+    inventory = ledger.view.inventory
+    rows, weights = wheel(request, time_s, ledger, fan_out)
     take = partial(ledger.take, page=request.page)
     placed = placing.place(inventory, rows, weights, request.slots, rng, take)
     return [Placed(int(inventory.id[row]), inventory.alt[row]) for row in placed]

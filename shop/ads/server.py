@@ -6,11 +6,12 @@ Owns: starting and stopping it. Must not know: HTTP.
 import random
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
-from shop.ads import configuration, loading, metrics, renewing, selection
+from shop.ads import configuration, flushing, loading, metrics, renewing, selection
 from shop.ads.configuration import Configuration
 from shop.ads.fan_out import FanOut
 from shop.ads.flushing import Writer
@@ -42,6 +43,28 @@ class AdServer:
         metrics.selected(request.priority, request.slots, len(placed), took_s)
         return placed
 
+    def candidates(self, request: Request) -> list[dict[str, Any]]:
+        """Return the candidates of a page with their weights, the heaviest first; none is drawn."""
+        rows, weights = selection.wheel(request, time.time(), self.ledger, self.fan_out)
+        inventory = self.ledger.view.inventory
+        word_of = {number: word for word, number in self.names.concepts.items()}
+        return [
+            {
+                "id": int(inventory.id[row]),
+                "alt": inventory.alt[row],
+                "concepts": sorted(
+                    word_of[number]
+                    for number in inventory.concepts[:, row].tolist()
+                    if number in word_of
+                ),
+                "contracted": int(inventory.contracted[row]),
+                "weight": int(weight),
+            }
+            for weight, row in sorted(
+                zip(weights.tolist(), rows.tolist(), strict=True), reverse=True
+            )
+        ]
+
     def click(self, banner: int, page: int | None = None) -> bool:
         """Count a click, on that page; False if there is no such banner under contract."""
         row = self.ledger.view.inventory.row_of.get(banner)
@@ -68,6 +91,7 @@ def start() -> AdServer:
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())
+    flushing.forget_silent(timezone.now())
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")

@@ -7,6 +7,7 @@ from shop.ads import views
 
 urlpatterns = [
     path("ads/select", views.select),
+    path("ads/candidates", views.candidates),
     path("ads/banner/<int:id>.svg", views.picture),
     path("ads/click/<int:id>", views.click),
     path("ads/landing/<int:id>", views.landing),

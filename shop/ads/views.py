@@ -92,15 +92,34 @@ def _refusal(status: int, error: str, **more: Any) -> HttpResponse:
 @require_safe
 @answering
 @internal
+def candidates(request: HttpRequest) -> HttpResponse:
+    """The banners that a slot could show now, with their weights; none is drawn or counted."""
+    ads = server.running()
+    query = schemas.read(schemas.CandidatesQuery, _single(request.GET))
+    found = ads.candidates(Request(1, NUMBER_OF[query.size], _concepts(query, ads)))
+    response = JsonResponse({"total": sum(one["weight"] for one in found), "candidates": found})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _concepts(query: schemas.CandidatesQuery, ads: server.AdServer) -> list[int]:
+    """The numbers of the query's concepts. Raises Refused."""
+    concepts = ads.names.concepts
+    unknown = [word for word in query.concepts if word not in concepts]
+    if unknown:
+        raise Refused("concepts", f"{unknown[0]!r} is not known", "concepts of the ad server")
+    return [concepts[word] for word in query.concepts]
+
+
+@require_safe
+@answering
+@internal
 def select(request: HttpRequest) -> HttpResponse:
     """Banners for the slots of a page; each answer counts their impressions."""
     ads = server.running()
     query = schemas.read(schemas.SelectQuery, _single(request.GET))
-    concepts, pages = ads.names
-    unknown = [word for word in query.concepts if word not in concepts]
-    if unknown:
-        raise Refused("concepts", f"{unknown[0]!r} is not known", "concepts of the ad server")
-    page = _page(query, pages)
+    concepts = _concepts(query, ads)
+    page = _page(query, ads.names.pages)
     levels = ads.fan_out.levels
     if query.priority not in levels:
         raise Refused("priority", f"there is no level {query.priority}", f"0 to {max(levels)}")
@@ -108,7 +127,7 @@ def select(request: HttpRequest) -> HttpResponse:
         Request(
             slots=query.slots,
             size=NUMBER_OF[query.size],
-            concepts=[concepts[word] for word in query.concepts],
+            concepts=concepts,
             priority=query.priority,
             page=page,
         )

@@ -64,7 +64,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     """Forgets the session."""
     logout(request)
-    return redirect("main")
+    return redirect("home")
 
 
 @never_cache

@@ -1,4 +1,4 @@
-"""The browsing pages: main (Br-1), browse (Br-2), search (Br-3), details (Br-4)."""
+"""The browsing pages: home (Br-1), browse (Br-2), search (Br-3), details (Br-4)."""
 
 from urllib.parse import urlencode
 
@@ -28,7 +28,7 @@ SORTS = {
 
 
 @require_safe
-def main(request: HttpRequest) -> HttpResponse:
+def home(request: HttpRequest) -> HttpResponse:
     """Br-1: the best of every shelf, what is new, what sells."""
     best = Book.objects.filter(category=OuterRef("pk")).order_by("sales_rank").values("pk")[:1]
     featured = (
@@ -40,7 +40,7 @@ def main(request: HttpRequest) -> HttpResponse:
     new = list(Book.objects.listed().order_by("-published", "sales_rank")[:_NEW])
     return render(
         request,
-        "shop/main.html",
+        "shop/home.html",
         {
             "titles": f"{stocking.size():,}",
             "featured": featured,

@@ -1,112 +1,166 @@
 """The transaction pages: login (Tr-1), shipping (Tr-2), payment (Tr-3), confirm (Tr-4).
 
-Each step takes the form of the page before and shows the next one. What has been settled so far is
-in the session under `checkout`: the books, the address, the idempotency key. `GET` shows the same
-page again, or leads to the first step that is missing.
+Each step takes the form of the page before and shows the next one. `GET` shows the same page again,
+or leads to the first step that is missing.
 
-Every step may be sent again. A customer who gave up waiting for Tr-2 may have been logged in all
-the same, which ends the anonymous session; and sessions live in Redis's memory, which may be lost.
-So every form carries the purchase, signed: the books, and the key under which they are ordered from
-*Buy* to Tr-4. A session that lacks it begins anew with it, at the login; and the order of somebody
-who did not see it confirmed is found by its key, not placed a second time.
+Every form carries its purchase, signed (`shop.purchases`): the books, the key under which they are
+ordered from *Buy* to Tr-4, whose page it was on and where they want it to go. A form orders what
+its own page has shown, whatever other tabs of the browser have done since. So every step may be
+sent again, also by a customer whose session is lost: they sign in and go on with the same purchase,
+and an order that they did not see confirmed is found by its key, not placed a second time. When
+something has changed meanwhile, a page says what, and what to do.
 
 So every step may also be cancelled when its customer leaves, Tr-4 until its order is committed
 (`place_order`). Sessions stay whole: each is written in one piece, by middleware or by `login`.
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import wraps
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth import authenticate, login
-from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from shop import cart, sentry
+from shop import cart, purchases, sentry
 from shop.banners import Slot
-from shop.checkout import NoLongerSold, NothingToOrder, OutOfStock, find_order, place_order
+from shop.checkout import (
+    AnotherTotal,
+    NoLongerSold,
+    NothingToOrder,
+    OutOfStock,
+    find_order,
+    place_order,
+)
 from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Category, Order
+from shop.purchases import Purchase
 
 _KEY = "checkout"
+_OF_CART = "checkout-of-cart"
+_PLACED = "placed"
+_MOST_PLACED = 20
 _PURCHASE = "purchase"
-_PURCHASE_SALT = "shop.checkout.purchase"
-_PURCHASE_MAX_AGE_S = 24 * 3600
 UNPROCESSABLE = 422
 CONFLICT = 409
 
+SIGNED_OUT = (
+    "You were signed out in the meantime. Sign in and go on: nothing of your order is lost, "
+    "and an order that was already placed is not placed again."
+)
+OTHER_ACCOUNT = (
+    "You are signed in with another account than when this form was made. "
+    "Nothing was ordered. Go on with this account, or sign out first."
+)
+ALREADY_PLACED = "This order was already placed, as you see it here. Nothing was ordered again."
+OLD_FORM = (
+    "This form is more than a day old, or another shop has made it. It has ordered nothing. "
+    "Look at your orders; if this one is not there, begin again with Buy."
+)
+OTHER_ORDER = (
+    "This form belongs to another order than the one in your checkout. That order was not placed. "
+    "Begin again with Buy, or go on with the order in your checkout."
+)
+
 _step = require_http_methods(["GET", "HEAD", "POST"])
+_View = Callable[[HttpRequest], HttpResponse]
+
+
+def _reads_purchase(view: _View) -> _View:
+    """The page that says so when a form's purchase cannot be read."""
+
+    @wraps(view)
+    def answered(request: HttpRequest) -> HttpResponse:
+        try:
+            return view(request)
+        except purchases.Unreadable:
+            return _refused(request, OLD_FORM, UNPROCESSABLE)
+
+    return answered
 
 
 @sentry.cancellable
 @never_cache
 @_step
+@_reads_purchase
 def login_step(request: HttpRequest) -> HttpResponse:
     """Tr-1: *Buy* or the cart brings the books here; asks who is buying."""
-    if request.method == "POST":
-        wanted = _wanted(request)
-        if isinstance(wanted, HttpResponse):
-            return wanted
-        request.session[_KEY] = {
-            "wanted": {str(id): copies for id, copies in wanted.items()},
-            "key": str(uuid.uuid4()),
-        }
-    elif not _settled(request).get("wanted"):
+    purchase = _purchase(request)
+    if request.method == "POST" and _PURCHASE not in request.POST:
+        begun = _begun(request)
+        if isinstance(begun, HttpResponse):
+            return begun
+        purchase = begun
+    if purchase is None:
         return redirect("cart")
-    return _login_page(request, LoginForm())
+    _keep(request, purchase)
+    return _login_page(request, purchase, LoginForm())
 
 
 @sensitive_post_parameters("password")
 @sentry.cancellable
 @never_cache
 @_step
+@_reads_purchase
 def shipping_step(request: HttpRequest) -> HttpResponse:
     """Tr-2: logs in, asks for the address."""
-    if not _has_purchase(request):
+    purchase = _purchase(request)
+    if purchase is None:
         return redirect("cart")
-    if request.method == "POST" and not (
-        request.user.is_authenticated and "username" not in request.POST
-    ):
+    if request.method == "POST" and "username" in request.POST:
         form = LoginForm(request.POST)
         if not form.is_valid():
-            return _login_page(request, form, UNPROCESSABLE)
+            return _login_page(request, purchase, form, UNPROCESSABLE)
         customer = authenticate(request, **form.cleaned_data)
         if customer is None:
             form.add_error("password", "User name and password do not match.")
-            return _login_page(request, form, UNPROCESSABLE)
-        purchase = _purchase(_settled(request))
-        login(request, customer)
+            return _login_page(request, purchase, form, UNPROCESSABLE)
         # Over another customer's session it begins an empty one. What is bought was sent by who
         # signs in now and goes on; the other's address and cart do not.
-        request.session.setdefault(_KEY, purchase)
-    if not request.user.is_authenticated:
-        return redirect("checkout-login")
-    address = _settled(request).get("address") or {"full_name": request.user.full_name}
-    return _shipping_page(request, AddressForm(initial=address))
+        login(request, customer)
+    elif not request.user.is_authenticated:
+        return _to_login(request, purchase)
+    elif _is_anothers(request, purchase):
+        return _login_page(request, purchase, LoginForm(), CONFLICT, OTHER_ACCOUNT)
+    purchase = purchase.for_customer(request.user.pk)
+    _keep(request, purchase)
+    address = purchase.address or {"full_name": request.user.full_name}
+    return _shipping_page(request, purchase, AddressForm(initial=address))
 
 
 @sentry.cancellable
 @never_cache
 @_step
+@_reads_purchase
 def payment_step(request: HttpRequest) -> HttpResponse:
     """Tr-3: keeps the address, asks for the payment under the purchase's idempotency key."""
-    missing = _missing_step(request)
-    if missing:
-        return redirect(missing)
-    settled = _settled(request)
+    purchase = _purchase(request)
+    if purchase is None:
+        return redirect("cart")
+    if not request.user.is_authenticated:
+        return _to_login(request, purchase)
+    placed = _known_to_be_placed(request, purchase)
+    if placed is not None:
+        return _confirm_page(request, placed, ALREADY_PLACED)
     if request.method == "POST":
         form = AddressForm(request.POST)
+        if _is_anothers(request, purchase):
+            typed = AddressForm(initial=request.POST.dict())
+            return _shipping_page(request, purchase, typed, CONFLICT, OTHER_ACCOUNT)
         if not form.is_valid():
-            return _shipping_page(request, form, UNPROCESSABLE)
-        settled["address"] = form.cleaned_data
-        request.session[_KEY] = settled
-    elif "address" not in settled:
+            return _shipping_page(request, purchase, form, UNPROCESSABLE)
+        purchase = replace(purchase, customer=request.user.pk, address=form.cleaned_data)
+        _keep(request, purchase)
+    elif _is_anothers(request, purchase) or not purchase.address:
         return redirect("checkout-shipping")
-    return _payment_page(request, PaymentForm(initial={"idempotency_key": settled["key"]}))
+    return _payment_page(request, purchase, PaymentForm(initial={"idempotency_key": purchase.key}))
 
 
 @sensitive_post_parameters("card_number", "card_code", "card_expiry")
@@ -115,157 +169,229 @@ def payment_step(request: HttpRequest) -> HttpResponse:
 @_step
 def confirm_step(request: HttpRequest) -> HttpResponse:
     """Tr-4: places the order, exactly once however often it is sent, and confirms it."""
+    form = PaymentForm(request.POST)
+    try:
+        purchase = _purchase(request)
+    except purchases.Unreadable:
+        return _placed_or_refused(request, form, OLD_FORM, UNPROCESSABLE)
     if not request.user.is_authenticated:
-        _has_purchase(request)
-        return redirect("checkout-login")
+        return _to_login(request, purchase)
     if request.method != "POST":
         return _last_confirmation(request)
-    form = PaymentForm(request.POST)
-    settled = _settled(request)
     if not form.is_valid():
-        if _missing_step(request) or "address" not in settled:
+        if purchase is None or not purchase.address:
             return redirect("checkout-payment")
-        return _payment_page(request, form, UNPROCESSABLE)
-    key: uuid.UUID = form.cleaned_data["idempotency_key"]
-    if "address" not in settled or settled.get("key") != str(key):
-        return _already_placed(request, key)
+        return _payment_page(request, purchase, form, UNPROCESSABLE)
+    if purchase is None or purchase.key != form.cleaned_data["idempotency_key"]:
+        return _placed_or_refused(request, form, OTHER_ORDER, CONFLICT)
+    if _is_anothers(request, purchase) or not purchase.address:
+        placed = find_order(request.user, purchase.key)
+        if placed is not None:
+            return _confirm_page(request, placed, ALREADY_PLACED)
+        if not purchase.address:
+            return redirect("checkout-payment")
+        empty = AddressForm(initial={"full_name": request.user.full_name})
+        return _shipping_page(request, purchase, empty, CONFLICT, OTHER_ACCOUNT)
+    return _order(request, purchase, form)
+
+
+def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpResponse:
+    """The confirmation, or why nothing was ordered and how to go on."""
+    assert purchase.address is not None
     try:
-        order = place_order(request.user, key, _wanted_so_far(settled), settled["address"])
-    except OutOfStock as short:
-        form.add_error(None, f"No longer in stock: {short}. Nothing was ordered.")
-        return _payment_page(request, form, CONFLICT)
-    except NoLongerSold as smaller:
-        _keep_in_cart(request, settled, smaller.gone)
-        form.add_error(
-            None,
-            f"No longer sold: {smaller}. Nothing was ordered. "
-            f"The cart has what remains, go on from there: {', '.join(smaller.left)}.",
+        order = place_order(
+            request.user, purchase.key, purchase.wanted, purchase.address, purchase.total_cents
         )
-        return _payment_page(request, form, CONFLICT)
+    except OutOfStock as short:
+        why = (
+            f"No longer in stock: {short}. Nothing was ordered. "
+            "Change the copies in your cart and go on from there, or choose another book."
+        )
+    except NoLongerSold as smaller:
+        _keep_in_cart(request, purchase, smaller.gone)
+        why = (
+            f"No longer sold: {smaller}. Nothing was ordered. "
+            f"The cart has what remains, go on from there: {', '.join(smaller.left)}."
+        )
+    except AnotherTotal:
+        why = (
+            "The price has changed since you saw it. Nothing was ordered. "
+            "The new total is next to this form; place the order again if you agree."
+        )
     except NothingToOrder:
-        return redirect("cart")
-    _finish(request, order, settled)
-    return _confirm_page(request, order)
+        why = "None of these books is sold any longer. Nothing was ordered. Choose another book."
+    else:
+        _finish(request, order, purchase)
+        is_as_sent = all(getattr(order, name) == text for name, text in purchase.address.items())
+        return _confirm_page(request, order, "" if is_as_sent else ALREADY_PLACED)
+    form.add_error(None, why)
+    return _payment_page(request, purchase, form, CONFLICT)
 
 
-def _wanted(request: HttpRequest) -> cart.Quantities | HttpResponse:
-    """The books that this POST wants to buy: one by *Buy*, or the whole cart."""
+def _begun(request: HttpRequest) -> Purchase | HttpResponse:
+    """What this POST wants to buy: one book by *Buy*, or the whole cart.
+
+    The same cart sent from two tabs is one purchase until it is placed.
+    """
     if "book" not in request.POST:
         wanted = cart.quantities(request.session)
-        return wanted or redirect("cart")
+        if not wanted:
+            return redirect("cart")
+        purchase = purchases.from_kept(request.session.get(_OF_CART, {}))
+        if purchase is None or purchase.wanted != wanted:
+            purchase = purchases.begun(wanted)
+            request.session[_OF_CART] = purchase.kept()
+        return purchase
     form = BuyForm(request.POST)
     if not form.is_valid():
         return _refused(request, "book: must be the number of a book on sale.", UNPROCESSABLE)
     book = get_object_or_404(Book.objects.only("title", "stock"), pk=form.cleaned_data["book"])
     if book.stock < 1:
         return _refused(request, f"“{book.title}” is out of stock at the moment.", CONFLICT)
-    return {book.pk: 1}
+    return purchases.begun({book.pk: 1})
 
 
-def _settled(request: HttpRequest) -> dict[str, Any]:
-    settled: dict[str, Any] = request.session.get(_KEY, {})
-    if settled.get("wanted") and "key" not in settled:  # begun by a shop that gave it later
-        settled = request.session[_KEY] = {**settled, "key": str(uuid.uuid4())}
-    return settled
+def _purchase(request: HttpRequest) -> Purchase | None:
+    """The purchase that the form or the address carries, else the one that was touched last.
 
-
-def _purchase(settled: dict[str, Any]) -> dict[str, Any]:
-    """What is bought and under which key, without whose it is."""
-    return {part: settled[part] for part in ("wanted", "key")}
-
-
-def _wanted_so_far(settled: dict[str, Any]) -> cart.Quantities:
-    return {int(id): copies for id, copies in settled.get("wanted", {}).items()}
-
-
-def _has_purchase(request: HttpRequest) -> bool:
-    """Whether there is something to buy: in the session, or signed in the form, and now in both."""
-    if _settled(request).get("wanted"):
-        return True
-    try:
-        purchase = signing.loads(
-            request.POST.get(_PURCHASE, ""), salt=_PURCHASE_SALT, max_age=_PURCHASE_MAX_AGE_S
-        )
-    except signing.BadSignature:
-        return False
-    request.session[_KEY] = purchase
-    return True
-
-
-def _missing_step(request: HttpRequest) -> str | None:
-    """The first step that has to be done before the address counts.
-
-    A form that comes late to somebody signed in, whose order is placed, begins nothing anew.
+    Raises Unreadable.
     """
-    if not request.user.is_authenticated:
-        return "checkout-login" if _has_purchase(request) else "cart"
-    return None if _settled(request).get("wanted") else "cart"
+    kept = purchases.from_kept(request.session.get(_KEY, {}))
+    carried = request.POST.get(_PURCHASE) or request.GET.get(_PURCHASE)
+    return purchases.from_signed(carried).or_as_kept(kept) if carried else kept
 
 
-def _finish(request: HttpRequest, order: Order, settled: dict[str, Any]) -> None:
-    """Forget the checkout and take what was bought out of the cart."""
-    bought = _wanted_so_far(settled)
-    left = {id: n for id, n in cart.quantities(request.session).items() if id not in bought}
-    cart.put(request.session, left)
-    request.session[_KEY] = {"order": order.pk}
+def _keep(request: HttpRequest, purchase: Purchase) -> None:
+    kept = replace(purchase, total_cents=None).kept()  # which page will be seen next, nobody knows
+    if request.session.get(_KEY) != kept:
+        request.session[_KEY] = kept
 
 
-def _keep_in_cart(request: HttpRequest, settled: dict[str, Any], gone: frozenset[int]) -> None:
+def _is_anothers(request: HttpRequest, purchase: Purchase) -> bool:
+    return purchase.customer not in (None, request.user.pk)
+
+
+def _to_login(request: HttpRequest, purchase: Purchase | None) -> HttpResponse:
+    """Lead a customer whose session is lost, or who has signed out elsewhere, back to the login."""
+    if purchase is None:
+        return redirect("checkout-login")
+    _keep(request, purchase)
+    return redirect(f"{reverse('checkout-login')}?{urlencode({_PURCHASE: purchase.link()})}")
+
+
+def _finish(request: HttpRequest, order: Order, purchase: Purchase) -> None:
+    """Forget the purchase and take what was bought out of the cart, once."""
+    placed = request.session.get(_PLACED, {})
+    key = str(purchase.key)
+    for name in (_KEY, _OF_CART):
+        if request.session.get(name, {}).get("key") == key:
+            del request.session[name]
+    if key in placed:
+        return
+    cart.take_out(request.session, purchase.wanted)
+    latest = list(placed.items())[1 - _MOST_PLACED :]
+    request.session[_PLACED] = dict([*latest, (key, order.pk)])
+
+
+def _keep_in_cart(request: HttpRequest, purchase: Purchase, gone: frozenset[int]) -> None:
     """Put what remains of a purchase into the cart, which may have been lost since, without these.
 
     The purchase itself stays: the same form sent again is refused again, for it is an order of
     less than its customer has seen.
     """
-    both = _wanted_so_far(settled) | cart.quantities(request.session)
+    both = purchase.wanted | cart.quantities(request.session)
     cart.put(request.session, {id: copies for id, copies in both.items() if id not in gone})
 
 
-def _already_placed(request: HttpRequest, key: uuid.UUID) -> HttpResponse:
-    """A form that is sent again after its order was placed: the same confirmation."""
-    order = find_order(request.user, key)
-    return redirect("checkout-payment") if order is None else _confirm_page(request, order)
+def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | None:
+    """The order of this purchase, if this session has seen it placed."""
+    return _own_order(request, request.session.get(_PLACED, {}).get(str(purchase.key)))
+
+
+def _own_order(request: HttpRequest, id: int | None) -> Order | None:
+    return Order.objects.filter(pk=id, customer=request.user).first() if id else None
+
+
+def _placed_or_refused(
+    request: HttpRequest, form: PaymentForm, why: str, status: int
+) -> HttpResponse:
+    """The confirmation if the order of this form was placed, else why the form does not count."""
+    key: uuid.UUID | None = form.cleaned_data.get("idempotency_key") if form.is_valid() else None
+    order = find_order(request.user, key) if key and request.user.is_authenticated else None
+    return _refused(request, why, status) if order is None else _confirm_page(request, order)
 
 
 def _last_confirmation(request: HttpRequest) -> HttpResponse:
-    placed = _settled(request).get("order")
-    order = Order.objects.filter(pk=placed, customer=request.user).first() if placed else None
+    latest = next(reversed(request.session.get(_PLACED, {}).values()), None)
+    order = _own_order(request, latest)
     return redirect("checkout-payment") if order is None else _confirm_page(request, order)
 
 
-def _login_page(request: HttpRequest, form: LoginForm, status: int = 200) -> HttpResponse:
-    return _page(request, "shop/checkout_login.html", form, status)
+def _login_page(
+    request: HttpRequest,
+    purchase: Purchase,
+    form: LoginForm,
+    status: int = 200,
+    notice: str = "",
+) -> HttpResponse:
+    customer = request.user.pk
+    if customer is not None:
+        purchase = purchase.for_customer(customer)
+    elif purchase.customer is not None:
+        notice = SIGNED_OUT
+    return _page(request, "shop/checkout_login.html", purchase, form, status, notice)
 
 
-def _shipping_page(request: HttpRequest, form: AddressForm, status: int = 200) -> HttpResponse:
-    return _page(request, "shop/checkout_shipping.html", form, status)
+def _shipping_page(
+    request: HttpRequest,
+    purchase: Purchase,
+    form: AddressForm,
+    status: int = 200,
+    notice: str = "",
+) -> HttpResponse:
+    purchase = purchase.for_customer(request.user.pk)
+    return _page(request, "shop/checkout_shipping.html", purchase, form, status, notice)
 
 
-def _payment_page(request: HttpRequest, form: PaymentForm, status: int = 200) -> HttpResponse:
-    return _page(request, "shop/checkout_payment.html", form, status)
+def _payment_page(
+    request: HttpRequest, purchase: Purchase, form: PaymentForm, status: int = 200
+) -> HttpResponse:
+    return _page(request, "shop/checkout_payment.html", purchase, form, status)
 
 
-def _page(request: HttpRequest, template: str, form: Any, status: int) -> HttpResponse:
-    settled = _settled(request)
-    wanted = _wanted_so_far(settled)
-    lines = cart.lines(wanted)
+def _page(
+    request: HttpRequest,
+    template: str,
+    purchase: Purchase,
+    form: Any,
+    status: int,
+    notice: str = "",
+) -> HttpResponse:
+    lines = cart.lines(purchase.wanted)
+    purchase = replace(purchase, total_cents=cart.total_cents(lines))
     shown = {
         "form": form,
         "lines": lines,
         "total": cart.total(lines),
-        "slot": _slot(request, wanted),
-        _PURCHASE: signing.dumps(_purchase(settled), salt=_PURCHASE_SALT),
+        "slot": _slot(request, purchase.wanted),
+        "notice": notice,
+        "link": urlencode({_PURCHASE: purchase.link()}),
+        _PURCHASE: purchase.signed(),
     }
     return render(request, template, shown, status=status)
 
 
-def _confirm_page(request: HttpRequest, order: Order) -> HttpResponse:
+def _confirm_page(request: HttpRequest, order: Order, notice: str = "") -> HttpResponse:
     lines = order.lines.select_related("book__author").only(
         "order_id", "quantity", "unit_price_cents", "book__title", "book__author__name"
     )
-    slot = _slot(request, (line.book_id for line in lines))
-    return render(
-        request, "shop/checkout_confirm.html", {"order": order, "lines": lines, "slot": slot}
-    )
+    shown = {
+        "order": order,
+        "lines": lines,
+        "slot": _slot(request, (line.book_id for line in lines)),
+        "notice": notice,
+    }
+    return render(request, "shop/checkout_confirm.html", shown)
 
 
 def _slot(request: HttpRequest, books: Iterable[int]) -> Slot:

@@ -4,9 +4,10 @@ import sys
 
 from django.contrib.sessions.exceptions import SessionInterrupted
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 
-from shop import outages
+from shop import outages, purchases
 
 AWAY_S = 2
 """After so long it is worth asking again: what has died is started again within seconds."""
@@ -15,9 +16,9 @@ _ONCE = (
 )
 
 
-def _page(status: int, title: str, message: str) -> HttpResponse:
+def _page(status: int, title: str, message: str, **more: object) -> HttpResponse:
     html = render_to_string(
-        "shop/error.html", {"status": status, "title": title, "message": message}
+        "shop/error.html", {"status": status, "title": title, "message": message, **more}
     )
     return HttpResponse(html, status=status)
 
@@ -45,11 +46,28 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """403: the CSRF token of a form is missing or old."""
+    """403: the CSRF token of a form is missing or old.
+
+    Signing in, also in another tab, makes the tokens of all open pages old, and a page of the
+    checkout that is reloaded sends its old one again. So its purchase gets a form with a new token,
+    which only its customer can send.
+    """
+    purchase = request.POST.get("purchase", "")
+    try:
+        purchases.from_signed(purchase)
+    except purchases.Unreadable:
+        return _page(
+            403,
+            "This form has expired",
+            "Go back, reload the page and send the form again. Cookies must be allowed.",
+        )
     return _page(
         403,
         "This form has expired",
-        "Go back, reload the page and send the form again. Cookies must be allowed.",
+        "You signed in or out in another tab, or your browser keeps no cookies. This form has "
+        "ordered nothing. Go on with its order here: what was already placed is not placed again.",
+        purchase=purchase,
+        csrf_token=get_token(request),
     )
 
 

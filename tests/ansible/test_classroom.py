@@ -81,7 +81,7 @@ def test_a_student_reaches_the_grids_and_nothing_else_of_redis(lab: Machines) ->
 
 def test_a_student_reaches_only_pages_console_and_grids_of_the_teacher(lab: Machines) -> None:
     teacher = lab.addresses["teacher"]
-    ports = [5432, 6379, 8080, 8081, 8082, 8083, 8086, 8087, 8088, 8443]
+    ports = [5432, 6379, 6380, 8080, 8081, 8082, 8083, 8086, 8087, 8088, 8443]
     code = (
         "import socket\n"
         f"for port in {ports}:\n"
@@ -90,7 +90,7 @@ def test_a_student_reaches_only_pages_console_and_grids_of_the_teacher(lab: Mach
         f"        if one.connect_ex(('{teacher}', port)) == 0: print(port)\n"
     )
     open_ports = {int(line) for line in lab.ssh("student-01", f'python3 -c "{code}"').split()}
-    assert open_ports == {6379, 8080, 8087, 8443}
+    assert open_ports == {6380, 8080, 8087, 8443}
 
 
 def test_students_take_cells_of_the_teachers_grids(lab: Machines) -> None:

@@ -32,10 +32,10 @@ def read(path: Path) -> dict[str, Any]:
 def test_every_setting_is_written(tmp_path: Path) -> None:
     given = {
         "DOORBUSTER_GATEWAY_HOST": "127.0.0.1",
-        "DOORBUSTER_GRID_BROKER": "redis://127.0.0.1:6379/2",
+        "DOORBUSTER_GRID_BROKER": "redis://127.0.0.1:6380/2",
     }
     secrets = {
-        f"DOORBUSTER_{name}": "x"
+        f"DOORBUSTER_{name}": "x" * 16
         for name in (
             "POSTGRES_PASSWORD",
             "SECRET_KEY",
@@ -43,6 +43,7 @@ def test_every_setting_is_written(tmp_path: Path) -> None:
             "RESULTS_PASSWORD",
             "GRAFANA_ADMIN_PASSWORD",
             "REDIS_PASSWORD",
+            "INNER_TOKEN",
         )
     }
     known = load({**given, **secrets}, tmp_path).variables().keys() - OF_ONE_MACHINE
@@ -74,8 +75,9 @@ def test_postgres_is_configured_as_on_one_machine() -> None:
 
 
 def test_redis_is_configured_as_on_one_machine() -> None:
-    chosen = read(ANSIBLE / "roles/redis/defaults/main.yml")["redis_configuration"]
-    assert chosen == redis_server.CONFIGURATION
+    chosen = read(ANSIBLE / "roles/redis/defaults/main.yml")
+    assert chosen["redis_configuration"] == redis_server.CONFIGURATION
+    assert chosen["broker_configuration"] == redis_server.BROKER_CONFIGURATION
 
 
 @pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
@@ -117,6 +119,7 @@ def test_settable_variables_have_a_type() -> None:
         "secret",
         "secrets",
         "password",
+        "token",
         "key",
         "collected",
     )

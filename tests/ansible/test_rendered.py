@@ -70,20 +70,26 @@ def test_no_two_hosts_share_one(classroom: Path) -> None:
 
 
 def test_redis_has_digests_only(classroom: Path) -> None:
-    text = (classroom / "teacher" / "redis.conf").read_text()
+    """The shop's server knows the shop and the exporter; that of the queues the others."""
+    sessions = (classroom / "teacher" / "redis.conf").read_text()
+    queues = (classroom / "teacher" / "broker.conf").read_text()
+    text = sessions + queues
     for path in (classroom.parent / "secrets").iterdir():
         assert path.read_text().split()[0] not in text
-    accounts = re.findall(r"^user (\S+) on #[0-9a-f]{64} ", text, re.MULTILINE)
-    assert accounts[:3] == ["default", "console", "monitoring"]
-    assert accounts[3:] == [f"grid-student-{number:02}" for number in range(1, 21)]
+    account = re.compile(r"^user (\S+) on #[0-9a-f]{64} ", re.MULTILINE)
+    assert account.findall(sessions) == ["default", "monitoring"]
+    assert "user default off" in queues
+    accounts = account.findall(queues)
+    assert accounts[:1] == ["console"]
+    assert accounts[1:] == [f"grid-student-{number:02}" for number in range(1, 21)]
 
 
-def test_students_are_let_in_to_redis_alone(classroom: Path) -> None:
+def test_students_are_let_in_to_the_queues_alone(classroom: Path) -> None:
     rules = (classroom / "teacher" / "firewall.nft").read_text()
     (inner,) = re.findall(r"ip saddr { ([^}]*) } accept", rules)
     assert inner == "10.0.0.11"
     ((students, port),) = re.findall(r"ip saddr { ([^}]*) } tcp dport (\d+)", rules)
-    assert (students.split(", ")[0], port) == ("10.0.0.101", "6379")
+    assert (students.split(", ")[0], port) == ("10.0.0.101", "6380")
     database = (classroom / "teacher" / "pg_hba.conf").read_text()
     assert "10.0.0.11/32" in database
     assert "10.0.0.101" not in database
@@ -93,7 +99,9 @@ def test_each_tier_has_the_secrets_of_its_part(sentry: Path) -> None:
     """As tests/runtime/test_compose_settings.py has them for containers."""
     had = {host.name: settings_of(host).keys() & SECRETS for host in sentry.iterdir()}
     assert had["web"] == {"DOORBUSTER_GATEWAY_COOKIE_KEY"}
-    assert had["application"] == {"DOORBUSTER_POSTGRES_PASSWORD", "DOORBUSTER_SECRET_KEY"}
+    assert had["application"] == {
+        "DOORBUSTER_POSTGRES_PASSWORD", "DOORBUSTER_SECRET_KEY", "DOORBUSTER_REDIS_PASSWORD",
+    }  # fmt: skip
     assert had["database"] == set()
     assert "DOORBUSTER_CELERY_BROKER" in had["client"]
     assert "DOORBUSTER_GRAFANA_ADMIN_PASSWORD" not in had["client"]
@@ -107,7 +115,12 @@ def test_a_host_runs_the_parts_of_its_groups(classroom: Path, tmp_path: Path) ->
     """Other units of doorbuster are removed there, and `make lab-verify` looks at these."""
     assert units_of(classroom / "student-01") == {"doorbuster-grid-worker.service"}
     assert units_of(classroom / "teacher") >= {
-        *("postgresql.service", "redis-server.service", "prometheus.service"),
+        *(
+            "postgresql.service",
+            "redis-server.service",
+            "redis-server@broker.service",
+            "prometheus.service",
+        ),
         *(f"doorbuster-{part}.service" for part in ("shop", "ads", "gateway", "lab")),
         *("doorbuster-lab-worker.service", "doorbuster-celery-exporter.service"),
     }

@@ -109,7 +109,7 @@ def test_the_shop_has_its_hardware(lab: Machines) -> None:
     assert found["shop"]["told"] == found["shop"]["kept"] == {"quota": 100, "memory": gib}
     assert found["postgres"]["kept"] == {"quota": None, "memory": 2 * gib}
     assert found["gateway"]["kept"] == {"quota": None, "memory": gib}
-    assert found["redis"]["kept"] == {"quota": None, "memory": gib // 4}
+    assert found["redis"]["kept"] == {"quota": None, "memory": gib // 2}
     units = lab.ssh("here", "systemctl show doorbuster-shop.service -p Slice -p NoNewPrivileges")
     assert set(units.split()) == {"Slice=doorbuster-shop.slice", "NoNewPrivileges=yes"}
 

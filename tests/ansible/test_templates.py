@@ -1,11 +1,13 @@
 """Slices and units as they are written for hosts with unified control groups and for others."""
 
+import re
 import shlex
 import subprocess
 from typing import Any
 
 import jinja2
 import pytest
+import yaml
 
 from tests.ansible.playing import ANSIBLE
 
@@ -91,12 +93,6 @@ def test_a_unit_is_bound_on_every_host() -> None:
     assert (made["PrivateTmp"], made["ReadWritePaths"]) == ("yes", "/state /results")
 
 
-def test_who_makes_live_runs_sees_the_lock_of_a_terminals() -> None:
-    made = unit_of(shares_tmp=True)
-    assert "PrivateTmp" not in made
-    assert made["ReadWritePaths"] == "/tmp /state /results"
-
-
 def unit_of_package(role: str, name: str, address: str = "127.0.0.1") -> dict[str, str]:
     """What a unit of the distribution has besides."""
     return rendered(name, role, doorbuster_address=address, doorbuster_other_cpus=[0])
@@ -125,3 +121,34 @@ def test_postgres_does_not_start_on_loopback_alone(address: str, starts: bool) -
     before = unit_of_package("postgres", "slice.conf.j2", address)["ExecStartPre"]
     done = subprocess.run(shlex.split(before), capture_output=True, check=False, timeout=60)
     assert (done.returncode == 0) is starts, done.stderr
+
+
+def test_no_unit_tells_a_secret() -> None:
+    """Every local user reads a unit's Environment= by `systemctl show`: secrets are in files."""
+    for template in sorted(ANSIBLE.glob("roles/*/templates/*")):
+        text = template.read_text(encoding="utf-8")
+        for line in text.splitlines():
+            if line.startswith(("Environment=", "ExecStart")):
+                assert not re.search("password|secret|token|key", line), f"{template.name}: {line}"
+    secrets = ANSIBLE / "roles/monitoring/templates/grafana-secrets.j2"
+    assert "doorbuster_grafana_admin_password" in secrets.read_text(encoding="utf-8")
+    tasks = yaml.safe_load(
+        (ANSIBLE / "roles/monitoring/tasks/grafana_package.yml").read_text(encoding="utf-8")
+    )
+    [written] = [
+        task["ansible.builtin.template"] | {"no_log": task.get("no_log")}
+        for task in tasks
+        if task.get("ansible.builtin.template", {}).get("src") == secrets.name
+    ]
+    assert (written["mode"], written["owner"], written["no_log"]) == ("0600", "root", True)
+    unit = rendered(
+        "grafana.conf.j2",
+        "monitoring",
+        doorbuster_address="127.0.0.1",
+        doorbuster_grafana_port=1,
+        doorbuster_prometheus_port=2,
+        doorbuster_postgres_port=3,
+        doorbuster_postgres_db="doorbuster",
+        doorbuster_reached={"postgres": "127.0.0.1"},
+    )
+    assert unit["EnvironmentFile"] == written["dest"]

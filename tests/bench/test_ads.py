@@ -5,7 +5,7 @@ import time
 import pytest
 from rich.console import Console
 
-from bench.ads import Times, gain_table, ideal_gain, in_turns, lets_others_run
+from bench.ads import Times, gain_table, gain_words, ideal_gain, in_turns, lets_others_run
 
 
 def test_the_ideal_is_bounded_by_cpus_and_concepts():
@@ -44,3 +44,11 @@ def test_gains_are_against_one_thread():
     assert low[:3] == ["server", "1", "1000.00 (900.00–1100.00)"]
     assert high[:4] == ["server", "2", "600.00 (500.00–700.00)", "40%"]
     assert "25%" in captured.get()
+
+
+def test_a_gain_has_an_interval_round_by_round():
+    """A round in which the machine was slow for both does not widen it."""
+    times = {1: Times.of([1.0, 3.0, 1.0, 3.0]), 2: Times.of([0.6, 2.4, 0.5, 2.5])}
+    assert gain_words(times) == (
+        "Gain of 2 threads in memory, %: 25.0 ± 6.5 (95 % interval, 4 rounds)"
+    )

@@ -2,19 +2,25 @@
 
 What does not come (a lost connection, a page with an error) is asked for again with the same form,
 as somebody does who presses reload. Every purchase is known by the keys its payment forms had and
-by the number of the order that its buyer was shown.
+by the numbers of the orders that its buyer was shown.
+
+Rough buyers also send the form of the confirm over connections that they reset, close or half-close
+in the middle, or twice at once, before they send it as they should.
 """
 
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 import requests
 
 from loadgen.forms import Form, find_form
 from shop.accounts import SEEDED_PASSWORD
 from shop.walker import ADDRESS, PAYMENT
+from tests.chaos import rough
 
 FIRST_ACCOUNT = 901
 """`customer-0901` and following: the sessions of an experiment of 900 are others."""
@@ -23,6 +29,13 @@ PATIENCE_S = 10.0
 ENDS_WITHIN_S = 180.0
 _STEPS = ("confirm", "payment", "shipping", "login")
 """The last form that a page has is the one its reader fills in."""
+_ORDER = b'id="order-number">'
+_SOLD_OUT = (
+    b"copies are left",
+    b"No longer in stock",
+    b"out of stock at the moment",
+    b'<p class="gone">Out of stock',
+)
 
 
 @dataclass
@@ -31,7 +44,11 @@ class Purchase:
 
     keys: set[str] = field(default_factory=set)
     number: str = ""
-    """What was shown; empty if nothing was."""
+    """What was shown last; empty if nothing was."""
+    numbers: set[str] = field(default_factory=set)
+    """All that were shown: one, whatever was sent again."""
+    refused: bool = False
+    """The last that its buyer read is that nothing was ordered, for want of copies."""
     given_up: str = ""
     """Why it could not be finished."""
 
@@ -39,7 +56,10 @@ class Purchase:
 class Buyers:
     """So many at once, from `start` until `leave`; everybody finishes what they have begun."""
 
-    def __init__(self, shop_url: str, count: int) -> None:
+    def __init__(
+        self, shop_url: str, count: int, scarce: Sequence[int] = (), is_rough: bool = False
+    ) -> None:
+        """One purchase in five is of one to five copies of a book of `scarce`."""
         self.purchases: list[Purchase] = []
         self.requests = 0
         self.failures: Counter[str] = Counter()
@@ -49,6 +69,8 @@ class Buyers:
         self.signed_in_again = 0
         """Purchases that were led back to the login: their session was lost."""
         self._url = shop_url
+        self._scarce = scarce
+        self._is_rough = is_rough
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._threads = [
@@ -75,25 +97,53 @@ class Buyers:
         assert not self.faults, self.faults[:5]
 
     def _live(self, buyer: int) -> None:
-        book = 100 + 10 * buyer
+        ordinary = 100 + 10 * buyer
+        rng = Random(buyer)
         while not self._over.is_set():
             purchase = Purchase()
             with self._lock:
                 self.purchases.append(purchase)
-            book += 1 if (book + 1) % 97 else 2  # every 97th is sold out
+            ordinary = ordinary % 4000 + 1
+            ordinary += not ordinary % 97  # every 97th is sold out
+            is_scarce = bool(self._scarce) and rng.random() < 0.2
+            book = rng.choice(self._scarce) if is_scarce else ordinary
             try:
                 with requests.Session() as browser:
-                    self._buy(browser, purchase, book, f"customer-{FIRST_ACCOUNT + buyer:04d}")
+                    if self._is_rough:
+                        self._page(browser, "GET", "/", None)
+                    username = f"customer-{FIRST_ACCOUNT + buyer:04d}"
+                    in_cart = rng.randrange(2) if self._is_rough else 0
+                    if is_scarce:
+                        in_cart = rng.randint(1, 5)
+                    self._buy(browser, purchase, book, username, rng, in_cart=in_cart)
             except Exception as fault:  # a thread's own would be lost
                 with self._lock:
                     self.faults.append(f"{type(fault).__name__}: {fault}")
                 return
 
-    def _buy(self, browser: requests.Session, purchase: Purchase, book: int, username: str) -> None:
+    def _buy(
+        self,
+        browser: requests.Session,
+        purchase: Purchase,
+        book: int,
+        username: str,
+        rng: Random,
+        *,
+        in_cart: int,
+    ) -> None:
+        """`in_cart` copies by the cart; with none of them one by *Buy*."""
         typed = {"username": username, "password": SEEDED_PASSWORD, **ADDRESS, **PAYMENT}
         page = self._page(browser, "GET", f"/books/{book}/", None)
+        into_cart = find_form(page, "/cart/")
+        if in_cart and into_cart is not None:
+            [quantity] = [entry for entry in into_cart.fields if entry.name == "quantity"]
+            quantity.value = str(in_cart)
+            page = self._page(browser, "POST", "/cart/", into_cart.filled({}))
         seen: list[str] = []
         while b'id="order-number"' not in page:
+            if any(words in page for words in _SOLD_OUT):
+                purchase.refused = True
+                return
             form = _form_of(page)
             if form is None or len(seen) > 40:
                 purchase.given_up = f"after {seen[-1:]} there is no way on"
@@ -104,8 +154,15 @@ class Buyers:
             if form.action in seen and form.action.endswith("/shipping/"):
                 self.signed_in_again += 1
             seen.append(form.action)
-            page = self._page(browser, "POST", form.action, form.filled(typed))
-        purchase.number = page.split(b'id="order-number">')[1].split(b"<")[0].decode()
+            body = form.filled(typed)
+            if self._is_rough and form.action == "/checkout/confirm/":
+                with rough.sent(browser, self._url, form.action, body, rng) as answers:
+                    page = self._page(browser, "POST", form.action, body)
+                purchase.numbers |= {_number(one) for one in answers if _ORDER in one}
+            else:
+                page = self._page(browser, "POST", form.action, body)
+        purchase.number = _number(page)
+        purchase.numbers.add(purchase.number)
 
     def _page(self, browser: requests.Session, method: str, path: str, body: str | None) -> bytes:
         """The page, or whatever it leads to; asked for until it comes."""
@@ -121,7 +178,10 @@ class Buyers:
                 failure = "no answer"
             else:
                 if answer.status_code < 500:
-                    assert answer.status_code in (200, 409), f"{path}: {answer.status_code}"
+                    is_short = answer.status_code == 422 and _SOLD_OUT[0] in answer.content
+                    assert answer.status_code in (200, 409) or is_short, (
+                        f"{path}: {answer.status_code}"
+                    )
                     return answer.content
                 failure = str(answer.status_code)
                 self._look_at_error(path, answer)
@@ -137,6 +197,10 @@ class Buyers:
         if not right and answer.headers.get("X-Doorbuster-Verdict") != "dropped":
             with self._lock:
                 self.faults.append(f"{path}: {answer.status_code} {text[:200]!r}")
+
+
+def _number(page: bytes) -> str:
+    return page.split(_ORDER)[1].split(b"<")[0].decode()
 
 
 def _form_of(page: bytes) -> Form | None:

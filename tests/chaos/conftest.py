@@ -6,9 +6,19 @@ import pytest
 
 from runtime import choice, compose_engine
 from runtime.settings import load
+from tests.chaos import table
 from tests.chaos.runtimes import Docker, Native, Runtime, own_environment
-from tests.chaos.table import Row, written
+from tests.chaos.table import Row
 from tests.lab.conftest import appliance  # noqa: F401 -- a fixture
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--storm-minutes",
+        type=float,
+        default=3.0,
+        help="How long parts are killed at random under buyers. Default: 3.",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -34,5 +44,5 @@ def rows(runtime: Runtime) -> Iterator[list[Row]]:
     found: list[Row] = []
     yield found
     if found:
-        path = written(runtime.name, found)
+        path = table.written(runtime.name, found)
         print(f"\n{path.read_text(encoding='utf-8')}\nwritten to {path}")

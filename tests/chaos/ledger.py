@@ -1,6 +1,7 @@
 """What the buyers were told, held against the database: orders, stock, money."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
@@ -24,6 +25,27 @@ _WRONG_TOTALS = """
     HAVING count(shop_orderline.id) = 0 OR total_cents <> sum(quantity * unit_price_cents)
 """
 
+# The ad server counts each banner that it places twice: for its contract and for the page.
+_IMPRESSIONS = """
+    SELECT (SELECT coalesce(sum(delivered), 0) FROM ads.ads_delivery),
+           (SELECT coalesce(sum(impressions), 0) FROM ads.ads_placement)
+"""
+_FEW = 10
+_MAKE_SCARCE = f"""
+    UPDATE shop_book SET stock = {_FEW}
+    FROM (SELECT id, stock FROM shop_book WHERE id > 4000 AND stock > {_FEW} ORDER BY id LIMIT 3) b
+    WHERE shop_book.id = b.id RETURNING b.id, b.stock - {_FEW}
+"""
+
+
+@contextmanager
+def few_copies(runtime: Runtime) -> Iterator[list[int]]:
+    """Three books, beyond those that are bought in their turn, have few copies in the block."""
+    put_aside = [(int(id), int(copies)) for id, copies in runtime.rows(_MAKE_SCARCE)]
+    yield [id for id, _ in put_aside]
+    for id, copies in put_aside:
+        runtime.rows(f"UPDATE shop_book SET stock = stock + {copies} WHERE id = {id} RETURNING id")
+
 
 @dataclass(frozen=True)
 class Books:
@@ -31,10 +53,20 @@ class Books:
 
     orders: frozenset[tuple[str, ...]]
     copies: tuple[tuple[str, ...], ...]
+    of_banners: int
+    """Impressions that the ad server has counted for its contracts."""
+    of_pages: int
+    """The same for the pages that showed them."""
 
     @classmethod
     def of(cls, runtime: Runtime) -> Self:
-        return cls(frozenset(runtime.rows(_ORDERS)), tuple(runtime.rows(_COPIES)))
+        [(of_banners, of_pages)] = runtime.rows(_IMPRESSIONS)
+        return cls(
+            frozenset(runtime.rows(_ORDERS)),
+            tuple(runtime.rows(_COPIES)),
+            int(of_banners),
+            int(of_pages),
+        )
 
 
 @dataclass(frozen=True)
@@ -50,10 +82,22 @@ class Balance:
     given_up: tuple[str, ...]
     copies_add_up: bool
     money_adds_up: bool
+    keys: int
+    """Of payment forms; each is the key of one order, or of none."""
+    orders: int
+    """New in the database."""
+    shown_two: int
+    """Purchases whose buyer was shown more than one number."""
+    refused_yet_ordered: int
+    """Purchases whose buyer last read that nothing was ordered, and that were."""
+    banners: int
+    """New impressions that the ad server has for its banners."""
+    banners_add_up: bool
+    """Whether it has as many for the pages."""
 
     @property
     def adds_up(self) -> bool:
-        return self.copies_add_up and self.money_adds_up
+        return self.copies_add_up and self.money_adds_up and self.banners_add_up
 
 
 def balance(before: Books, runtime: Runtime, purchases: Sequence[Purchase]) -> Balance:
@@ -73,4 +117,12 @@ def balance(before: Books, runtime: Runtime, purchases: Sequence[Purchase]) -> B
         given_up=tuple(one.given_up for one in purchases if one.given_up),
         copies_add_up=now.copies == before.copies,
         money_adds_up=runtime.rows(_WRONG_TOTALS) == [],
+        keys=len({key for one in purchases for key in one.keys}),
+        orders=len(new),
+        shown_two=sum(len(one.numbers) > 1 for one in purchases),
+        refused_yet_ordered=sum(
+            one.refused and any(key in by_key for key in one.keys) for one in purchases
+        ),
+        banners=now.of_banners - before.of_banners,
+        banners_add_up=now.of_banners - before.of_banners == now.of_pages - before.of_pages,
     )

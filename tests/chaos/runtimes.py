@@ -12,15 +12,17 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from random import Random
 
 import psutil
 import psycopg
 import pytest
+import requests
 
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
-from runtime.supervision import Supervisor
+from runtime.supervision import Supervisor, SupervisorError
 from tests.lab.console.conftest import Console
 
 PATIENCE_S = 600.0
@@ -49,6 +51,56 @@ class Runtime(ABC):
     @abstractmethod
     def kill(self, part: str) -> None:
         """SIGKILL to the part's main process; returns when that has gone."""
+
+    @abstractmethod
+    def processes(self, part: str) -> list[psutil.Process]:
+        """Its main process and what that has started; none while it does not run."""
+
+    @abstractmethod
+    def cut(self) -> None:
+        """Every process at once, as when the power goes; returns when the appliance is up again."""
+
+    def kill_any(self, part: str, rng: Random) -> bool:
+        """SIGKILL to the part's main process or, as often, to another of its processes.
+
+        Answers whether there was one.
+        """
+        found = self.processes(part)
+        if not found:
+            return False
+        chosen = found[0] if rng.random() < 0.5 else rng.choice(found)
+        with suppress(psutil.NoSuchProcess):
+            chosen.kill()
+        return True
+
+    def stop_for(self, part: str, duration_s: float) -> bool:
+        """SIGSTOP to all of the part's processes, SIGCONT later; answers whether there were any."""
+        found = self.processes(part)
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.suspend()
+        time.sleep(duration_s)
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+        return bool(found)
+
+    def set_abandonment(self, abandonment: str) -> None:
+        """What leaving does from now on, `ignore` or `cancel`; pages have no page work.
+
+        Without effect on a part that is away.
+        """
+        settings = self._settings
+        mode = "cancel" if abandonment == "cancel" else "watch"
+        for port, wanted in (
+            (settings.shop_controller_port, {"profile": "real", "sentry": mode}),
+            (settings.gateway_admin_port, {"abandonment": abandonment}),
+        ):
+            url = f"http://127.0.0.1:{port}/settings"
+            token = {"Authorization": f"Bearer {settings.inner_token}"}
+            with suppress(requests.RequestException):
+                answer = requests.put(url, json=wanted, headers=token, timeout=2)
+                assert answer.status_code != 401, answer.text
 
     @abstractmethod
     def began_again(self, part: str) -> bool:
@@ -101,6 +153,22 @@ class Native(Runtime):
         now = self._supervisor.states()[part]
         return now.state == "RUNNING" and now.pid != self._killed[part]
 
+    def processes(self, part: str) -> list[psutil.Process]:
+        try:
+            return _with_children(self._supervisor.states()[part].pid)
+        except SupervisorError:
+            return []
+
+    def cut(self) -> None:
+        supervisor = self._supervisor.recorded_pid()
+        assert supervisor is not None
+        everything = _with_children(supervisor)
+        for process in everything:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(everything, PATIENCE_S)
+        _said(self.console.environment, sys.executable, "-m", "runtime", "up")
+
     @contextmanager
     def without(self, part: str) -> Iterator[None]:
         self._supervisor.stop_service(part)
@@ -125,6 +193,7 @@ class Docker(Runtime):
 
     def __init__(self) -> None:
         super().__init__(load(own_environment()), own_environment())
+        self._environment = {**own_environment(), "RUNTIME": "docker"}
         self._killed: dict[str, str] = {}
         if os.geteuid() != 0:
             pytest.fail("only root may kill a container's process from outside; mend: be root")
@@ -134,6 +203,16 @@ class Docker(Runtime):
         self._killed[part] = began
         os.kill(process, signal.SIGKILL)
         wait_for(lambda: not psutil.pid_exists(process), "its end")
+
+    def processes(self, part: str) -> list[psutil.Process]:
+        return _with_children(self._state_of(part)[0])
+
+    def cut(self) -> None:
+        parts = self._compose("ps", "--services").split()
+        for process in [one for part in parts for one in self.processes(part)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._compose("up", "--detach", "--wait")
 
     def began_again(self, part: str) -> bool:
         process, began = self._state_of(part)
@@ -156,11 +235,21 @@ class Docker(Runtime):
     def _state_of(self, part: str) -> tuple[int, str]:
         """Its main process as this machine sees it, 0 for none, and when that began."""
         [container] = self._compose("ps", "--all", "--quiet", part).split()
-        state = json.loads(_said("docker", "inspect", "--format", "{{json .State}}", container))
+        asked = ("docker", "inspect", "--format", "{{json .State}}", container)
+        state = json.loads(_said(self._environment, *asked))
         return int(state["Pid"]), str(state["StartedAt"])
 
     def _compose(self, *arguments: str) -> str:
-        return _said(sys.executable, "-m", "runtime", "compose", *arguments)
+        return _said(self._environment, sys.executable, "-m", "runtime", "compose", *arguments)
+
+
+def _with_children(pid: int) -> list[psutil.Process]:
+    """The process first; nothing if there is none."""
+    try:
+        process = psutil.Process(pid) if pid else None
+        return [process, *process.children(recursive=True)] if process else []
+    except psutil.NoSuchProcess:
+        return []
 
 
 def own_environment() -> dict[str, str]:
@@ -172,15 +261,15 @@ def own_environment() -> dict[str, str]:
     }
 
 
-def _said(*command: str) -> str:
+def _said(environment: Mapping[str, str], *command: str) -> str:
     done = subprocess.run(
         command,
         cwd=REPOSITORY,
-        env={**own_environment(), "RUNTIME": "docker"},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
-    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
     return done.stdout

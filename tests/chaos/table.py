@@ -15,7 +15,7 @@ from pathlib import Path
 from runtime.settings import REPOSITORY
 from tests.chaos.ledger import Balance
 
-PARTS = ("postgres", "redis", "gateway", "shop", "ads", "lab", "lab-worker")
+PARTS = ("postgres", "redis", "broker", "gateway", "shop", "ads", "lab", "lab-worker")
 HEADER = (
     "killed",
     "served again after, s",
@@ -31,7 +31,7 @@ HEADER = (
 )
 
 
-def _now() -> str:
+def measured() -> str:
     """When, on how busy a machine, at which commit."""
     busy = os.getloadavg()[1] / len(os.sched_getaffinity(0))
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {busy:.1f} processes for each CPU, {_commit()}"
@@ -51,7 +51,7 @@ class Row:
     doubled_in_run: int | None
     state: str
     said: str
-    measured: str = field(default_factory=_now)
+    measured: str = field(default_factory=lambda: measured())
 
     def cells(self) -> tuple[str, ...]:
         failed = sum(self.failures.values())
@@ -70,22 +70,31 @@ class Row:
         )
 
 
-def written(runtime: str, rows: list[Row]) -> Path:
-    """docs/results/chaos-<runtime>.md, whole."""
+STORM = "## Random kills"
+
+
+def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
+    """docs/results/chaos-<runtime>.md, whole; without `storm` that section stays as it is."""
     path = REPOSITORY / "docs" / "results" / f"chaos-{runtime}.md"
+    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    _, _, kept_storm = before.partition(f"\n{STORM}\n")
     lines = dict(_kept(path) if path.exists() else ())
     lines |= {row.part: _line(row.cells()) for row in rows}
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        f"`make test-chaos RUNTIME={runtime}` on {len(os.sched_getaffinity(0))} CPUs "
-        f"({platform.system()} {platform.release()}). Every part gets a SIGKILL twice: while "
-        "eight buyers buy as fast as the shop lets them, and in the middle of an experiment "
-        "launched in the console. Served again: from the kill to the first page after the last "
-        "that failed, looked at ten times a second through the gateway. Lost: confirmed to a "
-        "customer and not in the database. Doubled: more than one order of a purchase. Shelves and "
-        "sums: whether the copies on the shelves and in orders are as many as before, and every "
-        "order's total is that of its lines. A row stays until its part is killed again.",
+        "Every part gets a SIGKILL twice: while eight buyers buy as fast as the shop lets them, "
+        "and in the middle of an experiment launched in the console. Served again: from the kill "
+        "to the first page after the last that failed, looked at ten times a second through the "
+        "gateway. Lost: confirmed to a customer and not in the database. Doubled: more than one "
+        "order of a purchase. Shelves and sums: whether the copies on the shelves and in orders "
+        "are as many as before, and every order's total is that of its lines. A row stays until "
+        "its part is killed again.",
+        "",
+        f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
+        "has each row's. "
+        f"*Machine:* {len(os.sched_getaffinity(0))} CPUs ({platform.system()} "
+        f"{platform.release()}). *Date:* {datetime.now(UTC):%Y-%m-%d}.",
         "",
         _line(HEADER),
         "| --- |" + " ---: |" * 6 + " --- | --- | --- | --- |",
@@ -93,7 +102,8 @@ def written(runtime: str, rows: list[Row]) -> Path:
     told = [lines[part] for part in PARTS if part in lines]
     if missing := [part for part in PARTS if part not in lines]:
         told += ["", f"Not measured yet: {', '.join(missing)}."]
-    path.write_text("\n".join([*head, *told]) + "\n", encoding="utf-8")
+    last = ["", *storm] if storm else ["", STORM, *kept_storm.splitlines()] if kept_storm else []
+    path.write_text("\n".join([*head, *told, *last]) + "\n", encoding="utf-8")
     return path
 
 

@@ -1,6 +1,7 @@
 """A whole gateway on real sockets before a shop that a test writes, in one event loop."""
 
 import asyncio
+import functools
 import json
 import socket
 import time
@@ -16,11 +17,14 @@ run = uvloop.run
 PATIENCE_S = 240.0  # for what takes milliseconds, on a machine that has much else to do
 
 
-def closed_port():
-    """A port on which nobody listens."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return sock.getsockname()[1]
+@functools.cache
+def closed_port(service="shop"):
+    """A port that refuses connections and stays taken, so that no other socket is given it."""
+    sock = socket.socket()
+    sock.bind(("127.0.0.1", 0))  # bound, never listening
+    port = sock.getsockname()[1]
+    sock.detach()  # open until the tests end
+    return port
 
 
 class Shop:
@@ -119,10 +123,12 @@ class Bed:
         return await self.talk(head + fields + b"\r\n")
 
     async def admin(self, method, path, call=None, fields=b""):
-        """(status, decoded body) of a call to the admin API."""
+        """(status, decoded body) of a call to the admin API; bytes are sent as they are."""
         port = self.gateway.admin_port
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        body = b"" if call is None else json.dumps(call).encode()
+        body = (
+            call if isinstance(call, bytes) else b"" if call is None else json.dumps(call).encode()
+        )
         if b"Host" not in fields:
             fields += b"Host: 127.0.0.1:%d\r\n" % port
         if call is not None and b"Content-Type" not in fields:
@@ -158,7 +164,7 @@ async def bed(shop=None, **settings):
         "port": 0,
         "admin_port": 0,
         "shop_port": server.sockets[0].getsockname()[1],
-        "shop_controller_port": closed_port(),
+        "shop_controller_port": closed_port("controller"),
         "drain_s": 0.05,
     } | settings
     gateway = Gateway(Settings(**given), loop)

@@ -18,7 +18,7 @@ class Comes:
     """A request to come: when, what for, how much work (CPU seconds), when its customer leaves."""
 
     at_s: float
-    page: Page = Page.MAIN
+    page: Page = Page.HOME
     work_s: float = 0.2
     patience_s: float = inf
     session: str | None = None

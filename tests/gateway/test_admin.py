@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from gateway.admin_server import MOST_CONNECTIONS
 from gateway.dispatcher import FATES
 from gateway.policies.interface import PAGES
 from gateway.policy_choice import PolicyChoice
@@ -434,3 +435,68 @@ def test_a_label_has_what_is_not_its_default():
     choice = PolicyChoice("8q-af", {"utility": {"Br-2": 7, "Br-1": 27}, "browsing_capacity": 50})
     assert choice.label == "8q-af (utility Br-2 7)"
     assert PolicyChoice("sq", {"capacity": 1_000_000}).label == "sq (capacity 1000000)"
+
+
+TOKEN = "a-token-of-the-tests-alone"
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        (b"", 401),
+        (b"Authorization: Bearer \r\n", 401),
+        (b"Authorization: Bearer another-token-of-that-form\r\n", 401),
+        (b"Authorization: Basic %b\r\n" % TOKEN.encode(), 401),
+        (b"Authorization: Bearer %b\r\n" % TOKEN.encode(), 200),
+    ],
+)
+@pytest.mark.parametrize(
+    "call", [("GET", "/snapshot"), ("PUT", "/policy"), ("DELETE", "/shadows/x")]
+)
+def test_where_the_token_is_required_calls_need_it(call, fields, status):
+    """A call without the right token is refused in one line, which says where the token is."""
+    method, path = call
+    body = {"name": "sq"} if method == "PUT" else None
+    given = {"inner_token": TOKEN, "inner_token_required": True}
+    ((got, answer),) = calls((method, path, body, fields), **given)
+    if status == 401:
+        assert got == 401
+        assert "make token" in answer["error"]
+        assert "secrets.json" in answer["error"]
+        assert "\n" not in answer["error"]
+    else:
+        assert got == (404 if method == "DELETE" else 200)
+
+
+def test_health_and_metrics_need_no_token():
+    """Health checks and Prometheus send no token."""
+    given = {"inner_token": TOKEN, "inner_token_required": True}
+    assert [got for got, _ in calls(("GET", "/health"), ("GET", "/metrics"), **given)] == [200, 200]
+
+
+def test_a_known_token_that_is_not_required_is_not_asked_for():
+    """A gateway that sends the token to the shop does not ask for it unless the setting says so."""
+    assert calls(("GET", "/snapshot"), inner_token=TOKEN)[0][0] == 200
+
+
+def test_waiting_connections_keep_no_caller_out():
+    """With all places taken, the oldest connection without a call gives way to a new one."""
+
+    async def scene():
+        async with bed(inner_token=TOKEN, inner_token_required=True) as b:
+            fields = b"Authorization: Bearer %b\r\n" % TOKEN.encode()
+            port = b.gateway.admin_port
+            kept, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET /policies HTTP/1.1\r\nHost: localhost\r\n%b\r\n" % fields)
+            await kept.readuntil(b"\r\n\r\n")
+            waiting = []
+            for _ in range(2 * MOST_CONNECTIONS):
+                waiting.append(await asyncio.open_connection("127.0.0.1", port))
+                waiting[-1][1].write(b"GET /health HTTP/1.1\r\n")
+            assert (await b.admin("GET", "/snapshot", None, fields))[0] == 200
+            writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert await kept.readuntil(b'{"status": "ok"}')  # the caller that is known has stayed
+            for _, one in [(kept, writer), *waiting]:
+                one.transport.abort()
+
+    run(scene())

@@ -50,7 +50,7 @@ def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
 
 def test_an_ad_server_that_is_away_is_a_502_and_the_shop_goes_on():
     async def scene():
-        async with bed(ads_port=closed_port()) as b:
+        async with bed(ads_port=closed_port("ads")) as b:
             assert (await b.get("/ads/select")).startswith(b"HTTP/1.1 502 ")
             assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
 

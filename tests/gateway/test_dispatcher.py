@@ -52,7 +52,7 @@ def dispatcher(policy, workers=2):
     return Dispatcher(policy, workers=workers, clock_s=Clock(), host=host), host
 
 
-def submit(driver, page=Page.MAIN, times=1):
+def submit(driver, page=Page.HOME, times=1):
     ids = [driver.new_id() for _ in range(times)]
     for id in ids:
         driver.submit(id, page, session=None, session_is_new=True, attempt=1)

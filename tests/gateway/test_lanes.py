@@ -89,4 +89,4 @@ def test_the_policy_is_told_session_and_attempt():
     waiting = world.lane.dispatcher.policy.waiting()
     seen = [(request.session, request.session_is_new, request.attempt) for request in waiting]
     assert seen == [(None, True, 1), ("s1", False, 3), ("s2", False, 1), (None, True, 1)]
-    assert {request.page for request in waiting} == {Page.MAIN}
+    assert {request.page for request in waiting} == {Page.HOME}

@@ -201,3 +201,14 @@ def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
     with caplog.at_level("ERROR", "gateway.load"):
         run(scene())
     assert len(caplog.records) == 1  # once for both
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 100_000, b"[" + b"[]," * 300_000 + b"[]]", b'{"time_s":' + b"9" * 5_000 + b"}"]
+)
+def test_an_answer_that_is_made_to_hurt_is_no_status(body):
+    """Deep nesting and millions of values are refused in one line, like any other nonsense."""
+    with pytest.raises(ProbeError) as refused:
+        read_status(body)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 500

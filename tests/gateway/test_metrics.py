@@ -3,7 +3,14 @@
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from gateway.metrics import BUCKETS_S, CHOICES, GatewayMetrics, ResponseTimes
+from gateway.metrics import (
+    BUCKETS_S,
+    CHOICES,
+    LONGEST_LABEL,
+    MOST_QUEUES,
+    GatewayMetrics,
+    ResponseTimes,
+)
 
 
 class Figures:
@@ -129,3 +136,88 @@ def test_response_times_are_written_as_the_library_writes_them():
     registry = CollectorRegistry()
     registry.register(Of())
     assert times.text().encode() == generate_latest(registry)
+
+
+class Naming(Figures):
+    """A student's policy that gives itself new names at each scrape."""
+
+    scrapes = 0
+
+    def policy(self):
+        self.scrapes += 1
+        queues = {f"q{self.scrapes}-{number}": 1 for number in range(30)}
+        return "mine", {"discipline": f"order {self.scrapes}", "queues": queues}
+
+    def shadow_counts(self):
+        return {"x" * 5_000 + end: {"same": 1} for end in ("a", "b")}
+
+
+def read(metrics):
+    text = metrics.text().decode()
+    return {family.name: family for family in text_string_to_metric_families(text)}
+
+
+def labels(family, label):
+    return {sample.labels[label] for sample in family.samples}
+
+
+def test_new_names_make_no_new_series():
+    """After a thousand scrapes there are as many queues and disciplines as may be, and `other`."""
+    metrics = GatewayMetrics(Naming(), ResponseTimes("mine"))
+    seen = {"queue_requests": set(), "discipline_info": set()}
+    for _ in range(1_000):
+        metrics.text()
+    for _ in range(3):
+        found = read(metrics)
+        for name, label in (("queue_requests", "queue"), ("discipline_info", "discipline")):
+            seen[name] |= labels(found[f"doorbuster_gateway_{name}"], label)
+    assert seen == {"queue_requests": {"other"}, "discipline_info": {"other"}}
+    (other,) = found["doorbuster_gateway_queue_requests"].samples
+    assert other.value == 30
+
+
+def test_the_first_names_keep_their_series_until_the_policy_goes():
+    """A policy that is put in gives its names from the beginning."""
+    metrics = GatewayMetrics(Naming(), ResponseTimes("mine"))
+    first = labels(read(metrics)["doorbuster_gateway_queue_requests"], "queue")
+    assert first == {*(f"q1-{number}" for number in range(MOST_QUEUES)), "other"}
+    metrics.switched("mine")
+    assert "q2-0" in labels(read(metrics)["doorbuster_gateway_queue_requests"], "queue")
+
+
+def test_long_names_are_cut_and_stay_apart():
+    """Two shadows whose names begin alike are two series."""
+    found = read(GatewayMetrics(Naming(), ResponseTimes("mine")))
+    names = labels(found["doorbuster_gateway_shadow_requests"], "policy")
+    assert len(names) == 2
+    assert max(map(len, names)) <= LONGEST_LABEL
+
+
+def test_a_policy_that_is_gone_is_told_once_more_and_forgotten():
+    """Prometheus gets its last figures; they do not stay for good."""
+    times = ResponseTimes("sq")
+    metrics = GatewayMetrics(Figures(), times)
+    times.add("sq", "Br-1", "answered", 0.5)
+    metrics.switched("mine")
+    times.add("mine", "Br-1", "answered", 0.5)
+    name = "doorbuster_gateway_response_paper_seconds"
+    assert labels(read(metrics)[name], "policy") == {"sq", "mine"}
+    assert labels(read(metrics)[name], "policy") == {"mine"}
+
+
+def test_without_scrapes_past_policies_are_forgotten_too():
+    """A thousand switches leave the policy in force and the one before it."""
+    times = ResponseTimes("p0")
+    for number in range(1_000):
+        times.add(f"p{number}", "Br-1", "answered", 0.5)
+        times.switched(f"p{number + 1}")
+    assert {sample.labels["policy"] for sample in times.family().samples} == {"p999"}
+
+
+def test_the_same_policy_put_in_again_goes_on():
+    """Its counts do not begin at nothing."""
+    times = ResponseTimes("sq")
+    times.add("sq", "Br-1", "answered", 0.5)
+    times.switched("sq")
+    assert times.text() == times.text()
+    assert 'policy="sq"' in times.text()

@@ -12,8 +12,8 @@ RULES = pages.load()
 @pytest.mark.parametrize(
     ("method", "target", "page"),
     [
-        (b"GET", b"/", Page.MAIN),
-        (b"GET", b"/?utm=1", Page.MAIN),
+        (b"GET", b"/", Page.HOME),
+        (b"GET", b"/?utm=1", Page.HOME),
         (b"GET", b"/browse/poetry/?page=2", Page.BROWSE),
         (b"GET", b"/search/?q=x", Page.SEARCH),
         (b"GET", b"/books/17/", Page.DETAILS),
@@ -80,4 +80,4 @@ def test_every_method_may_be_named(tmp_path):
     file = tmp_path / "rules.toml"
     names = ", ".join(f'"{method.decode()}"' for method in METHODS)
     file.write_text(RULE.replace('"GET"', names))
-    assert pages.load(file).page(b"PATCH", b"/") is Page.MAIN
+    assert pages.load(file).page(b"PATCH", b"/") is Page.HOME

@@ -19,6 +19,7 @@ from gateway.processor_protocol import (
     from_manager,
     written,
 )
+from tests.hostile_json import BODIES, objects_with
 
 names = st.text("azAZ09._-", max_size=63).map(lambda rest: f"s{rest}")
 cpus = st.lists(st.integers(0, 8191), unique=True, max_size=8).map(tuple)
@@ -149,3 +150,13 @@ def test_the_field_is_named(content, field):
 def test_a_manager_that_talks_nonsense(content):
     with pytest.raises(ProtocolError):
         from_manager(content)
+
+
+@pytest.mark.parametrize("read", [from_application, from_manager])
+def test_a_line_that_is_made_to_hurt_is_refused_in_one_line(read):
+    """Deep nesting, huge numbers and control characters are no other fault than nonsense."""
+    for what, line in {**BODIES, **objects_with("register", "processors", "other")}.items():
+        with pytest.raises(ProtocolError) as refused:
+            read(line)
+        assert str(refused.value).isprintable(), what
+        assert len(str(refused.value)) < 1_000, what

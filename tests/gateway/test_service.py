@@ -480,7 +480,7 @@ def test_who_finds_it_healthy_finds_the_door_open():
     """The admin API, which is asked for that, listens last."""
 
     async def scene():
-        admin_port = closed_port()
+        admin_port = closed_port("admin")
         with socket.create_server(("127.0.0.1", 0)) as taken:
             given = {"port": taken.getsockname()[1], "admin_port": admin_port}
             gateway = Gateway(Settings(**given), asyncio.get_running_loop())

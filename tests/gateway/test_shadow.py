@@ -78,10 +78,10 @@ def test_verdicts_of_a_line_too_short_beside_a_long_one():
     work_s = 0.714
     world.run(
         [
-            Comes(0.0, Page.MAIN, work_s, PATIENT_S),
+            Comes(0.0, Page.HOME, work_s, PATIENT_S),
             Comes(0.0, Page.BROWSE, work_s, PATIENT_S),
             Comes(0.0, Page.SEARCH, work_s, PATIENT_S),
-            Comes(10.0, Page.MAIN, work_s, PATIENT_S),
+            Comes(10.0, Page.HOME, work_s, PATIENT_S),
         ]
     )
     assert world.served == pytest.approx({1: 0.0, 2: 1.0, 3: 2.0, 4: 10.0})

@@ -23,7 +23,7 @@ def test_each_has_ports_cpus_and_cookies_of_its_own():
 
 
 def test_its_gateway_speaks_no_tls_and_knows_its_shop_alone(monkeypatch):
-    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "lab.console.settings")  # of who starts it
+    monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")  # of who starts it
     shop = plain.settings_of(load(), (0,), (0,), 2_000)
     environment = plain.environment(shop, "race-1")
     assert environment["DOORBUSTER_SHOP_SCHEMA"] == "race_1"

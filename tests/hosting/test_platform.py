@@ -16,9 +16,9 @@ from hosting import manager_process
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
-from lab.experiments import connection_profile
+from lab.engines.hosted import connection_profile
+from runtime import private_file
 from runtime.settings import REPOSITORY
-from runtime.supervision import socket_path
 from shop.walker import Walker
 
 pytestmark = pytest.mark.long
@@ -216,7 +216,7 @@ def test_a_second_platform_leaves_the_first_ones_cpu_manager_alone(lab, monkeypa
     monkeypatch.setattr(manager_process, "LEFT_OVER_PATIENCE_S", 0.0)
     second = Platform(lab, PlatformOptions(provisioning="ecm", **OPTIONS))
     second.folder.mkdir(parents=True, exist_ok=True)
-    where = socket_path(second.folder / "ecm.sock")
+    where = private_file.make_socket_path(second.folder / "ecm.sock")
     where.unlink(missing_ok=True)
     second.accounts.write_text("the first one's")
     with socket.socket(socket.AF_UNIX) as manager:
@@ -228,5 +228,5 @@ def test_a_second_platform_leaves_the_first_ones_cpu_manager_alone(lab, monkeypa
             assert where.exists()
             assert second.accounts.read_text() == "the first one's"
         finally:
-            where.unlink()
+            private_file.remove_socket(second.folder / "ecm.sock")
             second.accounts.unlink()

@@ -29,11 +29,14 @@ def appliance():
             name: str(port) for name, port in zip(names, ports.free(len(names)), strict=True)
         }
         environment["DOORBUSTER_FIRST_LOOK"] = "0"
+        # Whoever has accounts on this machine: every caller has to send the token.
+        environment["DOORBUSTER_INNER_TOKEN_REQUIRED"] = "1"
         environment["RUNTIME"] = "native"
         environment["DOORBUSTER_STATE_DIR"] = f"{folder}/state"
         environment["DOORBUSTER_RESULTS_DIR"] = f"{folder}/results"
-        # The lock of live runs lies in the temporary folder: an experiment that somebody has
-        # going on this machine shall not fail the tests (it will only make them slower).
+        # An experiment that runs on this machine shall not fail the tests (it will only make them
+        # slower).
+        environment["DOORBUSTER_LIVE_RUN_LOCK"] = folder
         environment["TMPDIR"] = folder
         try:
             _runtime("up", environment)

@@ -70,7 +70,11 @@ class Observed:
         gateway = http.client.HTTPConnection(
             "127.0.0.1", self._settings.gateway_admin_port, timeout=60
         )
-        gateway.request("PUT", path, json.dumps(body), {"Content-Type": "application/json"})
+        headers = {
+            "Content-Type": "application/json",
+            "Authorization": f"Bearer {self._settings.inner_token}",
+        }
+        gateway.request("PUT", path, json.dumps(body), headers)
         answer = gateway.getresponse()
         assert answer.status == 200, answer.read()
         gateway.close()

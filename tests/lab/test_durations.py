@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.experiments.durations import duration
+from lab.durations import duration
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import pytest
 
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
-from lab.experiments.peers.sheets import PEERS
-from lab.experiments.titles import TITLES, title_of
+from lab.baselines.sheets import PEERS
+from lab.titles import TITLES, title_of
 
 
 def test_every_policy_peer_and_abandonment_has_a_title():

@@ -11,13 +11,16 @@ from urllib.parse import urlsplit
 
 from runtime.settings import REPOSITORY, load
 
-_SHOP, _ADS, _CONSOLE = "shop/urls.py", "shop/ads/urls.py", "lab/console/urls.py"
+_SHOP, _ADS = "shop/urls.py", "shop/ads/urls.py"
+_CONSOLE = sorted(
+    str(file.relative_to(REPOSITORY)) for file in REPOSITORY.glob("lab/console/*/urls.py")
+)
 _SITES = {
     "DOORBUSTER_GATEWAY_PORT": (_SHOP, _ADS),
     "DOORBUSTER_GATEWAY_TLS_PORT": (_SHOP, _ADS),
     "DOORBUSTER_SHOP_PORT": (_SHOP,),
     "DOORBUSTER_ADS_PORT": (_ADS,),
-    "DOORBUSTER_LAB_PORT": (_CONSOLE,),
+    "DOORBUSTER_LAB_PORT": tuple(_CONSOLE),
 }
 _WATCHERS = ("DOORBUSTER_GRAFANA_PORT", "DOORBUSTER_PROMETHEUS_PORT")
 _PARAMETER = {"int": r"\d+", "path": ".+"}

@@ -4,26 +4,41 @@ Owns: how a line becomes arguments, which programs a sheet may use. Must not kno
 """
 
 import importlib.util
+import os
 import re
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from lab.experiments import commands
-from lab.experiments.experiment_options import with_options
-from lab.experiments.spec import Spec, load_spec, read_spec
+from lab.cli import commands
+from lab.cli.experiment_options import with_options
+from lab.spec.experiment import Spec, load_spec, read_spec
 from runtime.settings import REPOSITORY
 
 DOORBUSTER = (".venv/bin/doorbuster",)
 SIMPLE = (
-    *("cat", "cp", "curl", "date", "grep", "head", "ls", "mkdir", "openssl", "rm", "sed", "seq"),
+    *(
+        "cat",
+        "cp",
+        "curl",
+        "date",
+        "echo",
+        "grep",
+        "head",
+        "ls",
+        "mkdir",
+        "openssl",
+        "rm",
+        "sed",
+        "seq",
+    ),
     *("sleep", "sort", "true", "uniq"),
 )
 """Programs that are taken as they are."""
 _KEYWORDS = ("for", "done", "[")
 _REDIRECTION = re.compile(r"\s\d?(?:>&\d|[<>]\s*\S+)")
 _PYTHON = (".venv/bin/python", "-m")
-_RUNTIME = ("up", "down", "status", "logs", "compose", "doctor", "certs", "reset")
+_RUNTIME = ("up", "down", "status", "logs", "compose", "doctor", "certs", "token", "reset")
 _EXPERIMENTS = ("compare", "simulate", "run")
 
 
@@ -68,11 +83,16 @@ def check(argv: Sequence[str], files: Mapping[str, str]) -> list[Spec]:
     return []
 
 
+_OF_OUR_MAKE = ("ARGS", "MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "MFLAGS")
+"""What `make test ARGS=…` would hand down to the make of a sheet."""
+
+
 def _made(argv: Sequence[str]) -> list[list[str]]:
     """What make would run, but the bootstrap; raises CalledProcessError for an unknown target."""
     done = subprocess.run(
         [argv[0], "--dry-run", *argv[1:]],
         cwd=REPOSITORY,
+        env={name: value for name, value in os.environ.items() if name not in _OF_OUR_MAKE},
         capture_output=True,
         text=True,
         check=True,

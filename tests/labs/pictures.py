@@ -15,14 +15,17 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from lab.experiments.results import newest
-from lab.experiments.students.template import write_policy
+from lab.results.folder import newest
+from lab.students.template import write_policy
 from runtime.settings import REPOSITORY, Settings, load
+from tests.labs.sheets import sheets
 
 FOLDER = REPOSITORY / "docs" / "images" / "labs"
 WIDTH_PX = 1280
@@ -39,7 +42,10 @@ class Studio:
         self.lab = lab
         self.console = f"http://127.0.0.1:{lab.lab_port}"
         self.shop = f"http://127.0.0.1:{lab.gateway_port}"
-        self._admin = f"http://127.0.0.1:{lab.gateway_admin_port}"
+        self._snapshot = urllib.request.Request(
+            f"http://127.0.0.1:{lab.gateway_admin_port}/snapshot",
+            headers={"Authorization": f"Bearer {lab.inner_token}"},
+        )
 
     def open(self, address: str) -> None:
         """A page of it, once it is still."""
@@ -59,7 +65,7 @@ class Studio:
 
     def snapshot(self) -> dict[str, Any]:
         """What the gateway says of itself."""
-        with urllib.request.urlopen(f"{self._admin}/snapshot", timeout=60) as answer:
+        with urllib.request.urlopen(self._snapshot, timeout=60) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 
@@ -178,7 +184,7 @@ def _rejects(studio: Studio) -> bool:
 
 
 def _turned_away(studio: Studio) -> bool:
-    """A customer with no session asks for the main page; whether it is refused."""
+    """A customer with no session asks for the home page; whether it is refused."""
     studio.page.context.clear_cookies()
     answer = studio.page.goto(studio.shop)
     return answer is not None and answer.headers.get("x-doorbuster-verdict") == "rejected"
@@ -210,6 +216,23 @@ def own_policy(studio: Studio) -> None:
             path.unlink()
 
 
+def limits(studio: Studio) -> None:
+    """The result of the sheet on concurrency limits."""
+    (sheet,) = (sheet for sheet in sheets() if sheet.number == 9)
+    (spec,) = (
+        command
+        for step in sheet.steps
+        for command in step.commands
+        if command.file and "lab9-limits" in command.file
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "limits.toml"
+        path.write_text(spec.text, encoding="utf-8")
+        name = studio.result("simulate", str(path))
+    studio.open(f"{studio.console}/results/{name}/")
+    studio.take("result-limits", height=900, at="h1")
+
+
 def shop_banner(studio: Studio) -> None:
     """A shelf with a banner of its own concepts."""
     studio.open(f"{studio.shop}/browse/crime/")
@@ -233,6 +256,7 @@ PICTURES: tuple[Callable[[Studio], None], ...] = (
     watch_collapse,
     watch_cancel,
     own_policy,
+    limits,
     admission,
     lifo_pri,
     reports,

@@ -1,57 +1,102 @@
-"""Where a band's figure stands: in a result's tables, its claims, or in what a command printed.
+"""Find the value of a band: in a result's tables, its claims, or in what a command printed.
 
 Owns: the notation of the column *Read from*. Must not know: sheets, how commands are run.
 
-    Who sells > 1.4 & SQ > Efficiency      a table's title, the cells that name the row, the column
-    table-1 > 1.15 & 20 s & Completed > Always-LIFO   likewise of a reproduction's table-1.csv
-    Claims > it starts with these words         of claims.json: yes, no, or not decided
-    Claims > held                               how many hold
-    Scoreboard > quiet_door > 1.4               the class's scoreboard: a policy, a load
-    Printed > words before the number           of the command's output
+    table *Who sells*, row *1.4*, *SQ*, column *Estimated*
+    table *table-1*, row *1.15*, *20 s*, *Completed*, column *Always-LIFO*    (of a reproduction)
+    claim *it starts with these words*                                        (yes, no)
+    number of claims that hold
+    scoreboard, row *quiet_door*, column *ρ = 1.4*
+    printed after *Capacity*                                                  (the last time)
 """
 
 import csv
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.labs.sheets import number
 
+HELD = "number of claims that hold"
+_TABLE = re.compile(
+    r"table \*(?P<name>[^*]+)\*, row (?P<row>\*[^*]+\*(?:, \*[^*]+\*)*), "
+    r"column \*(?P<column>[^*]+)\*"
+)
+_SCOREBOARD = re.compile(r"scoreboard, row (?P<row>\*[^*]+\*), column \*(?P<column>[^*]+)\*")
+_CLAIM = re.compile(r"claim \*(?P<name>[^*]+)\*")
+_PRINTED = re.compile(r"printed after \*(?P<name>[^*]+)\*")
+
 
 class UnreadableError(Exception):
-    """A figure that is not where the sheet says."""
+    """A value that is not where the sheet says."""
 
 
-def read(where: str, folder: Path | None, printed: str) -> float | str:
-    """The figure; `folder` is the step's result. Raises UnreadableError: what there is instead."""
-    place, *rest = [part.strip() for part in where.split(" > ")]
-    if place == "Printed":
-        return _printed(rest[0], printed)
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value is."""
+
+    kind: str
+    """`table`, `scoreboard`, `claim`, `held` or `printed`."""
+    name: str = ""
+    """The title of the table, the first words of the claim, the printed words."""
+    row: tuple[str, ...] = ()
+    column: str = ""
+
+    def instead(self, titles: Mapping[str, str]) -> "Place":
+        """Return the same place with other policies: title in the sheet → title to read."""
+
+        def other(label: str) -> str:
+            for title, replacement in titles.items():
+                if label == title or label.endswith(f" {title}"):  # `ρ = 2 SQ`
+                    return label.removesuffix(title) + replacement
+            return label
+
+        return replace(self, row=tuple(map(other, self.row)), column=other(self.column))
+
+
+def place_of(where: str) -> Place:
+    """Parse a cell of *Read from*. Raises ValueError with the forms that are allowed."""
+    if where == HELD:
+        return Place("held")
+    kinds = {"table": _TABLE, "scoreboard": _SCOREBOARD, "claim": _CLAIM, "printed": _PRINTED}
+    for kind, form in kinds.items():
+        if found := form.fullmatch(where):
+            parts = found.groupdict()
+            row = tuple(re.findall(r"\*([^*]+)\*", parts.get("row", "")))
+            return Place(kind, parts.get("name", ""), row, parts.get("column", ""))
+    raise ValueError(f"{where!r}: not a place; the forms are in {Path(__file__).name}")
+
+
+def read(place: Place, folder: Path | None, printed: str) -> float | str:
+    """Return the value; `folder` is the step's result. Raises UnreadableError: what there is."""
+    if place.kind == "printed":
+        return _printed(place.name, printed)
     if folder is None:
-        raise UnreadableError(f"{where}: the step made no result folder")
-    if place == "Scoreboard":
-        return _score(rest[0], rest[1], folder.parent / "scoreboard" / "scores.json")
-    if place == "Claims":
-        return _claim(rest[0], folder)
-    if len(rest) != 2:
-        raise UnreadableError(f"{where}: neither printed, a claim, nor table > row > column")
-    return cell(*_table(place, folder), rest[0], rest[1])
+        raise UnreadableError(f"{place}: the step made no result folder")
+    if place.kind == "scoreboard":
+        return _score(place, folder.parent / "scoreboard" / "scores.json")
+    if place.kind == "claim":
+        return _claim(place.name, folder)
+    if place.kind == "held":
+        return float(sum(claim["Holds"] == "yes" for claim in _claims(folder)))
+    return _cell(place, *_table(place.name, folder))
 
 
-def cell(header: Sequence[str], rows: Sequence[Sequence[str]], row: str, column: str) -> float:
-    """The number where a row and a column meet; raises UnreadableError."""
-    if column not in header:
-        raise UnreadableError(f"no column {column!r} among {list(header)}")
-    labels = [label.strip() for label in row.split(" & ")]
-    found = [one for one in rows if all(label in one for label in labels)]
+def _cell(place: Place, header: Sequence[str], rows: Sequence[Sequence[str]]) -> float:
+    """Return the number where the row and the column meet; raises UnreadableError."""
+    if place.column not in header:
+        raise UnreadableError(f"no column {place.column!r} among {list(header)}")
+    found = [one for one in rows if all(label in one for label in place.row)]
     if len(found) != 1:
-        raise UnreadableError(f"{len(found)} rows {row!r} among {[list(one[:3]) for one in rows]}")
-    text = found[0][list(header).index(column)]
+        there = [list(one[:3]) for one in rows]
+        raise UnreadableError(f"{len(found)} rows {place.row!r} among {there}")
+    text = found[0][list(header).index(place.column)]
     try:
         return number(text)
     except ValueError:
-        raise UnreadableError(f"{row} > {column}: {text!r} is no number") from None
+        raise UnreadableError(f"{place}: {text!r} is not a number") from None
 
 
 def _table(title: str, folder: Path) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
@@ -71,22 +116,24 @@ def _table(title: str, folder: Path) -> tuple[Sequence[str], Sequence[Sequence[s
     return header, rows
 
 
-def _claim(words: str, folder: Path) -> float | str:
+def _claims(folder: Path) -> list[dict[str, str]]:
     path = folder / "claims.json"
     if not path.is_file():
         raise UnreadableError(f"{folder.name} has no claims")
-    claims = json.loads(path.read_text(encoding="utf-8"))
-    if words == "held":
-        return float(sum(claim["Holds"] == "yes" for claim in claims))
-    found = [claim["Holds"] for claim in claims if claim["Claim"].startswith(words)]
+    return list(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _claim(words: str, folder: Path) -> str:
+    found = [one["Holds"] for one in _claims(folder) if one["Claim"].startswith(words)]
     if len(found) != 1:
         raise UnreadableError(f"{len(found)} claims {words!r}")
     return str(found[0])
 
 
-def _score(title: str, load: str, path: Path) -> float:
+def _score(place: Place, path: Path) -> float:
     if not path.is_file():
-        raise UnreadableError(f"{path}: nobody has played")
+        raise UnreadableError(f"{path} is missing: no policy has been played")
+    title, load = place.row[0], place.column.removeprefix("ρ = ")
     rows = {row["title"]: row for row in json.loads(path.read_text(encoding="utf-8"))["rows"]}
     if title not in rows or load not in rows[title]["estimated"]:
         raise UnreadableError(f"no {title} at {load} among {sorted(rows)}")

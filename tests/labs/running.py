@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.settings import REPOSITORY, load
 from tests.labs.addresses import usual_ports
-from tests.labs.sheets import Sheet, Step, addresses
+from tests.labs.sheets import Command, Sheet, Step, addresses
 
 PATIENCE_S = 1800.0
 OWN = REPOSITORY / "own"
@@ -44,13 +44,18 @@ class Class:
         folder, printed = None, ""
         for command in step.commands:
             if command.file:
-                _write(REPOSITORY / command.file, command.text)
+                write(command)
                 continue
-            before = self._folders()
-            printed += self._types(self._here(command.quick))
-            new = sorted(self._folders() - before, key=lambda path: path.stat().st_mtime_ns)
-            folder = new[-1] if new else folder
+            done = self.types(command.quick)
+            folder, printed = done.folder or folder, printed + done.printed
         return Done(folder, printed)
+
+    def types(self, text: str) -> Done:
+        """Type a command; fails with what it printed."""
+        before = self._folders()
+        printed = self._types(self._here(text))
+        new = sorted(self._folders() - before, key=lambda path: path.stat().st_mtime_ns)
+        return Done(new[-1] if new else None, printed)
 
     def opens(self, step: Step) -> None:
         """Every address that the step names."""
@@ -111,9 +116,11 @@ def _unverified() -> ssl.SSLContext:
     return context
 
 
-def _write(path: Path, text: str) -> None:
+def write(command: Command) -> None:
+    """Write the file that a sheet has its students write."""
+    path = REPOSITORY / str(command.file)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(command.text, encoding="utf-8")
 
 
 def _outside_blocks(text: str) -> Iterator[str]:

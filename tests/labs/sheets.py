@@ -7,6 +7,7 @@ are run, what a result folder looks like.
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from runtime.settings import REPOSITORY
@@ -20,7 +21,13 @@ SECTIONS = (
     "What you should find",
     "Going further",
 )
-BAND_COLUMNS = ("Figure", "Step", "Read from", "Lowest", "Highest")
+BAND_COLUMNS = ("Figure", "Step", "Read from", "Expected", "Quiet machine", "Busy machine")
+NONE = "–"
+"""A cell of the bands that has no value."""
+STEPS_MIN = 60
+"""Minutes that the steps of a sheet take together."""
+QUESTIONS_MIN = 30
+"""Minutes that are left for its questions."""
 
 _STEP = re.compile(r"^### Step (\d+)\. (.+) \((\d+) min\)$", re.MULTILINE)
 _BLOCK = re.compile(
@@ -65,6 +72,12 @@ class Step:
         return found
 
     @property
+    def words(self) -> str:
+        """The text without its blocks, comments and addresses."""
+        text = re.sub(r"```.*?```|<!--.*?-->", "", self.text, flags=re.DOTALL)
+        return _URL.sub("", text)
+
+    @property
     def links(self) -> list[tuple[bool, str, str]]:
         """Whether it is a picture, its words, where it leads."""
         return links(self.text)
@@ -72,19 +85,29 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A figure that a step's result must hold."""
+    """A row of *What you should find*: a value with the ranges that it may lie in."""
 
     figure: str
     step: int
     where: str
-    lowest: str
-    highest: str
+    """Where students and the test read the value (tests/labs/readings.py)."""
+    expected: str
+    quiet: str
+    """`2.2 to 2.9`: the range on a machine that does nothing else."""
+    busy: str
+    """The wide range, of a machine with other work; NONE where the machine does not matter."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The range that the test requires: the wide one where there is one."""
+        return range_of(self.quiet if self.busy == NONE else self.busy)
 
     def holds(self, found: float | str) -> bool:
-        """Whether a figure lies in it; words (yes, no) must be the very same."""
+        """Whether a value lies in the required range; words (yes, no) must be the expected ones."""
         if isinstance(found, str):
-            return found == self.lowest == self.highest
-        return number(self.lowest) <= found <= number(self.highest)
+            return found == self.expected
+        lowest, highest = self.range
+        return lowest <= found <= highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +121,11 @@ class Sheet:
     def name(self) -> str:
         """As the file is called."""
         return self.path.stem
+
+    @property
+    def number(self) -> int:
+        """The number of the lab."""
+        return int(self.name[:2])
 
     @property
     def headings(self) -> list[str]:
@@ -121,14 +149,19 @@ class Sheet:
         ]
 
     @property
+    def questions(self) -> list[str]:
+        """The numbered questions at the end."""
+        return [line for line in self.section("Questions").splitlines() if line[:1].isdigit()]
+
+    @property
     def bands(self) -> list[Band]:
         """The rows of *What you should find* that the test holds."""
         header, rows = table(self.section("What you should find"))
         if header[: len(BAND_COLUMNS)] != list(BAND_COLUMNS):
             raise ValueError(f"{self.name}: the table's columns are {header}")
         return [
-            Band(figure, int(step), where.strip("`"), lowest, highest)
-            for figure, step, where, lowest, highest, *_ in rows
+            Band(figure, int(step), where, expected, quiet, busy)
+            for figure, step, where, expected, quiet, busy in rows
         ]
 
 
@@ -146,7 +179,8 @@ def addresses(text: str) -> list[str]:
 def table(text: str) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the first Markdown table of a text; empty where there is none."""
     lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line.startswith("|")]
+    after = dropwhile(lambda line: not line.startswith("|"), lines)
+    lines = list(takewhile(lambda line: line.startswith("|"), after))
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     return (rows[0], rows[2:]) if rows else ([], [])
 
@@ -155,6 +189,14 @@ def number(text: str) -> float:
     """`1,479`, `52 ± 2 %`, `published | 0.7 ± 0.1`: the (measured) mean. Raises ValueError."""
     measured = text.rpartition("|")[2].partition("±")[0]
     return float(measured.strip().removesuffix("%").strip().replace(",", "").replace("−", "-"))
+
+
+def range_of(text: str) -> tuple[float, float]:
+    """`−0.05 to 0.35` as two numbers. Raises ValueError for anything else."""
+    lowest, to, highest = text.partition(" to ")
+    if not to:
+        raise ValueError(f"{text!r} is not a range; write `lowest to highest`")
+    return number(lowest), number(highest)
 
 
 @cache

@@ -245,6 +245,7 @@ class _Connection(socketserver.StreamRequestHandler):
                 with self.server.lock:
                     self.server.shop.orders[seen.form["idempotency_key"]] = seen.form
             main = '<p>Your order <strong id="order-number">1</strong> is placed</p>'
+            main += '<p class="sum"><span>Total</span> <strong>€1,012.90</strong></p>'
         return f"<html>{search}{main}</html>".encode()
 
     def _send(

@@ -30,7 +30,7 @@ from loadgen.clients import (
 from loadgen.sessions import SessionModelError
 
 PUBLISHED = tomllib.loads(
-    (Path(__file__).parents[2] / "lab/experiments/published.toml").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "lab/analysis/published.toml").read_text(encoding="utf-8")
 )["connection_sentry"]
 
 CONTROL, TEST = 0, 9

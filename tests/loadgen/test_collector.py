@@ -3,7 +3,7 @@
 import pytest
 
 from loadgen.collector import Collector
-from loadgen.options import run_options
+from loadgen.options import plan_of
 
 OPEN = {"sessions": "5", "session_rate": "1"}
 CLOSED = {"closed_loop_customers": "5"}
@@ -12,7 +12,7 @@ CLIENTS = {"clients_per_set": "5", "arrivals_until_s": "60"}
 
 def _told(given: dict[str, str], ended: int) -> Collector:
     """Two workers have told everything; so many of the first's ended, and all of the second's."""
-    options = run_options(given | {"attempts_file": ""})
+    options = plan_of(given | {"attempts_file": ""})
     collector = Collector.expecting(options, "http://127.0.0.1", ["one", "two"])
     logs = {"attempts": collector.log, "connections": collector.connections}
     nothing = {name: log.columns_since(0) for name, log in logs.items()}

@@ -12,7 +12,7 @@ from loadgen.connection_log import (
     connections_file,
     read_connections,
 )
-from loadgen.options import run_options
+from loadgen.options import plan_of
 from loadgen.rows import RowsFileError, metadata_of
 
 ROWS = [
@@ -72,7 +72,7 @@ def test_connections_lie_beside_the_attempts(attempts: str, connections: str) ->
 def test_an_earlier_runs_connections_do_not_stand_beside_this_runs_attempts(tmp_path: Path) -> None:
     attempts, stale = tmp_path / "attempts.parquet", tmp_path / "connections.parquet"
     given = {"attempts_file": str(attempts), "sessions": "1", "session_rate": "1"}
-    collector = Collector.expecting(run_options(given), "http://127.0.0.1", ["local"])
+    collector = Collector.expecting(plan_of(given), "http://127.0.0.1", ["local"])
     collector.remove_stale()  # there is none, which is no harm
     ConnectionLog().write(stale)
     (tmp_path / "connections-2.parquet").write_bytes(b"of another run")

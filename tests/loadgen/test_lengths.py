@@ -28,7 +28,7 @@ from loadgen.sessions import (
 
 SAMPLES = 200_000
 PUBLISHED = tomllib.loads(
-    (Path(__file__).parents[2] / "lab/experiments/published.toml").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "lab/analysis/published.toml").read_text(encoding="utf-8")
 )["sbac"]
 MEANS = PUBLISHED["session_length_means"]
 KINDS = ("geometric", "exponential")

@@ -55,6 +55,7 @@ def test_sessions_of_the_model_arrive_walk_and_buy(tmp_path: Path) -> None:
     assert len(orders) == sum(row.page == "Tr-4" for row in rows)
     # And what was printed is what was written.
     assert ended.summary["counts"]["confirms"] == len(orders)
+    assert ended.summary["counts"]["revenue_cents"] == 101_290 * len(orders)
     assert ended.summary["counts"]["attempts"] == len(rows)
     assert ended.summary["complete"] is True
     assert ended.summary["interrupted"] is False

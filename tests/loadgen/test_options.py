@@ -1,16 +1,16 @@
 """The options: their defaults, and one line for whatever is refused."""
 
 import math
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from loadgen.clients import ClientModel
-from loadgen.option_list import OPTIONS
-from loadgen.option_text import OptionError
-from loadgen.options import ClosedLoop, Part, run_options
+from loadgen.options import OPTIONS, OptionError, plan_of
 from loadgen.partly_open import Partly, PartlyOpenModel
+from loadgen.plan import ClientLoop, ClosedLoop, Part, PartlyOpen, Sessions
 from loadgen.sessions import (
     SBAC_TABLE_1,
     Customers,
@@ -26,62 +26,79 @@ CLIENTS = {"clients_per_set": "9", "arrivals_until_s": "1800"}
 DOCUMENT = Path(__file__).parents[2] / "docs" / "loadgen.md"
 
 
+def of_sessions(given: Mapping[str, str]) -> Sessions:
+    """What the options make of sessions in an open loop."""
+    load = plan_of(given).load
+    assert isinstance(load, Sessions)
+    return load
+
+
+def of_clients(given: Mapping[str, str]) -> ClientLoop:
+    load = plan_of(given).load
+    assert isinstance(load, ClientLoop)
+    return load
+
+
+def of_partly_open(given: Mapping[str, str]) -> PartlyOpen:
+    load = plan_of(given).load
+    assert isinstance(load, PartlyOpen)
+    return load
+
+
 def test_defaults_are_the_papers() -> None:
-    options = run_options({})
-    assert options.model == SessionModel()
-    assert options.rho == 0.85
-    assert options.session_rate == pytest.approx(0.85 * 5.6 / 2.397243)
-    assert options.closed_loop is None
-    assert options.clients is None
-    assert options.sessions == 1000
-    assert options.load_schedule is None
+    load = of_sessions({})
+    assert load.model == SessionModel()
+    assert load.rho == 0.85
+    assert load.rate == pytest.approx(0.85 * 5.6 / 2.397243)
+    assert load.count == plan_of({}).planned == 1000
+    assert load.schedule is None
 
 
 def test_lengths_are_given_by_mean_and_kind_or_as_a_mixture() -> None:
-    options = run_options({"session_length_mean": "15", "rho": "3", "capacity_rps": "1000"})
-    assert options.model.lengths == SessionLengths("geometric", 15)
-    assert options.session_rate == pytest.approx(200)
+    load = of_sessions({"session_length_mean": "15", "rho": "3", "capacity_rps": "1000"})
+    assert load.model.lengths == SessionLengths("geometric", 15)
+    assert load.rate == pytest.approx(200)
     exponential = {"session_length_mean": "15", "session_length_kind": "exponential"}
-    assert run_options(exponential).model.lengths == SessionLengths("exponential", 15)
+    assert of_sessions(exponential).model.lengths == SessionLengths("exponential", 15)
     mixture = {"session_mixture": "sales:0.183:73.6, non-sales:0.817:28.2"}
-    assert run_options(mixture).model.lengths == SessionLengths(mixture=SBAC_TABLE_1)
+    assert of_sessions(mixture).model.lengths == SessionLengths(mixture=SBAC_TABLE_1)
 
 
 def test_a_schedule_says_the_loads_and_ends_the_arrivals() -> None:
     given = {"load_schedule": "50:1.0, 50:1.5,50:0", "capacity_rps": "10", "seed": "4"}
-    options = run_options(given)
-    assert options.load_schedule == Schedule((Segment(50, 1), Segment(50, 1.5), Segment(50, 0)))
-    assert options.rho is None
-    assert options.session_rate == pytest.approx(10 / 2.397243)
-    assert options.sessions == len(list(options.customers().arrivals())) > 400
-    assert run_options(given | {"rho": "1"}) == options
+    plan, load = plan_of(given), of_sessions(given)
+    assert load.schedule == Schedule((Segment(50, 1), Segment(50, 1.5), Segment(50, 0)))
+    assert load.rho is None
+    assert load.rate == pytest.approx(10 / 2.397243)
+    assert plan.planned == len(list(load.customers(4).arrivals())) > 400
+    assert plan_of(given | {"rho": "1"}) == plan
     by_rate = {"load_schedule": "50:1.0,50:1.5", "session_rate": "2"}
-    assert run_options(by_rate).session_rate == 2
+    assert of_sessions(by_rate).rate == 2
 
 
 @pytest.mark.parametrize("given", [{}, {"session_length_mean": "5"}])
 def test_how_many_arrive_in_a_time_is_known_in_advance(given: dict[str, str]) -> None:
-    options = run_options({"arrivals_until_s": "200", "session_rate": "2", "seed": "3"} | given)
-    arrivals = Customers(options.model, 3, 2.0).arrivals()
-    assert options.sessions == sum(time_s < 200 for time_s in islice(arrivals, 900))
-    assert options.arrivals_until_s == 200
-    parts = [options.part_of_plan(Part(index, 3)) for index in range(3)]
-    assert sum(parts) == options.sessions
+    plan = plan_of({"arrivals_until_s": "200", "session_rate": "2", "seed": "3"} | given)
+    assert isinstance(plan.load, Sessions)
+    arrivals = Customers(plan.load.model, 3, 2.0).arrivals()
+    assert plan.planned == sum(time_s < 200 for time_s in islice(arrivals, 900))
+    assert plan.load.arrivals_until_s == 200
+    assert sum(Part(index, 3).count(plan.planned) for index in range(3)) == plan.planned
 
 
 def test_patience_may_be_fixed() -> None:
-    options = run_options({"timeout_s": "10", "think_timeout_mean_s": "0"})
-    assert {options.customers().patience_s(i, 0, 1) for i in range(20)} == {10}
+    load = of_sessions({"timeout_s": "10", "think_timeout_mean_s": "0"})
+    assert {load.customers(1).patience_s(i, 0, 1) for i in range(20)} == {10}
 
 
 def test_a_session_rate_is_given_directly_or_by_rho() -> None:
-    assert run_options({"session_rate": "3.5"}).session_rate == 3.5
-    by_rho = run_options({"rho": "2", "capacity_rps": "10"})
-    assert by_rho.session_rate == pytest.approx(20 / 2.397243)
+    assert of_sessions({"session_rate": "3.5"}).rate == 3.5
+    by_rho = of_sessions({"rho": "2", "capacity_rps": "10"})
+    assert by_rho.rate == pytest.approx(20 / 2.397243)
 
 
 def test_a_closed_loop_has_customers_who_never_leave_nor_pause() -> None:
-    options = run_options(
+    plan = plan_of(
         {
             "closed_loop_customers": "30",
             "closed_loop_duration": "60",
@@ -89,23 +106,27 @@ def test_a_closed_loop_has_customers_who_never_leave_nor_pause() -> None:
             "think_time_mean_s": "7",
         }
     )
-    assert options.closed_loop == ClosedLoop(30, 60, 5)
-    assert options.model.timeout_s == math.inf
-    assert options.model.think_time_mean_s == 0
-    assert options.part_of_plan(Part(0, 4)) == 8
+    load = plan.load
+    assert isinstance(load, ClosedLoop)
+    assert (load.customers, load.duration_s, load.warm_up_s) == (30, 60, 5)
+    assert load.model.timeout_s == math.inf
+    assert load.model.think_time_mean_s == 0
+    assert Part(0, 4).count(plan.planned) == 8
 
 
 def test_a_closed_loop_measures_with_lengths_too() -> None:
-    options = run_options({"closed_loop_customers": "30", "session_length_mean": "15"})
-    assert options.model.lengths == SessionLengths("geometric", 15)
-    assert options.model.timeout_s == math.inf
+    load = plan_of({"closed_loop_customers": "30", "session_length_mean": "15"}).load
+    assert isinstance(load, ClosedLoop)
+    assert load.model.lengths == SessionLengths("geometric", 15)
+    assert load.model.timeout_s == math.inf
 
 
 def test_clients_come_instead_of_sessions() -> None:
-    options = run_options(CLIENTS)
-    assert options.clients == ClientModel()
-    assert options.arrivals_until_s == 1800
-    assert [options.part_of_plan(Part(index, 4)) for index in range(4)] == [5, 5, 4, 4]
+    load = of_clients(CLIENTS)
+    assert load.model == ClientModel()
+    assert load.until_s == 1800
+    planned = plan_of(CLIENTS).planned
+    assert [Part(index, 4).count(planned) for index in range(4)] == [5, 5, 4, 4]
     given = {
         "clients_per_set": "3",
         "patience_max_s": "15",
@@ -114,25 +135,20 @@ def test_clients_come_instead_of_sessions() -> None:
         "away_mean_s": "0",
         "client_mix": "search:1, file:2.5",
     }
-    assert run_options(CLIENTS | given).clients == ClientModel(
+    assert of_clients(CLIENTS | given).model == ClientModel(
         3, 15, 2, 0.5, 0, {"search": 1, "file": 2.5}
     )
 
 
 def test_partly_open_sessions_come_at_rates_until_the_schedule_ends() -> None:
-    options = run_options(PARTLY)
-    chosen = options.partly_open
-    assert chosen is not None
-    assert chosen.model == PartlyOpenModel()
-    assert chosen.schedule == Schedule((Segment(600, 3.5), Segment(600, 0.75)))
-    assert chosen.stop_s is None
-    assert options.arrivals_until_s == 1200
-    assert options.sessions == len(list(Partly(chosen.model, 1).arrivals(chosen.schedule)))
-    assert [options.part_of_plan(Part(index, 2)) for index in range(2)] == [
-        (options.sessions + 1) // 2,
-        options.sessions // 2,
-    ]
-    assert chosen.facts()["sessions_schedule"] == [
+    load = of_partly_open(PARTLY)
+    assert load.model == PartlyOpenModel()
+    assert load.schedule == Schedule((Segment(600, 3.5), Segment(600, 0.75)))
+    assert load.stop_s is None
+    assert load.arrivals_until_s == 1200
+    planned = plan_of(PARTLY).planned
+    assert planned == len(list(Partly(load.model, 1).arrivals(load.schedule)))
+    assert load.facts(planned)["sessions_schedule"] == [
         {"from_s": 0, "sessions_ps": 3.5},
         {"from_s": 600, "sessions_ps": 0.75},
         {"from_s": 1200, "sessions_ps": 0},
@@ -153,23 +169,22 @@ def test_partly_open_sessions_are_what_the_options_say() -> None:
         "images_mean": "0",
         "transactions_ratio": "0.3",
     }
-    chosen = run_options(given).partly_open
-    assert chosen is not None
-    assert chosen.model == PartlyOpenModel(5, 10, 0, math.inf, 0, 0, 0.3)
-    assert chosen.schedule == Schedule((Segment(50, 2),))
-    assert chosen.stop_s == 60
+    load = of_partly_open(given)
+    assert load.model == PartlyOpenModel(5, 10, 0, math.inf, 0, 0, 0.3)
+    assert load.schedule == Schedule((Segment(50, 2),))
+    assert load.stop_s == 60
 
 
 @pytest.mark.parametrize("flag", ["false", "False", "no", "0", ""])
 def test_a_flag_that_is_down_is_none(flag: str) -> None:
-    assert run_options({"partly_open": flag}).partly_open is None
+    assert of_sessions({"partly_open": flag})
 
 
 def test_defaults_that_are_passed_on_are_no_contradiction() -> None:
-    # As the experiments do: 12.0 is the option's 12.
-    of_sessions = {"timeout_s": "8.0", "think_timeout_mean_s": "12.0", "max_retries": "5"}
-    assert run_options(CLIENTS | of_sessions).clients == ClientModel()
-    assert run_options({"patience_max_s": "7.50"}).clients is None
+    # A script may pass them all on: 12.0 is the option's 12.
+    defaults = {"timeout_s": "8.0", "think_timeout_mean_s": "12.0", "max_retries": "5"}
+    assert of_clients(CLIENTS | defaults).model == ClientModel()
+    assert of_sessions({"patience_max_s": "7.50"})
 
 
 @pytest.mark.parametrize(("total", "of"), [(10, 3), (2, 5), (1000, 1), (7, 7)])
@@ -409,7 +424,7 @@ def test_each_option_of_other_customers_is_refused(
 def assert_refused(given: dict[str, str], line: str) -> None:
     """In one line that begins so, and by the option that it names."""
     with pytest.raises(OptionError) as refusal:
-        run_options(given)
+        plan_of(given)
     assert str(refusal.value).startswith(line)
     assert "\n" not in str(refusal.value)
     assert refusal.value.option == line.partition(":")[0]

@@ -92,7 +92,7 @@ def test_pages_and_their_covers_come_over_one_connection(made: certificate.Certi
     assert played.whole
     assert played.kinds == ["new"]
     search = played.pages[1]
-    # The small shop's main page and its book show no cover, its lists show three.
+    # The small shop's home page and its book show no cover, its lists show three.
     assert played.told() == [
         (0, "Br-1", 1, "completed"),
         (1, search, 1, "completed"),

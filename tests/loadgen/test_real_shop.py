@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import zip_longest
 from pathlib import Path
@@ -13,7 +13,7 @@ import pytest
 
 from loadgen.attempts import read_attempts
 from loadgen.browser import Browser, ShopAddress
-from loadgen.options import run_options
+from loadgen.options import plan_of
 from loadgen.shop_pages import Shopper
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
@@ -65,12 +65,14 @@ def test_every_session_completes_and_every_confirm_is_an_order(
     # About 24 pages a real second, and nobody leaves: every session has to come through.
     options = ("--sessions", "100", "--file-sessions", "100", "--session-rate", "0.4")
     more = ("--time-scale", "25", "--timeout-s", "inf", "--seed", "2", "--progress", "json")
-    before = _orders(real_shop)
+    before = _sold(real_shop)
     ended = locust_process.run(tmp_path, "--host", url, *options, *more)
     rows = read_attempts(tmp_path / "attempts.parquet").to_pylist()
     trouble = [row for row in rows if row["outcome"] != "completed"]
     assert trouble == []
-    assert _orders(real_shop) - before == ended.summary["counts"]["confirms"] > 0
+    counts, sold = ended.summary["counts"], _sold(real_shop)
+    assert sold["orders"] - before["orders"] == counts["confirms"] > 0
+    assert round(100 * (sold["revenue"] - before["revenue"])) == counts["revenue_cents"]
 
 
 @pytest.mark.long
@@ -138,7 +140,7 @@ def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
     # with the cookies from before.
     before = _orders(real_shop)
     address = ShopAddress.from_url(f"http://127.0.0.1:{real_shop.shop_port}")
-    options = run_options({})
+    options = plan_of({})
     shopper = Shopper(1, 0, options.account, options.account_password)
     walk = ("Br-1", "Br-2", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
     with closing(Browser(address)) as browser:
@@ -156,6 +158,10 @@ def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
 
 
 def _orders(shop: Settings) -> int:
-    found = _answer("GET", shop.shop_controller_port, "/orders")["orders"]
+    found = _sold(shop)["orders"]
     assert isinstance(found, int)
     return found
+
+
+def _sold(shop: Settings) -> Mapping[str, float]:
+    return _answer("GET", shop.shop_controller_port, "/orders")

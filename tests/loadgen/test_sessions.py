@@ -23,7 +23,7 @@ from loadgen.sessions import (
 )
 
 PUBLISHED = tomllib.loads(
-    (Path(__file__).parents[2] / "lab/experiments/published.toml").read_text(encoding="utf-8")
+    (Path(__file__).parents[2] / "lab/analysis/published.toml").read_text(encoding="utf-8")
 )["lifo_pri"]
 
 QUOTA = {

@@ -9,7 +9,7 @@ import pytest
 
 from loadgen.browser import Browser, ShopAddress
 from loadgen.lengths import walk_of
-from loadgen.options import run_options
+from loadgen.options import plan_of
 from loadgen.shop_pages import ACCOUNTS, SEARCH_WORDS, PageRequest, Shopper, WrongPageError
 from shop import accounts
 from shop.catalogue.books import books as catalogue_books
@@ -128,7 +128,7 @@ def test_every_search_word_finds_several_pages_of_books_in_the_real_catalogue() 
 
 
 def test_accounts_and_payment_are_what_the_real_shop_takes() -> None:
-    defaults = run_options({})
+    defaults = plan_of({})
     assert defaults.account % 7 == accounts.seeded_username(7)
     assert defaults.account_password == accounts.SEEDED_PASSWORD
     assert accounts.SEEDED_ACCOUNTS == ACCOUNTS

@@ -1,5 +1,6 @@
 """The way to the virtual environment: what it refuses, and with which mend."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -69,3 +70,17 @@ def test_an_old_python_is_refused_by_its_version(clone: Path) -> None:
     code, printed = bootstrap(clone, PYTHON=old)
     assert code == 1
     assert "is Python 3.9.2; Doorbuster needs Python 3.11 or newer" in printed
+
+
+def test_a_locked_folder_holds_nobody_up(clone: Path) -> None:
+    """Another user, who may read and so lock the clone's folder, cannot make a `make` wait."""
+    old = python_program(clone, "exit 1")
+    folder = os.open(clone, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        code, printed = bootstrap(clone, PYTHON=old)
+    finally:
+        os.close(folder)
+    assert code == 1
+    assert "waiting" not in printed
+    assert (clone / ".venv.lock").stat().st_mode & 0o777 == 0o600

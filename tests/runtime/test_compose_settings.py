@@ -57,7 +57,7 @@ def test_the_broker_is_the_appliances_own_or_the_one_that_is_chosen(tmp_path: Pa
     made = project(tmp_path)
     password = made.settings.redis_password
     assert password
-    assert made.outside([])[broker] == f"redis://:{password}@redis:{made.settings.redis_port}/1"
+    assert made.outside([])[broker] == f"redis://:{password}@broker:{made.settings.broker_port}/1"
     assert project(tmp_path, **{broker: "redis://else:1/1"}).outside([])[broker] == (
         "redis://else:1/1"
     )
@@ -67,13 +67,14 @@ NEEDED = {
     "postgres": {"POSTGRES"},
     "shop-prepare": {"POSTGRES"},
     "redis": {"REDIS"},
-    "shop": {"POSTGRES", "SECRET_KEY", "REDIS"},
+    "broker": {"REDIS"},
+    "shop": {"POSTGRES", "SECRET_KEY", "REDIS", "TOKEN"},
     "ads-prepare": {"POSTGRES"},
     "ads": {"POSTGRES", "SECRET_KEY", "REDIS"},
-    "gateway": {"COOKIE_KEY"},
+    "gateway": {"COOKIE_KEY", "TOKEN"},
     "lab-prepare": {"POSTGRES", "RESULTS"},
-    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "REDIS", "BROKER", "GRIDS"},
-    "lab": {"POSTGRES", "SECRET_KEY", "BROKER", "GRIDS"},
+    "lab-worker": {"POSTGRES", "SECRET_KEY", "COOKIE_KEY", "REDIS", "TOKEN", "BROKER", "GRIDS"},
+    "lab": {"POSTGRES", "SECRET_KEY", "TOKEN", "BROKER", "GRIDS"},
     "grafana": {"RESULTS", "GRAFANA"},
     "postgres-exporter": {"POSTGRES"},
     "redis-exporter": {"REDIS"},
@@ -93,6 +94,7 @@ def test_each_container_has_the_secrets_it_needs_and_no_other(tmp_path: Path) ->
         "RESULTS": "DOORBUSTER_RESULTS_PASSWORD",
         "GRAFANA": "DOORBUSTER_GRAFANA_ADMIN_PASSWORD",
         "REDIS": "DOORBUSTER_REDIS_PASSWORD",
+        "TOKEN": "DOORBUSTER_INNER_TOKEN",
         "BROKER": compose_settings.BROKER,
         "GRIDS": compose_settings.GRID_BROKER,
     }
@@ -153,7 +155,7 @@ def test_the_database_servers_have_the_settings_of_the_native_runtime() -> None:
         assert f"-c {name}={postgres.CONFIGURATION[name]}" in options
     assert "listen_addresses" not in options
     for name in redis_server.CONFIGURATION:
-        assert f"--{name} " in compose_settings.redis_options()
+        assert f"--{name} " in compose_settings.redis_options(redis_server.CONFIGURATION)
 
 
 def test_every_variable_of_the_compose_file_is_given(tmp_path: Path) -> None:
@@ -329,6 +331,27 @@ def test_ones_own_certificate_is_copied_for_the_user_of_the_containers(tmp_path:
         made.write([])
 
 
+@as_root
+def test_the_consoles_certificate_is_copied_beside_the_gateways(tmp_path: Path) -> None:
+    """With accounts the console's container reads a given certificate, without them none."""
+    given = {}
+    for part in ("GATEWAY", "LAB"):
+        for kind in ("CERTIFICATE", "KEY"):
+            path = tmp_path / f"{part}-{kind}.pem"
+            path.write_text(path.name)
+            given[f"DOORBUSTER_{part}_TLS_{kind}"] = str(path)
+    made = project(tmp_path, DOORBUSTER_LAB_ACCOUNTS="1", **given)
+    made.write([])
+    outside = made.outside([])
+    assert Path(outside["DOORBUSTER_LAB_MOUNTED_KEY"]).read_text() == "LAB-KEY.pem"
+    assert Path(outside["DOORBUSTER_TLS_KEY"]).read_text() == "GATEWAY-KEY.pem"
+    assert outside["DOORBUSTER_LAB_SCHEME"] == "https"
+    assert made.inside()["DOORBUSTER_LAB_TLS_KEY"] == "/etc/doorbuster/server-key.pem"
+    without = project(tmp_path, **given).outside([])
+    assert without["DOORBUSTER_LAB_MOUNTED_KEY"] == os.devnull
+    assert without["DOORBUSTER_LAB_SCHEME"] == "http"
+
+
 def test_redis_is_given_the_digest_of_its_password(tmp_path: Path) -> None:
     made = project(tmp_path)
     made.write([])
@@ -346,3 +369,10 @@ def test_buildx_is_told_that_the_build_may_read_its_secrets(
     assert "COMPOSE_BAKE" not in told
     monkeypatch.setenv("DOORBUSTER_BUILD_NETWORK", "host")
     assert project(tmp_path).environment()["COMPOSE_BAKE"] == "false"
+
+
+def test_the_secret_of_the_sign_in_is_the_consoles_alone(tmp_path: Path) -> None:
+    """Compose hands it to the console's containers; the others read no setting of the sign-in."""
+    made = project(tmp_path, DOORBUSTER_LAB_OIDC_CLIENT_SECRET="from-the-provider")
+    assert made.outside([])["DOORBUSTER_LAB_OIDC_CLIENT_SECRET"] == "from-the-provider"
+    assert not [name for name in made.inside() if "OIDC" in name]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import certificate_files, certificates
+from runtime import certificate_files, certificates, local_users
 from tests.runtime.conftest import Appliance
 
 
@@ -76,3 +76,21 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     assert code == 0, printed
     assert f"! Certificate {made.server}, of your own: {words}" in said
     assert "mend: put a new one and its key there" in said
+
+
+def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:
+    """With the token it is good; without it other people with accounts are named."""
+    code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="1")
+    assert code == 0
+    assert "✓ Inner host         admin API and controller on 127.0.0.1 ask for a token" in printed
+    code, printed = appliance.run("doctor", DOORBUSTER_INNER_TOKEN_REQUIRED="0")
+    assert code == 0
+    if people := local_users.others():
+        assert (
+            "! Inner host         admin API and controller on 127.0.0.1 obey other people"
+            in printed
+        )
+        assert people[0] in printed
+        assert "DOORBUSTER_INNER_TOKEN_REQUIRED=1" in printed
+    else:
+        assert "✓ Inner host" in printed

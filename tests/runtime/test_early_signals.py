@@ -11,7 +11,7 @@ from runtime.settings import REPOSITORY
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 COMMANDS = [
-    ["lab.experiments.command_line", "policies"],
+    ["lab.cli.command_line", "policies"],
     ["hosting", "ecm-status", "--socket", "/nowhere"],
 ]
 AT_CLICK = """

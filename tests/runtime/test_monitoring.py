@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runtime import monitoring, services
+from runtime import certificates, monitoring, services
 from runtime.settings import OPTIONAL_PORTS, REPOSITORY, load
 from runtime.state import State
 
@@ -78,6 +78,15 @@ def test_a_scrape_ends_before_the_next_begins():
         assert within_s <= every_s
 
 
+def test_every_job_has_limits_with_room():
+    """A part with too many series or too long labels is refused, and one as it should be is not."""
+    worst = {"gateway": 2 * 10 * 7 * 20 + 8 * 10 + 3 * 21 + 200}  # two policies, eight shadows
+    for name, job in configured().items():
+        assert 2 * worst.get(name, 300) <= job["sample_limit"] <= 20_000, name
+        assert 15 <= job["label_limit"] <= 40, name
+        assert 250 <= job["label_value_length_limit"] <= 1_000, name
+
+
 def test_gateway_and_shop_say_whose_they_are():
     for group in monitoring.targets(load(), monitoring.native(load(), ["node"])):
         is_of_one = group["labels"]["job"] in ("gateway", "shop")
@@ -100,6 +109,38 @@ def test_a_configuration_is_whole_and_without_what_was_there(tmp_path):
     assert (tmp_path / "data").is_dir()
     (group,) = json.loads((tmp_path / "targets" / "appliance.json").read_text())
     assert group == {"targets": ["[::1]:8091"], "labels": {"job": "node"}}
+
+
+def test_a_console_with_accounts_is_scraped_by_tls(tmp_path):
+    """Prometheus takes the console's certificate, own or given, by a name it is good for."""
+    given = certificates.make(tmp_path / "given", names=["lab.example.edu", "10.0.0.5"])
+    own = certificates.make(tmp_path / "certificates")
+    accounts = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_LAB_ACCOUNTS": "1"}
+    files = {
+        "DOORBUSTER_LAB_TLS_CERTIFICATE": str(given.server),
+        "DOORBUSTER_LAB_TLS_KEY": str(given.key),
+    }
+    for variables, server, name in (
+        (accounts, own.server, "localhost"),
+        (accounts | files, given.server, "lab.example.edu"),
+    ):
+        lab = load(variables)
+        groups = monitoring.targets(lab, monitoring.native(lab, []))
+        (console,) = (one["labels"] for one in groups if one["labels"]["job"] == "lab")
+        assert console["__scheme__"] == "https"
+        folder = monitoring.folder_of(lab.state_dir)
+        monitoring.configure(folder, "appliance", groups, monitoring.trust(lab))
+        written = yaml.safe_load((folder / "prometheus.yml").read_text())["scrape_configs"]
+        (job,) = (job for job in written if job["job_name"] == "lab")
+        assert job["tls_config"] == {"ca_file": "console.pem", "server_name": name}
+        assert (folder / "console.pem").read_bytes() == server.read_bytes()
+        assert [job for job in written if "tls_config" in job] == [job]
+
+
+def test_a_console_without_accounts_is_scraped_by_plain_http(settings):
+    assert monitoring.trust(settings) is None
+    groups = monitoring.targets(settings, monitoring.native(settings, []))
+    assert not [group for group in groups if "__scheme__" in group["labels"]]
 
 
 def test_a_platform_is_scraped_while_it_runs(settings):
@@ -186,15 +227,15 @@ def test_every_optional_service_has_a_port_of_its_own(settings, installed):
     assert set(variables) <= OPTIONAL_PORTS
     for service in optional(settings).values():
         assert settings.ports()[service.port_variable] == service.port
-        listens = any(str(service.port) in word for word in service.command)
-        assert listens, service.command
+        listens = any(str(service.port) in word for word in service.command())
+        assert listens, service.command()
 
 
 def test_the_password_is_in_a_file_of_ours_alone(settings, installed):
     installed("prometheus", *monitoring.EXPORTERS)
     for service in optional(settings).values():
         service.prepare()
-        assert not any("hunter2" in word for word in service.command)
+        assert not any("hunter2" in word for word in service.command())
     path = monitoring.folder_of(settings.state_dir) / "postgres-password"
     assert path.read_text() == "hunter2"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -65,12 +66,20 @@ def test_the_program_ends_with_its_parent() -> None:
     assert psutil.wait_procs(children, 60)[1] == []
 
 
-def test_a_program_is_not_started_when_its_parent_died_before() -> None:
-    # As it is when the runner is killed while this module is still being loaded.
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_program_is_not_started_when_its_parent_died_before(
+    tmp_path: Path, in_a_file: bool
+) -> None:
+    """As it is when the runner is killed while this module is still being loaded."""
     dead = subprocess.Popen(["/bin/true"])
     dead.wait()
+    file = tmp_path / "parent.pid"
+    file.write_text(f"{dead.pid}\n")
     command = pinned.command(
-        (CPU,), ["/bin/echo", "started"], end_with_parent=signal.SIGTERM, parent=dead.pid
+        (CPU,),
+        ["/bin/echo", "started"],
+        end_with_parent=signal.SIGTERM,
+        parent=file if in_a_file else dead.pid,
     )
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert done.returncode != 0

@@ -4,10 +4,13 @@ import os
 import pwd
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -187,3 +190,91 @@ def test_an_interrupted_initdb_leaves_no_cluster(folder: Path) -> None:
     postgres.prepare(made)
     assert postgres.cluster_major(made.folder) == installation.major
     assert not half.exists()
+
+
+@pytest.fixture
+def crashed(folder: Path) -> Cluster:
+    """A cluster whose server was cut off, with all its processes; postmaster.pid is still there."""
+    run_as = account.for_database()
+    made = cluster(postgres.find(None, folder / "postgres", run_as), folder, run_as)
+    postgres.prepare(made)
+    with serving_cluster(made) as server:
+        family = [psutil.Process(server.pid), *psutil.Process(server.pid).children(recursive=True)]
+        for process in family:
+            # Children end by themselves once their server is gone.
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(family, 10)
+    assert (made.data_dir / postgres.LOCK_FILE).exists()
+    return made
+
+
+@contextmanager
+def serving_cluster(made: Cluster) -> Iterator[subprocess.Popen[bytes]]:
+    user = made.account.name if made.account else None
+    log = made.folder.parent / "log"
+    with serving(
+        made.command(), lambda: postgres.refusal(made), log, stop=signal.SIGINT, user=user
+    ) as server:
+        yield server
+
+
+def name_in_lock(made: Cluster, pid: int) -> None:
+    """As after a power cut: another process has got the number of the server that was cut off."""
+    lock = made.data_dir / postgres.LOCK_FILE
+    lock.write_text("\n".join([str(pid), *lock.read_text().splitlines()[1:]]) + "\n")
+
+
+def test_a_lock_file_of_a_power_cut_keeps_no_server_from_starting(crashed: Cluster) -> None:
+    """Another living process of the same user has the number of the server that was cut off."""
+    user = crashed.account.name if crashed.account else None
+    with subprocess.Popen(["sleep", "60"], user=user) as stranger:
+        name_in_lock(crashed, stranger.pid)
+        assert postgres.stale_lock(crashed.folder) == f"process {stranger.pid} (sleep)"
+        postgres.prepare(crashed)
+        assert postgres.stale_lock(crashed.folder) is None
+        with serving_cluster(crashed):
+            assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_a_lock_file_that_names_another_cluster_s_server_is_stale(
+    crashed: Cluster, appliance_database: Settings
+) -> None:
+    """Two appliances of one user: after the cut the other one's server has the number."""
+    other = appliance_database.state_dir / "postgres" / "data" / postgres.LOCK_FILE
+    name_in_lock(crashed, int(other.read_text().split()[0]))
+    assert "postgres" in (postgres.stale_lock(crashed.folder) or "")
+    postgres.prepare(crashed)
+    with serving_cluster(crashed):
+        assert other.exists()
+
+
+def test_the_lock_file_of_a_server_that_runs_stays(crashed: Cluster) -> None:
+    """Without it two servers could write to one cluster."""
+    with serving_cluster(crashed) as server:
+        lock = crashed.data_dir / postgres.LOCK_FILE
+        before = lock.read_text()
+        assert postgres.stale_lock(crashed.folder) is None
+        postgres.prepare(crashed)
+        assert lock.read_text() == before
+        assert before.split()[0] == str(server.pid)
+
+
+def test_a_lock_file_stays_while_a_process_of_a_dead_server_lives(crashed: Cluster) -> None:
+    """A server process that outlives its server may still write; PostgreSQL waits for its end."""
+    with serving_cluster(crashed) as server:
+        lock = crashed.data_dir / postgres.LOCK_FILE
+        [child, *others] = psutil.Process(server.pid).children()
+        child.suspend()  # it cannot see that its server has died
+        server.kill()
+        server.wait()
+        psutil.wait_procs(others, 10)
+        try:
+            assert postgres.stale_lock(crashed.folder) is None
+            postgres.remove_stale_lock(crashed.folder)
+            assert lock.exists()
+        finally:
+            child.kill()
+            psutil.wait_procs([child], 10)
+    assert "it has ended" in (postgres.stale_lock(crashed.folder) or "")

@@ -99,7 +99,7 @@ def test_another_machines_is_left_alone(lab: Settings, caplog: pytest.LogCapture
     assert where_it_runs(lab) == before
 
 
-@pytest.mark.parametrize("pid_file", [None, "", "none\n", "0\n", f"{os.getpid()}\n"])
+@pytest.mark.parametrize("pid_file", [None, "", "none\n", "0\n", "{mine}\n"])
 def test_one_that_does_not_run_is_not_moved(
     lab: Settings, tmp_path: Path, pid_file: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -107,7 +107,7 @@ def test_one_that_does_not_run_is_not_moved(
     other = dataclasses.replace(lab, state_dir=tmp_path)
     data_dir(other).mkdir(parents=True)
     if pid_file is not None:
-        (data_dir(other) / "postmaster.pid").write_text(pid_file)
+        (data_dir(other) / "postmaster.pid").write_text(pid_file.format(mine=os.getpid()))
     mine = os.sched_getaffinity(0)
     assert move(other, "shop") is False
     assert f"no PostgreSQL of {tmp_path} runs" in caplog.text

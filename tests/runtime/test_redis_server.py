@@ -77,6 +77,16 @@ def test_it_writes_no_files_for_anybody(locked):
                 ours.execute_command(*command)
 
 
+def test_sessions_run_no_scripts(locked):
+    """The server of sessions refuses Lua; that of Celery's queues does not."""
+    store, _ = locked
+    with redis.Redis(port=store.port, password=PASSWORD) as ours:
+        for command in (["EVAL", "return 1", "0"], ["SCRIPT", "LOAD", "return 1"]):
+            with pytest.raises(redis.exceptions.NoPermissionError):
+                ours.execute_command(*command)
+    assert "-@scripting" not in redis_server.access(PASSWORD)
+
+
 def test_the_password_is_in_no_file_and_no_command_line(locked):
     store, server = locked
     assert PASSWORD not in store.configuration_file.read_text()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pwd
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -20,11 +21,11 @@ def repository(tmp_path: Path) -> Path:
 
 def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     settings = load({}, repository)
-    assert sorted(settings.ports().values()) == [*range(8080, 8094), 8443]
+    assert sorted(settings.ports().values()) == [*range(8080, 8095), 8443]
     assert settings.host == settings.inner_host == settings.lab_host == "127.0.0.1"
     assert set(settings.reached_hosts().values()) == {"127.0.0.1"}
     assert settings.gateway_pages_host == settings.gateway_admin_host == "127.0.0.1"
-    assert settings.celery_broker == "redis://127.0.0.1:8085/1"
+    assert settings.celery_broker == "redis://127.0.0.1:8094/1"
     assert settings.shop_workers == 30
     assert settings.catalogue_books == 4309
     assert settings.results_dir == repository / "results"
@@ -165,7 +166,7 @@ def test_cpus_of_a_shop_elsewhere_are_not_those_of_this_machine(repository: Path
 
 def test_the_broker_is_where_redis_is(repository: Path) -> None:
     settings = load({"DOORBUSTER_REDIS_HOST": "[fd00::5]"}, repository)
-    assert settings.celery_broker == "redis://[fd00::5]:8085/1"
+    assert settings.celery_broker == "redis://[fd00::5]:8094/1"
 
 
 def test_a_service_that_may_not_run_takes_no_port_from_one_that_does(repository: Path) -> None:
@@ -272,8 +273,49 @@ def test_for_variables_of_one_part_too_the_environment_goes_before_the_file(
 def test_the_broker_of_the_appliances_own_redis_has_its_password(tmp_path: Path) -> None:
     made = credentials.make(tmp_path)
     settings = load({"DOORBUSTER_STATE_DIR": str(tmp_path)}, tmp_path)
-    assert settings.celery_broker == f"redis://:{made.redis_password}@127.0.0.1:8085/1"
-    again = load(settings.environment() | {"DOORBUSTER_REDIS_PASSWORD": "a/b@c"}, tmp_path)
+    assert settings.celery_broker == f"redis://:{made.redis_password}@127.0.0.1:8094/1"
+    chosen = "a/b@c-and-12-more"
+    again = load(settings.environment() | {"DOORBUSTER_REDIS_PASSWORD": chosen}, tmp_path)
     assert again.celery_broker == settings.celery_broker  # spelt out
-    of_ones_own = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_REDIS_PASSWORD": "a/b@c"}
-    assert load(of_ones_own, tmp_path).celery_broker == "redis://:a%2Fb%40c@127.0.0.1:8085/1"
+    of_ones_own = {"DOORBUSTER_STATE_DIR": str(tmp_path), "DOORBUSTER_REDIS_PASSWORD": chosen}
+    written = "redis://:a%2Fb%40c-and-12-more@127.0.0.1:8094/1"
+    assert load(of_ones_own, tmp_path).celery_broker == written
+
+
+@pytest.mark.parametrize("name", ["REDIS_PASSWORD", "INNER_TOKEN"])
+@pytest.mark.parametrize("weak", ["a", "fifteen-letters", "sixteen-l\u00e4tters-"])
+def test_a_weak_secret_is_refused_without_being_shown(tmp_path: Path, name: str, weak: str) -> None:
+    """A chosen secret has 16 printable ASCII characters or more; the refusal does not show it."""
+    given = {"DOORBUSTER_STATE_DIR": str(tmp_path), f"DOORBUSTER_{name}": weak}
+    with pytest.raises(SettingsError, match=f"DOORBUSTER_{name}: too weak") as refused:
+        load(given, tmp_path)
+    assert f"={weak}" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("accounts", "wanted"),
+    [
+        ([], "0"),
+        ([("student1", 1001, "/bin/bash")], "1"),
+        ([("student1", 1001, "")], "1"),
+        ([("service", 1001, "/usr/sbin/nologin"), ("git", 998, "/bin/bash")], "0"),
+        ([("nobody", 65534, "/bin/sh"), ("gone", 1002, "/bin/false")], "0"),
+    ],
+)
+def test_the_token_is_required_where_others_may_log_in(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    accounts: list[tuple[str, int, str]],
+    wanted: str,
+) -> None:
+    """The default follows from the people with accounts here, besides this user."""
+    ours = ("us", os.geteuid(), "/bin/bash")
+    entries = [
+        pwd.struct_passwd((name, "x", uid, uid, "", "/", shell))
+        for name, uid, shell in [ours, *accounts]
+    ]
+    monkeypatch.setattr("pwd.getpwall", lambda: entries)
+    given = {"DOORBUSTER_STATE_DIR": str(tmp_path)}
+    assert load(given, tmp_path).variables()["DOORBUSTER_INNER_TOKEN_REQUIRED"] == wanted
+    off = load(given | {"DOORBUSTER_INNER_TOKEN_REQUIRED": "0"}, tmp_path)
+    assert not off.inner_token_required

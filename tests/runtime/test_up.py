@@ -4,6 +4,7 @@ One appliance goes through the tests of this module in their order: each needs t
 before has left, and a start costs seconds.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -12,14 +13,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 
 import psutil
 import pytest
 
-from runtime import answering, certificate_files, cpus, services, up
-from runtime.settings import REPOSITORY
+from runtime import answering, certificate_files, cpus, postgres, services, up
 from runtime.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
 
@@ -111,7 +112,9 @@ def test_logs_of_an_unknown_service_name_the_known_ones(appliance: Appliance) ->
     assert code == 2
     _, said, known = printed.partition("Error: no log of shoop; allowed: ")
     assert said, printed
-    always = "ads-seed ads gateway lab-prepare lab-worker lab postgres redis seed shop supervisor"
+    always = (
+        "ads-seed ads broker gateway lab-prepare lab-worker lab postgres redis seed shop supervisor"
+    )
     # With Prometheus installed its watchers have logs, too.
     assert set(always.split()) <= set(known.strip().split(", "))
 
@@ -167,6 +170,57 @@ def test_down_leaves_nothing_even_when_the_supervisor_was_killed(appliance: Appl
     assert "make up" in printed
 
 
+def test_a_power_cut_is_over_with_the_next_up(appliance: Appliance) -> None:
+    """The number in postmaster.pid belongs to another process of the same user by then."""
+    code, printed = appliance.run("up")
+    assert code == 0, printed
+    supervisor = Supervisor(appliance.state).recorded_pid()
+    family = [psutil.Process(supervisor), *left_over(appliance.state)]
+    data = appliance.state.postgres / "data"
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(family, 30)
+    lock = data / postgres.LOCK_FILE
+    with subprocess.Popen(["sleep", "300"], user=lock.owner()) as stranger:
+        rest = lock.read_text().splitlines()[1:]
+        lock.write_text("\n".join([str(stranger.pid), *rest]) + "\n")
+        assert f"names process {stranger.pid} (sleep)" in appliance.run("doctor")[1]
+        code, printed = appliance.run("up")
+        stranger.kill()
+    assert code == 0, printed
+    assert appliance.run("down")[0] == 0
+
+
+def test_a_port_that_is_soon_free_again_stops_no_start(appliance: Appliance) -> None:
+    """What a killed predecessor holds is waited for as long as the supervisor tries again."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        began = threading.Event()
+
+        def let_go() -> None:
+            began.wait(240)
+            time.sleep(4)  # the first start has failed by then
+            held.close()
+
+        with appliance.running("up") as process:
+            assert process.stdout is not None
+            thread = threading.Thread(target=let_go)
+            thread.start()
+            printed = ""
+            for line in process.stdout:
+                printed += line
+                if "Supervisor" in line:  # the ports have been looked at
+                    held.bind(("127.0.0.1", appliance.settings.redis_port))
+                    held.listen()
+                    began.set()
+            began.set()
+            thread.join()
+            assert process.wait(240) == 0, printed
+    assert "ended right after its start; it is started again" in printed
+    assert appliance.run("down")[0] == 0
+
+
 def test_a_taken_port_stops_the_start_and_leaves_nothing(appliance: Appliance) -> None:
     with socket.create_server(("127.0.0.1", appliance.settings.shop_port)):
         code, printed = appliance.run("up")
@@ -195,13 +249,7 @@ def test_an_ad_server_that_cannot_start_stops_the_start(appliance: Appliance) ->
 
 
 def test_an_interrupt_stops_what_was_started(appliance: Appliance) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "runtime", "up"],
-        cwd=REPOSITORY,
-        env={"PATH": os.defpath, **appliance.variables},
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    with appliance.running("up") as process:
         assert process.stdout is not None
         for line in process.stdout:
             if "PostgreSQL" in line and "✓" in line and "Programs" not in line:

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from bench import console, policies
+from bench import classroom, console, own_answers, policies, sessions
 from runtime import compose_engine
 from runtime.__main__ import main
 from runtime.one_line import OneLineGroup
@@ -23,6 +23,9 @@ from tests.runtime.test_compose_engine import told
         (console.main, "foo", "no command 'foo'; allowed: looks, pages, watched"),
         (policies.main, "--policies sq,lifo", "'lifo' is unknown; allowed: sq, always-fifo"),
         (policies.main, "--rounds 0", "--rounds"),
+        (sessions.main, "--rounds 0", "--rounds"),
+        (own_answers.main, "--nope", "--nope"),
+        (classroom.main, "--lesson x", "'a class', 'a class and three who attack'"),
         (main, "compose", 'ARGS: nothing is asked for; allowed: as of docker compose, ARGS="ps"'),
         (main, "nope", "no command 'nope'; allowed: certs, compose, "),
     ],

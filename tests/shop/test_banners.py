@@ -229,10 +229,10 @@ def test_a_late_answer_is_not_taken_for_the_next_one(fake, asking):
 
 
 def test_nobody_listens(clock):
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
-    with pytest.raises(Failed):
-        AdServer(port, PATIENCE_S).get("/ads/select")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, not listening
+        with pytest.raises(Failed):
+            AdServer(taken.getsockname()[1], PATIENCE_S).get("/ads/select")
 
 
 def test_after_failures_in_a_row_it_is_left_alone_for_a_while(fake, asking, clock):

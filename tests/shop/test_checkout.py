@@ -1,13 +1,16 @@
 """An order is placed once, wholly or not at all, and never sells what is not there."""
 
+import os
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
-from shop.checkout import NoLongerSold, NothingToOrder, OutOfStock, place_order
+from shop.checkout import AnotherTotal, NoLongerSold, NothingToOrder, OutOfStock, place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.walker import ADDRESS
 
@@ -16,6 +19,39 @@ THREADS = 12
 
 def buyer(number=1):
     return Customer.objects.get(username=f"customer-{number:04d}")
+
+
+def last_number():
+    """The last order number that was given out; 0 before the first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM shop_order_id_seq"
+        )
+        return cursor.fetchone()[0]
+
+
+def errors_logged():
+    """How many errors PostgreSQL has logged."""
+    log = Path(os.environ["DOORBUSTER_STATE_DIR"]) / "postgres.log"
+    return log.read_text(errors="replace").count("ERROR:")
+
+
+def pid_waiting_for(*locks):
+    """Wait until somebody waits for such a lock; their process in PostgreSQL."""
+    until_s = time.monotonic() + 60
+    while True:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_stat_clear_snapshot()")
+            cursor.execute(
+                "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                "AND wait_event = ANY(%s) AND datname = current_database()",
+                [list(locks)],
+            )
+            found = cursor.fetchone()
+        if found:
+            return found[0]
+        assert time.monotonic() < until_s, f"nobody waits for {locks}"
+        time.sleep(0.01)
 
 
 def at_once(count, do):
@@ -46,6 +82,45 @@ class TestConcurrently:
         assert Order.objects.filter(customer=customer, idempotency_key=key).count() == 1
         assert Book.objects.get(pk=3).stock == stock - 2
 
+    def test_submissions_of_one_key_take_one_number_and_log_no_error(self):
+        """However many wait for each other, PostgreSQL sees one insert."""
+        customer, before, errors = buyer(), last_number(), errors_logged()
+        for _ in range(5):
+            key = uuid.uuid4()
+            at_once(THREADS, lambda _, key=key: place_order(customer, key, {3: 1}, ADDRESS))
+        assert Order.objects.count() == 5
+        assert last_number() == before + 5
+        assert errors_logged() == errors
+
+    def test_what_is_refused_takes_no_number(self):
+        """However often the form is sent."""
+        before, key = last_number(), uuid.uuid4()
+        for wanted, refusal in (({97: 1}, OutOfStock), ({999_999: 1}, NothingToOrder)):
+            for _ in range(3):
+                with pytest.raises(refusal):
+                    place_order(buyer(), key, wanted, ADDRESS)
+        with pytest.raises(AnotherTotal):
+            place_order(buyer(), key, {9: 1}, ADDRESS, total_cents=1)
+        assert last_number() == before
+
+    def test_a_submission_that_dies_leaves_the_order_to_the_next(self):
+        """The first is killed in PostgreSQL while it waits for its book; the second orders."""
+        customer, key, stock = buyer(), uuid.uuid4(), Book.objects.get(pk=3).stock
+        with ThreadPoolExecutor(1) as pool:
+            with transaction.atomic():
+                Book.objects.select_for_update().get(pk=3)
+                both = pool.submit(
+                    at_once, 2, lambda _: place_order(customer, key, {3: 2}, ADDRESS)
+                )
+                first = pid_waiting_for("transactionid", "tuple")
+                pid_waiting_for("advisory")
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_terminate_backend(%s)", [first])
+            results = both.result()
+        assert sorted(type(result).__name__ for result in results) == ["OperationalError", "Order"]
+        assert Order.objects.filter(idempotency_key=key).count() == 1
+        assert Book.objects.get(pk=3).stock == stock - 2
+
     def test_the_last_copies_are_sold_once(self):
         Book.objects.filter(pk=4).update(stock=5)
         customer = buyer()
@@ -73,7 +148,7 @@ class TestConcurrently:
         stock = Book.objects.get(pk=9).stock
         with pytest.raises(OutOfStock) as short:
             place_order(buyer(), uuid.uuid4(), {9: 1, 97: 1}, ADDRESS)
-        assert short.value.titles == (Book.objects.get(pk=97).title,)
+        assert short.value.left == {Book.objects.get(pk=97).title: 0}
         assert Book.objects.get(pk=9).stock == stock
         assert not Order.objects.exists()
 

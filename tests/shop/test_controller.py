@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 import uuid
 
 import pytest
@@ -311,3 +312,91 @@ def test_a_taken_port_says_the_mend(port):
     with pytest.raises(controller.PortTaken) as taken:
         controller.start(port)
     assert "DOORBUSTER_SHOP_CONTROLLER_PORT" in str(taken.value)
+
+
+TOKEN = "a-token-of-the-tests-alone"
+
+
+@pytest.fixture
+def token(settings):
+    """The controller asks for a token."""
+    settings.INNER_TOKEN_REQUIRED, settings.INNER_TOKEN = True, TOKEN
+    return {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"Authorization": "Bearer "}, {"Authorization": f"Basic {TOKEN}"}]
+)
+@pytest.mark.parametrize("wanted", [("GET", "/status"), ("POST", "/reset"), ("PUT", "/settings")])
+def test_where_the_token_is_required_calls_need_it(call, token, wanted, given):
+    """A call without the right token is refused in one line, which says where the token is."""
+    status, answer = call(*wanted, None, **given)
+    assert status == 401
+    assert "make token" in answer["error"]
+    assert "secrets.json" in answer["error"]
+    assert call("GET", "/status", **token)[0] == 200
+
+
+@pytest.mark.usefixtures("token")
+def test_health_and_metrics_need_no_token(call):
+    """Health checks and Prometheus send no token."""
+    assert call("GET", "/health") == (200, {"status": "ok"})
+    assert call("GET", "/metrics")[0] == 200
+
+
+def test_a_controller_that_lacks_its_token_answers_nobody(call, settings):
+    """An empty token is not a token."""
+    settings.INNER_TOKEN_REQUIRED, settings.INNER_TOKEN = True, ""
+    assert call("GET", "/status", Authorization="Bearer ")[0] == 401
+
+
+def test_waiting_connections_keep_no_caller_out(port, call):
+    """With all places taken, the oldest connection without a call gives way to a new one."""
+    assert call("GET", "/status")[0] == 200
+    waiting = []
+    try:
+        for _ in range(2 * controller.CONNECTIONS):
+            waiting.append(socket.create_connection(("127.0.0.1", port)))
+            waiting[-1].sendall(b"GET /health HTTP/1.1\r\n")
+        other = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        other.request("GET", "/status")
+        assert other.getresponse().status == 200
+        other.close()
+        assert call("GET", "/status")[0] == 200  # on the connection it had
+        assert waiting[0].recv(1) == b""
+    finally:
+        for one in waiting:
+            one.close()
+
+
+def test_bytes_without_a_call_do_not_prolong_the_wait(port, monkeypatch):
+    """A connection that sends a little from time to time is closed when its time has passed."""
+    monkeypatch.setattr(controller, "IDLE_BEFORE_A_CALL_S", 0.3)
+    with socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.settimeout(0.1)
+        slow.sendall(b"GET /status HTTP/1.1\r\n")
+        began_s = time.monotonic()
+        while True:
+            try:
+                assert slow.recv(100) == b""
+                break
+            except TimeoutError:
+                assert time.monotonic() - began_s < 30
+                slow.sendall(b"X-Slow: yes\r\n")
+            except ConnectionResetError:
+                break
+
+
+def test_a_known_caller_may_be_silent_for_longer(port, monkeypatch):
+    """The short time holds until the first call is accepted only."""
+    monkeypatch.setattr(controller, "IDLE_BEFORE_A_CALL_S", 0.2)
+    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    kept.request("GET", "/status")
+    kept.getresponse().read()
+    with socket.create_connection(("127.0.0.1", port)) as silent:
+        silent.settimeout(30)
+        assert silent.recv(1) == b""  # longer than that time has passed
+    kept.auto_open = 0
+    kept.request("GET", "/status")
+    assert kept.getresponse().status == 200
+    kept.close()

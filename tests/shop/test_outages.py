@@ -31,6 +31,8 @@ def of_the_driver(cause):
         (redis.ConnectionError("refused"), "redis"),
         (redis.exceptions.BusyLoadingError("loading"), "redis"),
         (redis.TimeoutError("slow"), "redis"),
+        (redis.OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), "redis"),
+        (redis.ResponseError("MISCONF Errors writing to the AOF file"), "redis"),
         (of_the_driver(psycopg.errors.QueryCanceled("by the sentry")), None),
         (of_the_driver(psycopg.errors.DeadlockDetected("deadlock")), None),
         (DataError("too long"), None),

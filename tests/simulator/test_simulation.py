@@ -21,7 +21,7 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
-from lab.experiments import sampling
+from lab.engines.live import sampling
 from loadgen.attempts import AttemptLog, AttemptOutcome
 from loadgen.load_schedule import Schedule, Segment
 from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
@@ -605,6 +605,21 @@ def test_a_policy_that_serves_nobody_is_found_out(like):
 
     with pytest.raises(BrokenPolicyError, match="diary: 2 requests wait for ever"):
         run(Idle(), ArrivingAt(0.0, 0.1, **PATIENT))
+
+
+def test_a_policy_that_serves_seldom_is_given_its_time():
+    """A shop with one place inside may pause after each customer, for far longer than
+    IDLE_SAMPLES in all."""
+
+    class Seldom(Regular):
+        def workers_free(self, time_s: float, free: int) -> Verdicts:
+            if time_s < self.timer_s - 1.0 or time_s % 400.0:
+                return NOTHING
+            return [Dispatch(self.queue.pop(0))]
+
+    simulated = run(Seldom(), ArrivingAt(1.0, 2.0, 3.0, 4.0, **PATIENT))
+    assert list(simulated.sessions.fate) == [SessionFate.COMPLETED] * 4
+    assert simulated.end_s >= 1600.0
 
 
 def test_a_timer_that_stays_due_is_found_out():

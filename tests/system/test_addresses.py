@@ -14,7 +14,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from lab.experiments.appliance import Appliance
+from lab.engines.live.appliance import Appliance
 from runtime import answering, ports
 from runtime.settings import REPOSITORY, load
 from shop.walker import Walker, form

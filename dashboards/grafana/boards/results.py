@@ -5,7 +5,7 @@ Owns: this dashboard. Must not know: the others, how results came about.
 
 from grafana_foundation_sdk.builders import dashboard
 
-from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, QUANTILES, WARNING
+from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, QUANTILES, SOFT, WARNING
 from dashboards.grafana.frame import Board, Part, question, uid
 from dashboards.grafana.panels import BAD_FROM_1, columns, lines, number, rows
 from dashboards.grafana.queries import Select
@@ -165,17 +165,19 @@ def _compared() -> list[object]:
         columns(
             "Sessions",
             "Shares of all that came. Admission turns some away and lets the others finish; "
-            "without it most are aborted in a rush.",
+            "without it a rush loses most of them. Never let in: no page was ever answered. Lost: "
+            "some pages were answered, but not all.",
             "percentunit",
             Select(
                 f"SELECT {NAME},\n"
                 '       avg(completed_sessions::float8 / arrived_sessions) AS "completed",\n'
-                '       avg(rejected_sessions::float8 / arrived_sessions) AS "rejected",\n'
-                '       avg(aborted_sessions::float8 / arrived_sessions) AS "aborted"\n'
+                '       avg(lost_sessions::float8 / arrived_sessions) AS "lost",\n'
+                '       avg(never_let_in_sessions::float8 / arrived_sessions) AS "never let in",\n'
+                '       avg(rejected_sessions::float8 / arrived_sessions) AS "rejected"\n'
                 f"{WHOLE}"
             ),
             along="policy",
-            colours={"completed": GOOD, "rejected": WARNING, "aborted": BAD},
+            colours={"completed": GOOD, "lost": BAD, "never let in": SOFT, "rejected": WARNING},
             most=1,
         ),
         columns(

@@ -144,7 +144,7 @@ def test_what_starts_is_marked_and_links_lead_somewhere(name):
 
 
 def test_colours_are_those_of_the_console_on_a_dark_page():
-    sheet = (REPOSITORY / "lab/console/static/console/console.css").read_text(encoding="utf-8")
+    sheet = (REPOSITORY / "lab/console/site/static/console/console.css").read_text(encoding="utf-8")
     dark = sheet[sheet.index('data-theme="dark"') :]
     of_pages = [colours.PAGES[page] for page in list(colours.PAGES)[:8]]
     assert re.findall(r"--p\d: (#\w+)", dark)[:8] == of_pages

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from dashboards.grafana.committed import committed, sql
-from lab.experiments import results_publishing
-from lab.experiments.results_schema import READER
+from lab.database import publishing as results_publishing
+from lab.database.schema import READER
 from tests.results_in_postgres import connected, own_database, small_result
 
 DASHBOARDS = committed()

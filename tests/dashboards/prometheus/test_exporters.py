@@ -1,6 +1,6 @@
 """The exporters of others say what rules and dashboards take from them.
 
-Flower, which needs workers: tests/lab/console/test_flower.py.
+Flower, which needs workers: tests/lab/console/launches/test_flower.py.
 """
 
 import re

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gateway.dispatcher import Dispatcher
 from gateway.policies import trace
 from gateway.policies.interface import PAGES, Abandonment
-from lab.experiments.students.drive import WORKERS, Drive, rush
+from lab.students.drive import WORKERS, Drive, rush
 from simulator.scenario import SharedCpus
 from tests.gateway.policies.combinations import COMBINATIONS, fresh
 from tests.gateway.policies.simulated_trace import recorded

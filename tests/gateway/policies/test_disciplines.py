@@ -113,8 +113,8 @@ def test_utilities_of_zero_starve_nobody_for_ever():
 @pytest.mark.parametrize("name", ["sq", "8q-lifo-pri"])
 def test_adopting_more_than_the_capacity_loses_nobody(name):
     policy = create(name, {})
-    requests = [Request(i, Page.MAIN, float(i)) for i in range(1, 301)]
+    requests = [Request(i, Page.HOME, float(i)) for i in range(1, 301)]
     policy.adopt(0.0, requests)
     assert list(policy.waiting()) == requests
-    assert len(policy.arrival(301.0, Request(301, Page.MAIN, 301.0))) == 1
+    assert len(policy.arrival(301.0, Request(301, Page.HOME, 301.0))) == 1
     assert served(policy) == list(range(1, 301))

@@ -67,12 +67,12 @@ def test_refusals(name, parameters, field, hint):
 
 def test_a_utility_left_out_keeps_its_default():
     values = sheet("8q-af").read({"utility": {"Br-1": 1.0}})
-    assert values["utility"][Page.MAIN] == 1.0
+    assert values["utility"][Page.HOME] == 1.0
     assert values["utility"][Page.CONFIRM] == 5000.0
 
 
 def test_defaults_are_the_published_ones():
-    published_file = Path(__file__).parents[3] / "lab/experiments/published.toml"
+    published_file = Path(__file__).parents[3] / "lab/analysis/published.toml"
     published = tomllib.loads(published_file.read_text())
     paper = published["lifo_pri"]
     assert sheet("sq").read({})["capacity"] == paper["single_queue_capacity"]

@@ -23,7 +23,7 @@ def door(weight: float, **changes: float) -> UtilisationAdmission:
 
 
 def new(id: int = 1) -> Request:
-    return Request(id, Page.MAIN, 0.0)
+    return Request(id, Page.HOME, 0.0)
 
 
 def under_way(id: int = 1) -> Request:
@@ -60,7 +60,7 @@ def test_a_rejection_says_when_to_come_back_and_sessions_under_way_pass():
         7, "no new sessions for now (predicted utilisation 1.000 > 0.95)", 120.0
     )
     assert policy.arrival(1.2, under_way(8)) is None
-    assert policy.arrival(1.3, Request(9, Page.MAIN, 1.3, "a", session_is_new=True)) is not None
+    assert policy.arrival(1.3, Request(9, Page.HOME, 1.3, "a", session_is_new=True)) is not None
     counted = policy.snapshot()
     assert (counted["admitted"], counted["rejected"], counted["aborted"]) == (0, 2, 0)
     policy.dropped(1.4, 8)
@@ -160,7 +160,7 @@ def test_refusals(name, parameters, field, hint):
 
 
 def test_defaults_are_the_published_ones():
-    published_file = Path(__file__).parents[3] / "lab/experiments/published.toml"
+    published_file = Path(__file__).parents[3] / "lab/analysis/published.toml"
     paper = tomllib.loads(published_file.read_text())["sbac"]
     for name in SBAC:
         values = admission_sheet(name).read({})

@@ -73,7 +73,7 @@ def test_the_cycle_is_measured_as_inter_request_time_times_session_length():
         for step in range(3):
             id += 1
             session = f"session {number}"
-            policy.arrival(5.0 + 2 * step, Request(id, Page.MAIN, 0.0, session, step == 0))
+            policy.arrival(5.0 + 2 * step, Request(id, Page.HOME, 0.0, session, step == 0))
             policy.completion(5.0 + 2 * step, id, Outcome.ANSWERED)
     policy.load_sample(40.0, LoadSample(0.5, 1, 1.0))
     known = policy.snapshot()

@@ -34,7 +34,7 @@ def run(policy, arrivals, covered_s=1.0):
     admitted, quotas = [], []
     for number, count in enumerate(arrivals):
         verdicts = [
-            policy.arrival(number, Request(1000 * number + i, Page.MAIN, number))
+            policy.arrival(number, Request(1000 * number + i, Page.HOME, number))
             for i in range(count)
         ]
         admitted.append(verdicts.count(None))
@@ -93,7 +93,7 @@ def test_a_silent_shop_leaves_no_more_behind_than_may_be_left_over():
 def test_the_rejection_names_the_quota():
     policy = predictive()
     for id in range(11):
-        verdict = policy.arrival(0.0, Request(id, Page.MAIN, 0.0))
+        verdict = policy.arrival(0.0, Request(id, Page.HOME, 0.0))
     assert verdict is not None
     assert verdict.reason == "no new sessions for now (quota of 10.00 in 1 s used up)"
     assert policy.arrival(0.0, Request(99, Page.BROWSE, 0.0, "a", session_is_new=False)) is None
@@ -133,7 +133,7 @@ def test_rejections_are_part_of_what_the_server_processes():
     policy = predictive(capacity_rps=0.0, rejection_cost=0.5)
     policy.load_sample(1.0, LoadSample(1.0, 1, 1.0))  # as sbac-responsive: nobody may come in
     for id in range(4):
-        assert policy.arrival(1.5, Request(id, Page.MAIN, 1.5)) is not None
+        assert policy.arrival(1.5, Request(id, Page.HOME, 1.5)) is not None
     for id in range(10, 13):
         policy.arrival(1.5, Request(id, Page.BROWSE, 1.5, "a", session_is_new=False))
         policy.completion(1.6, id, Outcome.ANSWERED)
@@ -145,20 +145,20 @@ def test_rejections_are_part_of_what_the_server_processes():
 def test_before_anything_is_known_it_is_responsive():
     policy = predictive(capacity_rps=0.0, session_length=0.0, leftover_s=0.0)
     assert policy.snapshot()["quota"] is None
-    assert policy.arrival(0.0, Request(1, Page.MAIN, 0.0)) is None
+    assert policy.arrival(0.0, Request(1, Page.HOME, 0.0)) is None
     policy.load_sample(1.0, LoadSample(0.96, 1, 1.0))
-    rejection = policy.arrival(1.1, Request(2, Page.MAIN, 1.1))
+    rejection = policy.arrival(1.1, Request(2, Page.HOME, 1.1))
     assert rejection is not None
     assert "predicted utilisation 0.960 > 0.95" in rejection.reason
     policy.load_sample(2.0, LoadSample(0.95, 1, 1.0))
-    assert policy.arrival(2.1, Request(3, Page.MAIN, 2.1)) is None
+    assert policy.arrival(2.1, Request(3, Page.HOME, 2.1)) is None
 
 
 def test_quotas_start_as_if_they_had_been_in_force_from_an_empty_server_on():
     policy = predictive(capacity_rps=0.0, leftover_s=3.0)
     for number in range(2):  # 12 sessions in each of two quiet intervals: S_r is not measured
         for i in range(12):
-            policy.arrival(number, Request(100 * number + i, Page.MAIN, number))
+            policy.arrival(number, Request(100 * number + i, Page.HOME, number))
         policy.load_sample(number + 1.0, LoadSample(0.4, 1, 1.0))
     assert policy.snapshot()["quota"] is None
     for id in range(50):

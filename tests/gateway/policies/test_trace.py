@@ -8,7 +8,7 @@ from gateway.policies.registry import create
 from tests.gateway.policies.combinations import fresh
 from tests.gateway.policies.simulated_trace import COMMITTED, FOLDER
 
-FIRST = Request(1, Page.MAIN, 0.1)
+FIRST = Request(1, Page.HOME, 0.1)
 SECOND = Request(2, Page.CONFIRM, 0.2, "ümlaut\u2028", session_is_new=False, attempt=3)
 
 

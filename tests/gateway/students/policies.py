@@ -86,5 +86,5 @@ def own(text, *, limits=PATIENT, parameters=None, told=None):
     return naming.create(file, parameters or {}, limits=limits, on_fall_back=heard)
 
 
-def request(id, arrived_s=0.0, page=Page.MAIN):
+def request(id, arrived_s=0.0, page=Page.HOME):
     return Request(id, page, arrived_s, session=f"s{id}", session_is_new=True)

@@ -70,7 +70,7 @@ def curious():
 
 
 def tried(child, code):
-    request = Request(1, Page.MAIN, 0.0, code, True, os.getpid())
+    request = Request(1, Page.HOME, 0.0, code, True, os.getpid())
     ((verdict),) = child.tell("arrival", 0.0, (request,))
     assert isinstance(verdict, Drop)
     return verdict.reason

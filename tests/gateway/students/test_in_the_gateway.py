@@ -54,6 +54,29 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
     run(scene())
 
 
+def test_its_metrics_are_forgotten_when_it_is_switched_away():
+    """Prometheus reads what it has counted once more; then nothing names the policy."""
+
+    async def scene():
+        async with bed(Shop(), **PATIENT) as b:
+            call = {"name": "own/plain.py", "source": source()}
+            assert (await b.admin("PUT", "/policy", call))[0] == 200
+            assert (await b.admin("POST", "/shadows", {"name": "8q-af"}))[0] == 200
+            assert b"you asked for" in await b.get("/")
+            _, during = await b.admin("GET", "/metrics")
+            assert 'policy="plain"' in during
+            assert 'policy="8q-af"' in during
+            assert (await b.admin("PUT", "/policy", {"name": "sq"}))[0] == 200
+            assert (await b.admin("DELETE", "/shadows/8q-af"))[0] == 200
+            _, once_more = await b.admin("GET", "/metrics")
+            assert 'policy="plain"' in once_more
+            _, afterwards = await b.admin("GET", "/metrics")
+            assert "plain" not in afterwards
+            assert "8q-af" not in afterwards
+
+    run(scene())
+
+
 def test_a_long_text_comes_through_however_json_writes_it():
     letters = MOST_BYTES // 2 - 3000
 

@@ -2,7 +2,7 @@
 
 import json
 
-from lab.experiments.leaderboard import BOARD_FILE
+from lab.leaderboard import BOARD_FILE
 
 ESTIMATE = {"mean": 0.961, "half_width": 0.02}
 

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 import requests
 
-from lab.experiments import comparison
-from lab.experiments.live_runs import ToldRun
-from lab.experiments.results import PlannedRun, ResultFolder
-from lab.experiments.spec import Spec
-from runtime import answering, ports
+from lab.engines.live.announcement import ToldRun
+from lab.files.run_folder import PlannedRun
+from lab.results.folder import ResultFolder
+from lab.runner import comparison
+from lab.spec.experiment import Spec
+from runtime import answering, certificate_files, certificates, credentials, ports, settings
 from runtime.settings import REPOSITORY, Settings, redis_address
 from tests.conftest import serving
 
@@ -68,20 +69,34 @@ class Console:
     environment: dict[str, str]
     session: requests.Session = field(default_factory=requests.Session)
     worker: subprocess.Popen[bytes] | None = None
+    authority: Path | None = None
+    """Who signed the certificate of a console that speaks TLS."""
+    log: Path = Path()
 
     def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.port}{path}"
+        return f"{'https' if self.authority else 'http'}://127.0.0.1:{self.port}{path}"
 
-    def get(self, path: str) -> requests.Response:
-        return self.session.get(self.url(path), timeout=PATIENCE_S)
+    @property
+    def verify(self) -> str | bool:
+        """What `requests` takes for `verify`."""
+        return str(self.authority) if self.authority else True
+
+    def get(self, path: str, **more: Any) -> requests.Response:
+        return self.session.get(self.url(path), timeout=PATIENCE_S, verify=self.verify, **more)
 
     def post(self, path: str, data: object = None, **more: object) -> requests.Response:
         """A form as a page sends it: with the token of the cookie; follows where it leads."""
-        if "lab_csrf" not in self.session.cookies:
+        cookie = "__Host-lab_csrf" if self.authority else "lab_csrf"
+        if cookie not in self.session.cookies:
             self.get("/")
-        headers = {"X-CSRFToken": self.session.cookies["lab_csrf"]}
+        headers = {"X-CSRFToken": self.session.cookies[cookie], "Origin": self.url("")}
         return self.session.post(
-            self.url(path), data=data, headers=headers, timeout=PATIENCE_S, **more
+            self.url(path),
+            data=data,
+            headers=headers,
+            timeout=PATIENCE_S,
+            verify=self.verify,
+            **more,
         )
 
     def upload(self, field_name: str, path: str, name: str, content: bytes) -> requests.Response:
@@ -144,7 +159,7 @@ def environment_of(database: Settings, state: Path) -> dict[str, str]:
         "DOORBUSTER_GATEWAY_ADMIN_PORT": str(admin_port),  # there is no gateway behind it
         "DOORBUSTER_FIRST_LOOK": "0",
         "DOORBUSTER_CELERY_BROKER": redis_address(
-            "127.0.0.1", database.redis_port, database.redis_password
+            "127.0.0.1", database.broker_port, database.redis_password
         )
         + "/3",
     }
@@ -165,16 +180,18 @@ def console(
 
 
 @contextmanager
-def served(console: Console, folder: Path, **settings: str) -> Iterator[None]:
+def served(console: Console, folder: Path, **variables: str) -> Iterator[None]:
     """A server on the port of `console` until the block ends, which has the same environment."""
-    environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | settings
+    environment = console.environment | {"DOORBUSTER_LAB_PORT": str(console.port)} | variables
     with pytest.MonkeyPatch.context() as patch:
         for name, text in environment.items():
             patch.setenv(name, text)
         patch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
         with serving(
             [sys.executable, "-m", "lab.console", "serve"],
-            lambda: answering.get_refusal("127.0.0.1", console.port, "/health"),
+            lambda: answering.get_refusal(
+                "127.0.0.1", console.port, "/health", settings.load(environment).lab_trust
+            ),
             folder / "serve.log",
         ):
             yield
@@ -208,7 +225,9 @@ def call(
     port = appliance[{"gateway": "DOORBUSTER_GATEWAY_ADMIN_PORT",
                       "shop": "DOORBUSTER_SHOP_CONTROLLER_PORT"}[part]]  # fmt: skip
     url = f"http://127.0.0.1:{port}{path}"
-    answer = requests.request(method, url, json=body, timeout=PATIENCE_S)
+    token = credentials.read(Path(appliance["DOORBUSTER_STATE_DIR"])).inner_token
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = requests.request(method, url, json=body, headers=headers, timeout=PATIENCE_S)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -279,36 +298,49 @@ def _note_foreign(url: str, own: str, faults: list[str]) -> None:
 @pytest.fixture(scope="module")
 def classroom(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """The same console's second server, with accounts and in classroom mode."""
-    with _with_accounts(console, tmp_path_factory.mktemp("classroom"), classroom="1") as made:
+    settings = {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "1"}
+    with with_accounts(console, tmp_path_factory.mktemp("classroom"), settings) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def laboratory(console: Console, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """The same console's second server, with accounts; students may launch live experiments."""
-    with _with_accounts(console, tmp_path_factory.mktemp("laboratory"), classroom="0") as made:
+    settings = {"DOORBUSTER_LAB_ACCOUNTS": "1", "DOORBUSTER_LAB_CLASSROOM": "0"}
+    with with_accounts(console, tmp_path_factory.mktemp("laboratory"), settings) as made:
         yield made
 
 
 @contextmanager
-def _with_accounts(console: Console, folder: Path, *, classroom: str) -> Iterator[Console]:
+def with_accounts(
+    console: Console, folder: Path, settings: Mapping[str, str], *, prepares: bool = False
+) -> Iterator[Console]:
+    """A second server of this console with these settings; `prepares` runs `prepare` first."""
     (port,) = ports.free(1)
-    environment = console.environment | {
-        "DOORBUSTER_LAB_PORT": str(port),
-        "DOORBUSTER_LAB_ACCOUNTS": "1",
-        "DOORBUSTER_LAB_CLASSROOM": classroom,
-    }
-    made = replace(console, port=port, environment=environment, session=requests.Session())
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as servers:
-        for name, text in environment.items():
-            patch.setenv(name, text)
-        servers.enter_context(
-            serving(
-                [sys.executable, "-m", "lab.console", "serve"],
-                lambda: answering.get_refusal("127.0.0.1", port, "/health"),
-                folder / "serve.log",
+    certificate, _ = certificates.keep(certificate_files.of(console.state).folder)
+    environment = {**console.environment, **settings, "DOORBUSTER_LAB_PORT": str(port)}
+    made = replace(
+        console,
+        port=port,
+        environment=environment,
+        session=requests.Session(),
+        authority=certificate.authority,
+        log=folder / "serve.log",
+    )
+    if prepares:
+        prepared = run(made, "prepare")
+        assert prepared.returncode == 0, prepared.stderr
+    with ExitStack() as servers:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, text in environment.items():
+                patch.setenv(name, text)
+            servers.enter_context(
+                serving(
+                    [sys.executable, "-m", "lab.console", "serve"],
+                    lambda: answering.get_refusal("127.0.0.1", port, "/health", certificate.server),
+                    made.log,
+                )
             )
-        )
         yield made
 
 

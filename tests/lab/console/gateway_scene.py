@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES
-from tests.lab.console.test_frames import snapshot
+from tests.lab.console.watch.test_frames import snapshot
 
 
 class Scene:

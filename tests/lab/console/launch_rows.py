@@ -50,6 +50,6 @@ def _run(lab: Console, program: str, *arguments: str) -> None:
     subprocess.run(
         [sys.executable, "-c", program, *arguments],
         cwd=REPOSITORY,
-        env=lab.environment | {"DJANGO_SETTINGS_MODULE": "lab.console.settings"},
+        env=lab.environment | {"DJANGO_SETTINGS_MODULE": "lab.console.site.settings"},
         check=True,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.experiments.leaderboard.ablation import STEPS, steps_of, table, words
+from lab.leaderboard.ablation import STEPS, steps_of, table, words
 from tests.lab.leaderboard.made_up import cell
 
 

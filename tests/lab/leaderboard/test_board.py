@@ -2,13 +2,17 @@
 
 import pytest
 
-from lab.experiments.leaderboard.board import (
+from lab.leaderboard.board import (
     as_json,
+    conditions_table,
     confirms_table,
+    differences_table,
     efficiency_table,
     leaders,
     rows_of,
 )
+from lab.leaderboard.recovery import Recovery
+from lab.spec.experiment import changed, load_spec
 from tests.lab.leaderboard.made_up import cell
 
 CELLS = [
@@ -68,11 +72,47 @@ def test_pairs_are_those_of_a_seed_whatever_is_missing():
 def test_the_tables_have_every_load():
     rows = rows_of([*CELLS, cell("dagor", 3.0, 0.5, 0.5)])
     table = efficiency_table(rows)
-    assert table.header == ("Policy", "Rank", "ρ = 1", "ρ = 2", "ρ = 3", "All loads")
+    assert table.header == (
+        *("Policy", "Rank", "ρ = 1", "ρ = 2", "ρ = 3"),
+        *("All loads", "Behind the best", "Recovered after s"),
+    )
     by_title = {row[0]: row for row in table.rows}
     assert by_title["Few hands"][1] == "step"
     assert by_title["SQ"][4] == "–"
     assert len(confirms_table(rows).rows[0]) == 7
+
+
+def test_what_a_row_lacks_to_the_best_is_paired_by_seed():
+    """Two rows whose own intervals overlap widely differ by the same amount on every seed."""
+    rows = rows_of([cell("door-lifo", 1.0, 0.6, 0.9, 0.7), cell("sq", 1.0, 0.55, 0.85, 0.65)])
+    overall = {row[0]: row[-2] for row in efficiency_table(rows).rows}
+    assert overall == {"DOOR-LIFO": "best", "SQ": "0.05 ± 0.00"}
+    assert [row[1] for row in differences_table(rows).rows] == ["best", "0.05 ± 0.00"]
+    assert as_json(rows)[1]["behind"] == "0.05 ± 0.00"
+
+
+def test_seconds_to_recover_stand_next_to_efficiency():
+    rows = rows_of([cell("door-lifo", 1.0, 0.6), cell("sq", 1.0, 0.5), cell("dagor", 1.0, 0.4)])
+    known = {
+        "door-lifo": Recovery("live", (10.0, 20.0)),
+        "sq": Recovery("live", (None, 30.0)),
+    }
+    found = {row[0]: row[-1] for row in efficiency_table(rows, known).rows}
+    assert found == {"DOOR-LIFO": "15 ± 64", "SQ": "30; never in 1 of 2", "DAGOR": "–"}
+    assert as_json(rows, known)[0]["recovery"]["mean"] == 15.0
+
+
+def test_every_row_says_its_settings_and_what_happens_when_a_customer_leaves():
+    """Rows that treat customers who leave differently are marked: they cannot be compared."""
+    spec = load_spec("live-leaderboard")
+    table = conditions_table(spec)
+    assert {row[3] for row in table.rows} == {"ignore"}
+    assert "Every row treats customers who leave in the same way" in table.note
+    (tuned,) = [row for row in table.rows if row[0] == "HAProxy, tuned"]
+    assert tuned[1] == "HAProxy"
+    assert "maxconn" in tuned[2]
+    unlike = changed(spec, policy=[{"name": "sq"}, {"gateway": "nginx", "abandonment": "cancel"}])
+    assert "NOT ALIKE" in conditions_table(unlike).note
 
 
 def test_its_file_has_what_a_page_needs():
@@ -82,4 +122,5 @@ def test_its_file_has_what_a_page_needs():
     assert first["expected"] == {"1": 51.8, "2": 27.1}  # of the bounds 27 and 13.5, twice each
     assert set(first) == {
         "policy", "title", "rank", "overall", "estimated", "counted", "confirms", "expected",
+        "repetitions", "behind", "recovery",
     }  # fmt: skip

@@ -2,12 +2,7 @@
 
 import pytest
 
-from lab.experiments.leaderboard.fairness import (
-    FairnessRow,
-    completed_table,
-    fairness_of,
-    waiting_table,
-)
+from lab.leaderboard.fairness import FairnessRow, completed_table, fairness_of, waiting_table
 from tests.lab.attempt_tables import RUSH, SHOPPERS
 
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from lab.experiments.leaderboard import hysteresis, hysteresis_study
-from lab.experiments.leaderboard.hysteresis import (
+from lab.analysis import hysteresis
+from lab.analysis.hysteresis import (
     BEFORE_S,
+    CONDUCTS,
     RUSH_S,
     as_numbers,
     course_of,
@@ -15,9 +16,11 @@ from lab.experiments.leaderboard.hysteresis import (
     recovered_s,
     rolling,
 )
-from lab.experiments.leaderboard.hysteresis_study import recoveries
-from lab.experiments.reproduction.store import Results
-from lab.experiments.spec import changed, load_spec
+from lab.leaderboard import hysteresis_study
+from lab.leaderboard.hysteresis_study import recoveries
+from lab.leaderboard.recovery import case_of
+from lab.results.store import Results
+from lab.spec.experiment import changed, load_spec
 from tests.lab.attempt_tables import table
 
 RUSH_ENDS_S = int(BEFORE_S + RUSH_S)
@@ -82,7 +85,8 @@ def told(policy, *runs):
     """(row of the table, verdicts of the claims) of a policy with the given runs."""
     board = changed(load_spec("leaderboard"), policy=[{"name": policy}])
     study = hysteresis_study.study(board, quick=True)
-    case, *_ = [one for one in study.cases() if one.scenario == "stubborn"]
+    (stubborn,) = [one for one in CONDUCTS if one.key == "stubborn"]
+    case = case_of(board, stubborn, policy, quick=True)
     results = Results({case.id: runs})
     table = study.exhibits[1].tables[0].table(results)
     verdicts = [one.decide(results) for one in study.claims if one.needs == [case]]

@@ -1,9 +1,10 @@
 """What the report on robustness claims of DOOR: judged by pairs of the same seed."""
 
-from lab.experiments.leaderboard import robustness_study
-from lab.experiments.leaderboard.scenarios import scenarios
-from lab.experiments.reproduction.store import Results
-from lab.experiments.spec import changed, load_spec
+from lab.leaderboard import robustness_study
+from lab.leaderboard.measures import EFFICIENCY, case_of
+from lab.leaderboard.scenarios import scenarios
+from lab.results.store import Results
+from lab.spec.experiment import changed, load_spec
 
 BOARD = changed(
     load_spec("leaderboard"), policy=[{"name": "door-lifo"}, {"name": "sq"}, {"name": "dagor"}]
@@ -13,8 +14,8 @@ BOARD = changed(
 def verdict(**efficiencies):
     """Of "usual: DOOR is the best or level with the best"; seeds from 1, None: nobody buys."""
     study = robustness_study.study(BOARD, quick=True)
-    usual = scenarios(quick=True)[0].key
-    cases = {one.spec["policy"][0]["name"]: one for one in study.cases() if one.scenario == usual}
+    usual = scenarios(quick=True)[0].spec(BOARD)
+    cases = {one.key: case_of(usual, one.key, EFFICIENCY) for one in BOARD.policy}
     results = Results(
         {
             cases[policy.replace("_", "-")].id: [
@@ -64,12 +65,13 @@ def test_pairs_are_those_of_a_seed():
 def test_door_fifo_stands_there_twice_and_its_second_row_decides_nothing():
     board = changed(load_spec("leaderboard"), policy=[{"name": "door-fifo"}, {"name": "dagor"}])
     study = robustness_study.study(board, quick=True)
-    usual = scenarios(quick=True)[0].key
-    cases = {one.spec["policy"][0].get("label", one.spec["policy"][0]["name"]): one
-             for one in study.cases() if one.scenario == usual}  # fmt: skip
+    (heard, *_) = scenarios(quick=True)
+    usual = case_of(heard.spec(board), "dagor", EFFICIENCY).run
+    cases = {one.run.policy.key: one for one in study.cases()
+             if one.run.with_(policy=usual.policy) == usual}  # fmt: skip
     following = cases.pop(robustness_study.FOLLOWING)
     assert set(cases) == {"door-fifo", "dagor"}
-    assert following.spec["policy"][0]["parameters"] == {"wait_automatic": 1}
+    assert following.run.policy.parameters == {"wait_automatic": 1}
     made = {"door-fifo": 0.8, "dagor": 0.7}
     results = Results(
         {following.id: [{"seed": 1, "estimated": 0.99, "counted": 0.9}]}

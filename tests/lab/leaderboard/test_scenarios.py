@@ -5,13 +5,16 @@ import re
 
 import pytest
 
-from lab.experiments.errors import SpecError
-from lab.experiments.leaderboard import hysteresis, hysteresis_study, robustness_study
-from lab.experiments.leaderboard.scenario_case import ScenarioCase, simulate_scenario
-from lab.experiments.leaderboard.scenarios import RHO, scenarios
-from lab.experiments.reproduction.making import Options, carry_out, finish, prepare
-from lab.experiments.spec import changed, load_spec, read_spec
-from lab.experiments.titles import title_of
+from lab.analysis import hysteresis
+from lab.errors import SpecError
+from lab.leaderboard import hysteresis_study, robustness_study
+from lab.leaderboard.measures import COURSE, EFFICIENCY, case_of
+from lab.leaderboard.scenarios import RHO, scenarios
+from lab.runner.simulations import Options, carry_out, finish, prepare
+from lab.spec.cases import Case
+from lab.spec.experiment import changed, load_spec, read_spec
+from lab.studies.measures import simulate_case
+from lab.titles import title_of
 from runtime import settings
 
 BOARD = load_spec("leaderboard")
@@ -37,11 +40,11 @@ def test_every_scenario_is_a_spec_of_about_as_many_sessions(quick):
 
 def test_a_case_is_its_values_and_says_how_long_it_takes():
     spec = scenarios(quick=True)[1].spec(SMALL)
-    case = ScenarioCase.of("bursts", spec, "door-lifo", "efficiency")
-    assert ScenarioCase.from_json(case.as_json()).id == case.id
-    assert case.id != ScenarioCase.of("bursts", spec, "pass-through", "efficiency").id
+    case = case_of(spec, "door-lifo", EFFICIENCY)
+    assert Case.of_json(case.as_json()).id == case.id
+    assert case.id != case_of(spec, "pass-through", EFFICIENCY).id
     assert case.shortened(0.1).expected_requests() == pytest.approx(case.expected_requests() / 10)
-    steady = ScenarioCase.of("usual", scenarios(quick=True)[0].spec(SMALL), "door-lifo", "course")
+    steady = case_of(scenarios(quick=True)[0].spec(SMALL), "door-lifo", COURSE)
     assert steady.shortened(0.5).expected_requests() == pytest.approx(
         steady.expected_requests() / 2
     )
@@ -52,8 +55,8 @@ def test_pages_that_take_twice_as_long_are_twice_the_load():
     by_key = {each.key: each for each in scenarios(quick=True)}
     found = {}
     for key in ("usual", "slow-server"):
-        case = ScenarioCase.of(key, by_key[key].spec(SMALL), "door-lifo", "efficiency")
-        found[key] = simulate_scenario({"case": case.as_json(), "seed": 1})
+        case = case_of(by_key[key].spec(SMALL), "door-lifo", EFFICIENCY)
+        found[key] = simulate_case({"case": case.as_json(), "seed": 1})
     assert found["usual"]["sessions"] == found["slow-server"]["sessions"] == 60
     assert found["usual"]["estimated"] != found["slow-server"]["estimated"]
 
@@ -81,7 +84,9 @@ def results_dir(tmp_path_factory):
 
 
 def made(study, results_dir, repetitions=2):
-    planned = prepare(study, results_dir, Options(repetitions=repetitions, quick=True))
+    planned = prepare(
+        study, results_dir, Options(simulate_case, repetitions=repetitions, quick=True)
+    )
     carry_out(planned, lambda position: None)
     return finish(planned, settings.load(), 1.0), planned.store.results(planned.simulations)
 
@@ -106,7 +111,7 @@ def test_a_tiny_rush_and_what_stays_of_it(results_dir, monkeypatch):
     monkeypatch.setattr(hysteresis_study, "CONDUCTS", hysteresis.CONDUCTS[1:])
     study = hysteresis_study.study(SMALL, quick=True)
     page, results = made(study, results_dir, repetitions=1)
-    cases = {case.spec["policy"][0]["name"]: case for case in study.cases()}
+    cases = {case.run.policy.name: case for case in study.cases()}
     assert set(cases) == {"door-lifo", "pass-through"}
     (door,) = hysteresis_study.recoveries(results.of(cases["door-lifo"]))
     (collapsed,) = hysteresis_study.recoveries(results.of(cases["pass-through"]))

@@ -5,9 +5,9 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from lab.experiments.students.template import write_policy
+from lab.students.template import write_policy
 from tests.gateway.students.policies import source
-from tests.lab.test_live_comparison import doorbuster, folders
+from tests.lab.runner.test_live import doorbuster, folders
 
 LATE = "did not return within"
 """A machine with much else to do may not let a policy answer in time."""

@@ -5,12 +5,12 @@ import inspect
 import pytest
 
 from gateway.policies import interface
-from lab.experiments.students import policy_page
+from lab.students import policy_page
 
 
 def test_the_page_is_what_the_code_says():
     assert policy_page.PAGE.read_text(encoding="utf-8") == policy_page.page(), (
-        "write it anew: python -m lab.experiments.students.policy_page"
+        "write it anew: python -m lab.students.policy_page"
     )
 
 

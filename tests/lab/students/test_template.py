@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from gateway.students import purity
-from lab.experiments.errors import SpecError
-from lab.experiments.students.template import write_policy
+from lab.errors import SpecError
+from lab.students.template import write_policy
 
 
 def test_both_files_work_as_they_are(tmp_path):

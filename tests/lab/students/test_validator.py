@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from lab.experiments.students import validator
-from lab.experiments.students.template import write_policy
+from lab.students import validator
+from lab.students.template import write_policy
 from tests.gateway.students.policies import source
 
 ALL = ["pure", "sheet", "confined", "rules", "every request", "switched", "replay", "time"]
@@ -137,7 +137,24 @@ def test_a_failure_teaches(change, check, words, tmp_path):
         (
             {"workers_free": "if len(self.line) < 3: return NOTHING"},
             "every request",
-            "requests never got a verdict",
+            "though workers were free and 2 waited; answer workers_free with Dispatch",
+        ),
+        (
+            {
+                "workers_free": "if len(self.line) < 3: return NOTHING",
+                "more": """
+timer_s = 0.0
+
+def next_timer_s(self):
+    return self.timer_s
+
+def timer_due(self, time_s):
+    self.timer_s = time_s + 0.01
+    return NOTHING
+""",
+            },
+            "every request",
+            "though workers were free and 2 waited; answer workers_free with Dispatch",
         ),
         ({"more": "def adopt(self, time_s, requests): pass"}, "switched", "in adopt, too"),
         (

@@ -115,7 +115,7 @@ def test_an_accepted_banner_is_placed_reported_and_ended(ads, token, contract):
         ("impressions", True),
         ("starts", "yesterday"),
         ("starts", "2026-01-01T00:00:00"),
-        ("ends", time(-2)),
+        pytest.param("ends", time(-2), id="ends-two-days-ago"),
         ("ends", None),
         ("starts", "0001-01-01T00:00:00+14:00"),
         ("ends", "9999-12-31T23:59:59-14:00"),

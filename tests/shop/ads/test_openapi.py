@@ -8,6 +8,8 @@ from tests.shop.ads.test_contracts import CONTRACT, changed
 CALLS = [
     ("get", "/ads/select", "?slots=2&size=234x60&concepts=travel&priority=1", None, 200),
     ("get", "/ads/select", "?slots=99&size=234x60&concepts=travel", None, 400),
+    ("get", "/ads/candidates", "?size=234x60&concepts=travel", None, 200),
+    ("get", "/ads/candidates", "?size=1x1&concepts=travel", None, 400),
     ("get", "/ads/contracts", "?after=1990", None, 200),
     ("get", "/ads/contracts", "?after=no", None, 400),
     ("post", "/ads/contracts", "", CONTRACT, 201),
@@ -61,9 +63,9 @@ def test_what_may_be_sent_is_described(document):
 def test_the_query_of_a_selection_is_described(document):
     parameters = document["paths"]["/ads/select"]["get"]["parameters"]
     assert [(one["name"], one["required"]) for one in parameters] == [
-        ("slots", True),
         ("size", True),
         ("concepts", True),
+        ("slots", True),
         ("priority", False),
         ("publisher", False),
         ("page", False),

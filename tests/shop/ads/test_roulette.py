@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from lab.experiments import published
+from lab.analysis import published
 from shop.ads import roulette
 
 SEED = 20000801

@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from shop import controller, controller_metrics, page_work, sentry
 from shop.sentry import configuration
 
-pytestmark = pytest.mark.usefixtures("django_db_setup")
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,559 @@
+"""Thirty students at once on one console, while a teacher's live runs go on.
+
+    make bench-class                              # two lessons of ten minutes: 35 minutes
+    make bench-class ARGS="--lesson 'a class'"    # without the one in which three more attack
+
+The command starts an appliance of its own with accounts and classroom mode, in a temporary folder
+and on free ports, and stops it at the end. A student is a thread of this process that behaves as a
+browser does: TLS, cookies, the CSRF token, pauses between pages. The teacher makes live runs with
+the same seeds and the same capacity without the class and with it.
+
+Printed: times of pages, the longest wait of each student in the queue, memory of all parts, errors,
+and the figures of the live runs with the class beside those without. The exit status is 1 if an aim
+is missed.
+"""
+
+import contextlib
+import os
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench import classroom_attacks, console_watched
+from bench.browser import PATIENCE_S, Person, Records
+from bench.cancel import percentile
+from lab.engines.live import capacity as capacities
+from lab.engines.live.appliance import Appliance
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.machine.description import describe_machine, live_run_lock
+from lab.runner.live import make_run
+from lab.spec.experiment import read_spec
+from lab.spec.runs import ShopRun
+from lab.students.template import write_policy
+from runtime import ports
+from runtime.one_line import OneLineCommand
+from runtime.settings import REPOSITORY, Settings, load
+from runtime.state import State
+from runtime.supervision import Supervisor
+
+PLAIN, HOSTILE = "a class", "a class and three who attack"
+LESSONS = (PLAIN, HOSTILE)
+STUDENTS = 30
+ATTACKERS = 3
+SEEDS = 22
+"""Live runs in each lesson, and without a class; one takes about 27 real seconds."""
+RHO, SESSIONS = 1.4, 500
+THINK_S = 6.0
+"""Mean pause of a student between two pages, real seconds."""
+MEMORY_AIM_BYTES = int(2.5 * 2**30)
+MEMORY_EVERY_S = 5.0
+LEFT_OVER_S = 300.0
+
+out = Console(width=110) if not sys.stdout.isatty() else Console()
+
+
+class Student(Person):
+    """What one student does in ten minutes, in a random order."""
+
+    def __init__(self, *of_person: Any, seed: int) -> None:
+        super().__init__(*of_person)
+        self._random = random.Random(seed)
+        self._bundle: bytes | None = None
+        self._imported = False
+
+    def attend(self, over: threading.Event) -> None:
+        """Behave until the lesson is over."""
+        over.wait(self._random.uniform(0, 20))  # a class does not log in within one second
+        self.log_in()
+        self._launch()
+        doings: Sequence[tuple[Callable[[threading.Event], None], int]] = (
+            (self._look_around, 10),
+            (self._watch, 3),
+            (self._race, 3),
+            (self._read_a_result, 6),
+            (lambda over: self._launch(), 1),
+            (self._check_policy, 1),
+            (self._bring_a_result, 1),
+        )
+        while not over.wait(self._random.expovariate(1 / THINK_S)):
+            [(do, _)] = self._random.choices(doings, [weight for _, weight in doings])
+            do(over)
+
+    def _look_around(self, over: threading.Event) -> None:
+        pages = {
+            "gallery": "/",
+            "launch form": "/launch/lifo-pri-simulated/",
+            "queue": "/launches/",
+            "results": "/results/",
+            "leaderboard": "/leaderboard/",
+            "scoreboard": "/scoreboard/",
+        }
+        page = self._random.choice(list(pages))
+        self.get(page, pages[page])
+
+    def _watch(self, over: threading.Event) -> None:
+        self.stream(self._random.uniform(10, 40), over)
+
+    def _launch(self) -> None:
+        form = {
+            "title": f"{self.name} {self._random.randrange(10**6)}",
+            "engine": "simulated",
+            "policies": self._random.sample(["sq", "8q-af", "8q-lifo-pri", "door-lifo"], 2),
+            "admission": ["none"],
+            "abandonment": ["ignore"],
+            "rho": self._random.choice(["0.85, 1.4", "1.4", "2"]),
+            "sessions": self._random.choice([300, 600, 1200]),
+            "repetitions": self._random.choice([1, 2, 3]),
+            "page_profile": "paper",
+            "seed": self._random.randrange(1000),
+            "time_scale": 10,
+        }
+        self.post("predict", "/launch/lifo-pri-simulated/predict", form)
+        answer = self.post("launch", "/launch/lifo-pri-simulated/", form)
+        # A launch that is refused leads to the queue instead of a page of its own.
+        if answer is not None and (page := re.search(r"/launches/[0-9a-f]+/$", answer.url)):
+            self.get("launch, state", f"{page[0]}state")
+
+    def _newest(self) -> str | None:
+        answer = self.get("results", "/results/")
+        # A student's own kind: what attackers have imported is shown as damaged, with status 422.
+        ours = r'href="/results/([^/"?]*student[^/"?]*)/"'
+        names = [] if answer is None else re.findall(ours, answer.text)
+        return self._random.choice(names) if names else None
+
+    def _race(self, over: threading.Event) -> None:
+        if name := self._newest():
+            self.get("race", f"/race/?result={name}")
+
+    def _read_a_result(self, over: threading.Event) -> None:
+        if name := self._newest():
+            self.get("a result", f"/results/{name}/")
+            self.get("its curves", f"/results/{name}/curves.json")
+
+    def _bring_a_result(self, over: threading.Event) -> None:
+        if self._imported or (name := self._newest()) is None:
+            return
+        answer = self.get("bundle", f"/results/{name}/bundle.zip")
+        if answer is not None and answer.ok:
+            self._imported = True
+            files = {"bundle": ("mine.zip", answer.content)}
+            self.post("import", "/results/import", files=files)
+
+    def _check_policy(self, over: threading.Event) -> None:
+        with tempfile.TemporaryDirectory(prefix="doorbuster-class-") as folder:
+            file, _ = write_policy("quiet-door", Path(folder))
+            began_s = time.perf_counter()
+            done = subprocess.run(
+                ["nice", "-n", "19", _program("doorbuster"), "check-policy", str(file)],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                check=False,
+                timeout=10 * PATIENCE_S,
+            )
+            self._records.checks.append((time.perf_counter() - began_s, done.returncode))
+
+
+def _program(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+@contextlib.contextmanager
+def class_server(folder: Path) -> Iterator[Settings]:
+    """An appliance with accounts and classroom mode, in this folder, until the block ends."""
+    names = [
+        *("GATEWAY_PORT", "GATEWAY_TLS_PORT", "GATEWAY_ADMIN_PORT", "SHOP_PORT"),
+        *("SHOP_CONTROLLER_PORT", "POSTGRES_PORT", "REDIS_PORT", "ADS_PORT", "LAB_PORT"),
+        *("PROMETHEUS_PORT", "GRAFANA_PORT", "CELERY_EXPORTER_PORT", "NODE_EXPORTER_PORT"),
+        *("POSTGRES_EXPORTER_PORT", "REDIS_EXPORTER_PORT"),
+    ]
+    chosen = dict(zip(names, map(str, ports.free(len(names))), strict=True)) | {
+        "STATE_DIR": str(folder / "state"),
+        "RESULTS_DIR": str(folder / "results"),
+        "LAB_ACCOUNTS": "1",
+        "LAB_CLASSROOM": "1",
+        "FIRST_LOOK": "0",
+        "INNER_TOKEN_REQUIRED": "1",
+    }
+    if os.geteuid() == 0:
+        folder.chmod(0o711)  # PostgreSQL runs under another account and passes through
+    os.environ.update({f"DOORBUSTER_{name}": text for name, text in chosen.items()})
+    os.environ["RUNTIME"] = "native"
+    try:
+        _runtime("up")
+        yield load()
+    finally:
+        _runtime("down")
+
+
+def _runtime(command: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "runtime", command],
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        start_new_session=True,  # Ctrl-C is for this command, which then stops the appliance
+    )
+    if done.returncode:
+        raise click.ClickException(f"make {command} failed:\n{done.stdout}{done.stderr}")
+
+
+def enrol(names: Sequence[str]) -> dict[str, str]:
+    """Make students' accounts; name → password."""
+    done = subprocess.run(
+        [sys.executable, "-m", "lab.console", "students", "-"],
+        cwd=REPOSITORY,
+        input="\n".join(names),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(line.split(",", 1) for line in done.stdout.splitlines())
+
+
+class MemoryMeter:
+    """Memory of every part of an appliance, looked at every few seconds: highest of each.
+
+    Proportional set size, so that pages which several processes share count once. A command that
+    the console launched counts with `lab-worker`, whose child it is.
+    """
+
+    def __init__(self, lab: Settings) -> None:
+        self._supervisor = Supervisor(State(lab.state_dir))
+        self.most_bytes: dict[str, int] = defaultdict(int)
+        self.most_total_bytes = 0
+
+    def run(self, over: threading.Event) -> None:
+        """Sample until then."""
+        while not over.wait(MEMORY_EVERY_S):
+            total = 0
+            for name, state in self._supervisor.states().items():
+                held = _pss_bytes(state.pid) if state.pid else 0
+                self.most_bytes[name] = max(self.most_bytes[name], held)
+                total += held
+            self.most_total_bytes = max(self.most_total_bytes, total)
+
+
+def machine() -> str:
+    """What the machine is and how busy it is by itself."""
+    facts = describe_machine(load())
+    busy = psutil.cpu_percent(2.0)
+    return f"{facts['cpus']} x {facts['cpu']}, {busy:.0f} % busy, load {os.getloadavg()[0]:.1f}"
+
+
+def _pss_bytes(process: int) -> int:
+    held = 0
+    with contextlib.suppress(psutil.Error):
+        parent = psutil.Process(process)
+        for one in (parent, *parent.children(recursive=True)):
+            with contextlib.suppress(psutil.Error):
+                held += one.memory_full_info().pss
+    return held
+
+
+@contextlib.contextmanager
+def in_class(
+    people: Sequence[Callable[[threading.Event], None]],
+) -> Iterator[list[BaseException]]:
+    """All these at once, each in a thread, until the block ends; what a thread ended with."""
+    over, faults = threading.Event(), list[BaseException]()
+
+    def attend(one: Callable[[threading.Event], None]) -> None:
+        try:
+            one(over)
+        except Exception as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=attend, args=(one,)) for one in people]
+    for thread in threads:
+        thread.start()
+    try:
+        yield faults
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Results of the class's launches."""
+
+    longest_s: dict[str, float]
+    """Student → the longest time a launch of theirs waited, real seconds; those who waited at the
+    end included."""
+    ended: dict[str, int]
+    """State → launches."""
+
+
+def waits(lab: Settings, names: Sequence[str], since: datetime) -> Waits:
+    """Read the launches since then from the console's database."""
+    longest: dict[str, float] = defaultdict(float)
+    ended: dict[str, int] = defaultdict(int)
+    with _console_database(lab) as database:
+        now = datetime.now(UTC)
+        rows = database.execute(
+            "select launch.by, asked_at, began_at, ended_at, state from console_launch launch"
+        )
+        for by, asked_at, began_at, ended_at, state in rows:
+            if by in names and _time(asked_at) >= since:
+                until = _time(began_at or ended_at) if began_at or ended_at else now
+                longest[by] = max(longest[by], (until - _time(asked_at)).total_seconds())
+                ended[state] += 1
+    return Waits(dict(longest), dict(ended))
+
+
+def _console_database(lab: Settings) -> contextlib.closing[sqlite3.Connection]:
+    path = lab.state_dir / "console" / "console.sqlite3"
+    return contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)  # as Django writes it
+
+
+class LiveRuns:
+    """The teacher's live runs: one seed after the other, all at one measured capacity."""
+
+    def __init__(self, lab: Settings, folder: Path) -> None:
+        self._appliance = Appliance(lab)
+        self._spec = read_spec(
+            console_watched.SPEC.format(policy=console_watched.POLICY, rho=RHO, sessions=SESSIONS),
+            "bench",
+        )
+        self._folder = folder
+        self._rps = capacities.measure(
+            [self._appliance], self._spec, on_progress=lambda line: None
+        ).median_rps
+
+    def make(self, kind: str, seeds: Sequence[int]) -> list[tuple[int, console_watched.Row]]:
+        """The seed and the metrics of each run, in the order of the seeds."""
+        rows = []
+        for seed in seeds:
+            out.print(f"  live run, seed {seed}, {kind}")
+            planned = PlannedRun(seed, console_watched.POLICY, RHO, seed)
+            folder = RunFolder(self._folder / kind / "runs" / planned.folder)
+            run = ShopRun.of_spec(self._spec, console_watched.POLICY, RHO, self._rps)
+            make_run(self._appliance, run, seed, folder, lambda line: None)
+            rows.append((seed, console_watched.metrics_of(self._spec, planned, folder)))
+        return rows
+
+
+@click.command(cls=OneLineCommand)
+@click.option("--students", default=STUDENTS, type=click.IntRange(1, 200), show_default=True)
+@click.option("--seeds", default=SEEDS, type=click.IntRange(2, 60), show_default=True)
+@click.option(
+    "--alone",
+    default=SEEDS,
+    type=click.IntRange(2, 60),
+    show_default=True,
+    help="Live runs without a class; at most as many as seeds.",
+)
+@click.option(
+    "--lesson",
+    "lessons",
+    type=click.Choice(LESSONS),
+    multiple=True,
+    help="Only this lesson; both unless given.",
+)
+def main(students: int, seeds: int, alone: int, lessons: tuple[str, ...]) -> None:
+    """A class of students who watch and launch during the teacher's live runs."""
+    began_s = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="doorbuster-class-") as name:
+        folder = Path(name)
+        out.print("Starting a class server of its own …")
+        with class_server(folder) as lab, live_run_lock():
+            os.sched_setaffinity(0, lab.other_cpus)  # the shop's processor is for the shop
+            kinds = lessons or LESSONS
+            found = _lessons(lab, folder, students, seeds, min(alone, seeds), kinds)
+    out.print(f"Took {(time.monotonic() - began_s) / 60:.0f} min.")
+    sys.exit(0 if found else 1)
+
+
+def _lessons(
+    lab: Settings, folder: Path, students: int, seeds: int, alone: int, kinds: Sequence[str]
+) -> bool:
+    names = [f"student{number:02}" for number in range(1, students + 1)]
+    rogues = [f"rogue{number}" for number in range(1, ATTACKERS + 1)]
+    passwords = enrol([*names, *rogues])
+    out.print(f"Machine before: {machine()}. Measuring the shop's capacity …")
+    live = LiveRuns(lab, folder / "live")
+    # Runs without a class come before, between and after the lessons, so that a machine which slows
+    # down in the course of an hour does not look like an effect of the class.
+    seeds_alone = range(1, alone + 1)
+    parts = len(kinds) + 1
+    rows = live.make("without a class", seeds_alone[::parts])
+    taught = []
+    for number, kind in enumerate(kinds, start=1):
+        lesson = Lesson(kind, lab, names, rogues if kind == HOSTILE else [], passwords)
+        with lesson.under_way():
+            lesson.rows = live.make(kind, range(1, seeds + 1))
+        taught.append(lesson)
+        _until_idle(lab)
+        rows += live.make("without a class", seeds_alone[number::parts])
+    reached = [_report(lesson, dict(rows)) for lesson in taught]
+    return all(reached)
+
+
+class Lesson:
+    """Some minutes of a class, and their results."""
+
+    def __init__(
+        self,
+        kind: str,
+        lab: Settings,
+        names: Sequence[str],
+        rogues: Sequence[str],
+        passwords: Mapping[str, str],
+    ) -> None:
+        self.kind = kind
+        self.names = names
+        self.records, self.attacks = Records(), Records()
+        self.meter = MemoryMeter(lab)
+        self.rows: Sequence[tuple[int, console_watched.Row]] = ()
+        self.faults: Sequence[BaseException] = ()
+        self.waits = Waits({}, {})
+        self.lasted_s = 0.0
+        self._lab = lab
+        self._people = [
+            Student(lab, one, passwords[one], self.records, seed=number).attend
+            for number, one in enumerate(names)
+        ] + [
+            classroom_attacks.Attacker(
+                Person(lab, one, passwords[one], self.attacks), number
+            ).attend
+            for number, one in enumerate(rogues)
+        ]
+
+    @contextlib.contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Students are there until the block ends."""
+        began_at, began_s = datetime.now(UTC), time.monotonic()
+        with in_class([*self._people, self.meter.run]) as self.faults:
+            yield
+            self.lasted_s = time.monotonic() - began_s
+        self.waits = waits(self._lab, self.names, began_at)
+
+
+def _until_idle(lab: Settings) -> None:
+    """Wait until the class's launches are over: they would disturb the runs without a class."""
+    out.print("  waiting for the launches that are left")
+    until_s = time.monotonic() + LEFT_OVER_S
+    with _console_database(lab) as database:
+        while time.monotonic() < until_s:
+            [[left]] = database.execute(
+                "select count(*) from console_launch where state in ('queued', 'running')"
+            )
+            if not left:
+                return
+            time.sleep(1)
+    out.print(f"  {left} launches are left after {LEFT_OVER_S:.0f} s and run next to what follows")
+
+
+def _report(lesson: Lesson, alone: Mapping[int, console_watched.Row]) -> bool:
+    pairs = [(alone[seed], row) for seed, row in lesson.rows if seed in alone]
+    compared = console_watched.compared([one for one, _ in pairs], [one for _, one in pairs])
+    out.rule(f"{lesson.kind}: {len(lesson.names)} students for {lesson.lasted_s / 60:.1f} min")
+    out.print(_pages(lesson.records))
+    out.print(_queue(lesson.waits))
+    out.print(_memory(lesson.meter))
+    out.print(_live(compared, len(pairs)))
+    if lesson.attacks.answers:
+        out.print(classroom_attacks.table(lesson.attacks.answers))
+    return _verdict(lesson, compared)
+
+
+def _verdict(lesson: Lesson, compared: Sequence[console_watched.Compared]) -> bool:
+    records, waited, meter = lesson.records, lesson.waits, lesson.meter
+    errors = records.errors()
+    kinds = Counter((one.page, one.status, re.sub(r"\s+", " ", one.words)[:100]) for one in errors)
+    for (page, status, words), number in kinds.most_common(20):
+        out.print(f"  error, {number} times: {page}: {status or 'no answer'} {words}", markup=False)
+    for fault in lesson.faults:
+        out.print(f"  error: {type(fault).__name__}: {fault}", markup=False)
+    broken = classroom_attacks.broken(lesson.attacks.answers)
+    failed = waited.ended.get("failed", 0) + waited.ended.get("interrupted", 0)
+    checks = sum(status != 0 for _, status in records.checks)
+    aims = {
+        f"no error among {len(records.answers):,} answers": not errors and not lesson.faults,
+        "no launch of a student failed": not failed,
+        f"no check of a policy failed ({len(records.checks)} made)": not checks,
+        "memory of all parts at most 2.5 GiB": meter.most_total_bytes <= MEMORY_AIM_BYTES,
+        "live runs within the interval of a result": all(
+            one.verdict != "beyond" for one in compared
+        ),
+        "no attack made the console fail or was let in": not broken,
+    }
+    for aim, is_reached in aims.items():
+        out.print(f"{'✓' if is_reached else '✗'} {aim}")
+    return all(aims.values())
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title)
+    for number, name in enumerate(columns):
+        table.add_column(name, justify="right" if number else "left", no_wrap=True)
+    return table
+
+
+def _pages(records: Records) -> Table:
+    table = _table("Pages, ms", "", "n", "median", "p95", "most")
+    by_page: dict[str, list[float]] = defaultdict(list)
+    for one in records.answers:
+        by_page[one.page].append(1000 * one.seconds)
+    everything = [value for values in by_page.values() for value in values]
+    for page, values in [*sorted(by_page.items()), ("all", everything)]:
+        values = sorted(values)
+        shares = [f"{percentile(values, ratio):.0f}" for ratio in (0.5, 0.95, 1.0)]
+        table.add_row(page, str(len(values)), *shares)
+    return table
+
+
+def _queue(waited: Waits) -> Table:
+    table = _table("Longest wait of each student in the queue, s", "", "")
+    longest = sorted(waited.longest_s.values())
+    for name, ratio in (("least", 0.0), ("median", 0.5), ("p95", 0.95), ("most", 1.0)):
+        table.add_row(name, f"{percentile(longest, ratio):.0f}" if longest else "–")
+    for state, number in sorted(waited.ended.items()):
+        table.add_row(f"launches {state}", str(number))
+    return table
+
+
+def _memory(meter: MemoryMeter) -> Table:
+    table = _table("Highest memory, MiB", "", "")
+    for name, held in sorted(meter.most_bytes.items(), key=lambda one: -one[1]):
+        table.add_row(name, f"{held / 2**20:.0f}")
+    table.add_row("all at once", f"{meter.most_total_bytes / 2**20:.0f}")
+    return table
+
+
+def _live(compared: Sequence[console_watched.Compared], pairs: int) -> Table:
+    table = _table(
+        f"{pairs} pairs of live runs, {console_watched.POLICY} at ρ = {RHO:g}, {SESSIONS} sessions",
+        *("", "without", "with the class", "difference", "interval of a result", ""),
+    )
+    for one in compared:
+        texts = (one.unwatched.text(2), one.watched.text(2), one.difference.text(2))
+        table.add_row(one.name, *texts, f"± {one.interval:.2f}", one.verdict)
+    return table
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""How long one answer of a hostile policy can stop the gateway: `python -m bench.own_answers`.
+
+Owns: the worst answers that are still read, the table. Must not know: processes, the gateway.
+
+A policy's answer is read in the gateway's event loop. It is bounded by the number of requests that
+it can be about; this measures the CPU of the worst answers within that bound.
+"""
+
+import time
+from typing import Final
+
+import click
+
+from gateway.students import wire
+from runtime.one_line import OneLineCommand
+
+REQUESTS: Final = (1, 100, 1_000, 5_000, 20_000)
+_SHAPES: Final = {
+    "floats": ("[", "1.5,", "0]", 1),
+    "empty lists": ("[", "[],", "0]", 2),
+    "an object": ("{", '"0":0,', '"1":0}', 3),
+    "verdicts": ("[[", '["dispatch",7],', '["dispatch",7]],null]', 3),
+    "a text": ('"', "x", '"', 0),
+}
+"""How each begins, what is repeated, how it ends, how many values each repetition has."""
+_TIMES: Final = 5
+
+
+def worst_s(requests: int) -> tuple[float, str]:
+    """CPU seconds of the worst answer about this number of requests, and which it is."""
+    most = wire.most_about(requests)
+    return max(
+        (min(_took_s(answer, most) for _ in range(_TIMES)), name) for name, answer in _answers(most)
+    )
+
+
+def _answers(most: wire.Most) -> list[tuple[str, bytes]]:
+    found = []
+    for name, (begins, repeated, ends, values) in _SHAPES.items():
+        by_bytes = (most.size_bytes - len(begins) - len(ends)) // len(repeated)
+        by_values = (most.values - 10) // values if values else by_bytes
+        for times in {by_bytes, min(by_bytes, by_values)}:  # refused unread, and read whole
+            found.append((name, (begins + repeated * times + ends).encode()))
+    return found
+
+
+def _took_s(answer: bytes, most: wire.Most) -> float:
+    began_s = time.thread_time()
+    try:
+        wire.decision_of(wire.unpacked(answer, most))
+    except wire.WireError:
+        return time.thread_time() - began_s
+    raise AssertionError("a hostile answer was taken for verdicts")
+
+
+@click.command(cls=OneLineCommand)
+def main() -> None:
+    """Print the CPU that the worst answer takes, for several numbers of requests."""
+    for requests in REQUESTS:
+        took_s, name = worst_s(requests)
+        click.echo(f"{requests:6,} requests: {took_s * 1000:5.1f} ms ({name})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""What a page costs with its session kept in Redis's memory, in an append-only file, in PostgreSQL.
+
+`make bench-sessions`. Four shops beside each other on a PostgreSQL and two Redis servers of the
+bench's own, with the appliance's configuration. One customer at a time walks through the eight
+pages, in each shop in turn, so that what else the machine does hits all of them alike. Pages have
+no page work (profile `real`). CPU of PostgreSQL and Redis is that of their processes.
+
+Owns: the set-up, the walks, the table. Must not know: how a session is kept.
+"""
+
+import os
+import random
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import fmean, median
+
+import click
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench.cancel import accepts, database, running
+from runtime import account, pinned, ports, redis_server
+from runtime.one_line import OneLineCommand
+
+PAGES = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
+IN_MEMORY, IN_FILE = "memory", "file"
+STORES = {
+    "Redis, memory only": ("django.contrib.sessions.backends.cache", IN_MEMORY),
+    "Redis, append-only file": ("django.contrib.sessions.backends.cache", IN_FILE),
+    "Django's cached_db": ("django.contrib.sessions.backends.cached_db", IN_MEMORY),
+    "shop.sessions": ("shop.sessions", IN_MEMORY),
+}
+"""Name → Django's engine, and which Redis."""
+
+
+@dataclass
+class Cost:
+    """Times of one page type in one shop, ms."""
+
+    cpu: list[float] = field(default_factory=list)
+    waiting: list[float] = field(default_factory=list)
+    took: list[float] = field(default_factory=list)
+
+
+@dataclass
+class Shop:
+    """One of the shops; `servers_ms` is CPU of PostgreSQL and Redis for each walk."""
+
+    name: str
+    port: int
+    controller_port: int
+    pages: dict[str, Cost] = field(default_factory=lambda: {page: Cost() for page in PAGES})
+    servers_ms: list[float] = field(default_factory=list)
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """CPU of the process and its children, those that have ended included."""
+    times = [process.cpu_times()]
+    times += [child.cpu_times() for child in process.children(recursive=True)]
+    own = sum(one.user + one.system for one in times)
+    return float(own + times[0].children_user + times[0].children_system)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
+    """The shops, and the processes of PostgreSQL and Redis."""
+    run_as = account.for_database()
+    redis_ports = ports.free(2)
+    cpus = tuple(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        cluster = stack.enter_context(database(folder, cpus))
+        os.environ |= {
+            "DOORBUSTER_STATE_DIR": str(folder),
+            "DOORBUSTER_POSTGRES_HOST": "127.0.0.1",
+            "DOORBUSTER_POSTGRES_PORT": str(cluster.port),
+            "DOORBUSTER_POSTGRES_USER": cluster.user,
+            "DOORBUSTER_POSTGRES_PASSWORD": cluster.password,
+            "DOORBUSTER_POSTGRES_DB": cluster.database,
+            "DOORBUSTER_ADS_PORT": "",
+        }
+        redis_of = {}
+        for kind, port in zip((IN_MEMORY, IN_FILE), redis_ports, strict=True):
+            store = redis_server.Store(
+                installation=redis_server.find(None, folder / kind, run_as),
+                folder=folder / kind,
+                port=port,
+                account=run_as,
+            )
+            redis_server.prepare(store)
+            options = ["--appendonly", "yes", "--appendfsync", "everysec"]
+            stack.enter_context(
+                running(
+                    pinned.command(
+                        cpus,
+                        [*store.command(), *(options if kind == IN_FILE else ())],
+                        user=run_as.name if run_as else None,
+                        end_with_parent=signal.SIGTERM,
+                    ),
+                    lambda port=port: redis_server.refusal(port) is None,  # type: ignore[misc]
+                    signal.SIGTERM,
+                )
+            )
+            redis_of[kind] = port
+        seed()
+        shops = []
+        for name, (engine, kind) in STORES.items():
+            port, controller_port = ports.free(2)
+            shop = Shop(name, port, controller_port)
+            stack.enter_context(
+                running(
+                    [sys.executable, "-m", "shop", "serve"],
+                    lambda shop=shop: accepts(shop.controller_port),  # type: ignore[misc]
+                    signal.SIGTERM,
+                    DJANGO_SETTINGS_MODULE="bench.sessions_settings",
+                    BENCH_SESSION_ENGINE=engine,
+                    DOORBUSTER_REDIS_PORT=str(redis_of[kind]),
+                    DOORBUSTER_SHOP_PORT=str(port),
+                    DOORBUSTER_SHOP_CONTROLLER_PORT=str(controller_port),
+                )
+            )
+            shops.append(shop)
+        yield shops, [psutil.Process(pid) for pid in listeners({cluster.port, *redis_ports})]
+
+
+def listeners(wanted: set[int]) -> set[int]:
+    """The processes that listen on these ports."""
+    found = psutil.net_connections("inet")
+    pids = {one.pid for one in found if one.status == "LISTEN" and one.laddr[1] in wanted}
+    return {pid for pid in pids if pid is not None}
+
+
+def seed() -> None:
+    import django
+
+    os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
+    django.setup()
+    from django.db import connection
+
+    from shop import preparing
+
+    preparing.prepare(lambda _: None)
+    connection.close()
+
+
+def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
+    """One customer from Br-1 to Tr-4."""
+    from shop.accounts import seeded_username
+    from shop.calibration import Controller
+    from shop.walker import Walker
+
+    with (
+        Controller(f"http://127.0.0.1:{shop.controller_port}") as controller,
+        Walker(f"http://127.0.0.1:{shop.port}") as walker,
+    ):
+        controller.call("PUT", "/settings", {"profile": "real"})
+        before_s = sum(map(cpu_s, servers))
+        before = controller.call("GET", "/status")["pages"]
+        book = 97 * rng.randrange(40) + rng.randrange(1, 97)
+        for visit in walker.walk("crime", "winter", book, seeded_username(rng.randint(1, 1000))):
+            after = controller.call("GET", "/status")["pages"]
+            grown = {name: after[visit.page][name] - before[visit.page][name]
+                     for name in ("own_cpu_s", "own_wait_s")}  # fmt: skip
+            before = after
+            if counts:
+                cost = shop.pages[visit.page]
+                cost.cpu.append(grown["own_cpu_s"] * 1000)
+                cost.waiting.append(grown["own_wait_s"] * 1000)
+                cost.took.append(visit.response_s * 1000)
+        if counts:
+            shop.servers_ms.append((sum(map(cpu_s, servers)) - before_s) * 1000)
+
+
+def table(shops: list[Shop]) -> Table:
+    """CPU of the shop's thread + waiting for PostgreSQL and Redis, medians of each page."""
+    drawn = Table("page", *(shop.name for shop in shops))
+    for page in PAGES:
+        costs = [shop.pages[page] for shop in shops]
+        drawn.add_row(page, *(f"{median(c.cpu):.2f} + {median(c.waiting):.2f}" for c in costs))
+    every = [list(shop.pages.values()) for shop in shops]
+    cpu = [sum(median(cost.cpu) for cost in costs) for costs in every]
+    waiting = [sum(median(cost.waiting) for cost in costs) for costs in every]
+    took = [sum(median(cost.took) for cost in costs) for costs in every]
+    drawn.add_row("all eight", *(f"{a:.1f} + {b:.1f}" for a, b in zip(cpu, waiting, strict=True)))
+    drawn.add_row("the client waits", *(f"{ms:.1f}" for ms in took))
+    drawn.add_row(
+        "CPU of PostgreSQL and Redis", *(f"{fmean(shop.servers_ms):.1f}" for shop in shops)
+    )
+    return drawn
+
+
+@click.command(cls=OneLineCommand)
+@click.option(
+    "--rounds",
+    default=100,
+    type=click.IntRange(1, 10_000),
+    show_default=True,
+    help="Walks through each shop.",
+)
+def main(rounds: int) -> None:
+    """Compare what keeping sessions costs the shop's pages, ms."""
+    busy = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory(prefix="doorbuster-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with served(folder) as (shops, servers):
+            rng = random.Random(1)
+            for round in range(-5, rounds):
+                for shop in rng.sample(shops, len(shops)):
+                    walk(shop, rng, servers, counts=round >= 0)
+            console = Console()
+            console.width = max(console.width, 130)
+            console.print(table(shops))
+    click.echo(
+        "ms: CPU of the page's thread + its waiting for PostgreSQL and Redis, medians; the last "
+        f"line is a mean per walk. {rounds} walks each, {len(os.sched_getaffinity(0))} CPUs, "
+        f"load average {busy:.1f} before, {datetime.now(UTC):%Y-%m-%d}."
+    )
+
+
+if __name__ == "__main__":
+    main()

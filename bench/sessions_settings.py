@@ -1,0 +1,7 @@
+"""The shop's settings with the session engine that `bench.sessions` compares."""
+
+import os
+
+from shop.settings import *  # noqa: F403
+
+SESSION_ENGINE = os.environ["BENCH_SESSION_ENGINE"]

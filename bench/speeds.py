@@ -1,0 +1,81 @@
+"""The costs that the product ships with, from what this machine has measured: `make bench-speeds`.
+
+Owns: `lab/machine/speeds.json`. Must not know: how a cost is measured.
+
+Run it on an idle machine after `doorbuster estimates --run all`. Kinds of work that were not
+measured here keep the cost that they have.
+"""
+
+import json
+import statistics
+from datetime import UTC, datetime
+
+from lab.cli.leaderboard import SPECS
+from lab.files.documents import write_text
+from lab.leaderboard.run_study import STUDIES
+from lab.machine import speeds
+from lab.machine.description import describe_machine
+from lab.results.store import plan
+from lab.runner import estimates
+from lab.runner.simulations import work_of
+from lab.spec.experiment import load_spec
+from lab.studies.registry import PAPERS
+from runtime import settings
+
+
+def work() -> dict[str, dict[str, float]]:
+    """Return the requests by kind of case of every simulated command without a spec."""
+    found = {}
+    for arguments in estimates.COMMANDS:
+        command, name, *_ = arguments
+        if command == "reproduce":
+            paper = PAPERS[name]
+            if paper.default_engine == "live":
+                continue
+            cases = paper.build(quick=True).cases()
+            repetitions = paper.repetitions("simulated", quick=True)
+        else:
+            base = load_spec(SPECS["simulated"])
+            cases = STUDIES[name](base, quick=False).cases()
+            repetitions = base.repetitions
+        simulations = plan(cases, seed=1, repetitions=repetitions)
+        found[estimates.command_name(arguments)] = work_of(simulations)
+    return found
+
+
+def main() -> None:
+    """Write the file."""
+    lab = settings.load()
+    known = speeds.load(lab)
+    if not known.is_calibrated:
+        raise SystemExit("Nothing was measured here; run `doorbuster estimates --run all` first.")
+    calibration_cpu_s = estimates.calibrate()
+    shipped = speeds.shipped()
+    # Costs that stay are those of the old reference machine: as slow as this one is.
+    factor = calibration_cpu_s / shipped.calibration_cpu_s
+    costs = {
+        kind: cost if kind.startswith("live ") else cost * factor
+        for kind, cost in shipped.costs.items()
+    }
+    costs |= {kind: statistics.median(values) for kind, values in known.measured.items()}
+    machine = describe_machine(lab)
+    content = {
+        "machine": f"{machine['cpus']} CPUs of {machine['cpu']}",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "calibration_cpu_s": _rounded(calibration_cpu_s),
+        "costs": {kind: _rounded(cost) for kind, cost in sorted(costs.items())},
+        "work": {
+            name: {kind: round(requests) for kind, requests in sorted(kinds.items())}
+            for name, kinds in sorted(work().items())
+        },
+    }
+    write_text(speeds.SHIPPED, json.dumps(content, indent=1) + "\n")
+    print(f"{speeds.SHIPPED}: {len(costs)} kinds of work, {len(content['work'])} commands")
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Choosing attempts of a run: the slow ones, the dropped ones, those of a session.
+
+Owns: the kinds one can ask for. Must not know: who looks at them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gateway.policies.interface import PAGES
+from lab.errors import ExperimentError
+from loadgen.attempts import AttemptOutcome
+from loadgen.sessions import CONFIRM_PAGE
+
+MOST_OF_SESSION = 60
+KINDS = {
+    "slow": "the slowest that were answered",
+    "confirmed": "purchases that were confirmed",
+    "timed_out": "left by their customers",
+    "dropped": "dropped: a queue was full",
+    "rejected": "turned away with a page: by admission, or by DOOR-FIFO at its door",
+    "all": "all, in the order of their sessions",
+}
+
+
+def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
+    """The attempts asked for, sorted as their kind wants; ExperimentError names a wrong field."""
+    if kind not in KINDS:
+        raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")
+    if page and page not in set(PAGES):
+        raise ExperimentError(f"page type: {page!r}; allowed: {', '.join(PAGES)}")
+    if session and not (session.isascii() and session.isdigit() and len(session) < 10):
+        raise ExperimentError(f"session: {session!r}; allowed: its number, from 0")
+    wanted: dict[str, object] = {}
+    if kind != "all":
+        answered = kind in ("slow", "confirmed")
+        wanted["outcome"] = AttemptOutcome.COMPLETED.value if answered else kind
+    if page or kind == "confirmed":
+        wanted["page"] = page or CONFIRM_PAGE
+    if session:
+        wanted["session"] = int(session)
+    found = _where(table, wanted)
+    if kind == "slow":
+        took_s = pc.subtract(found.column("finished_s"), found.column("started_s"))
+        return found.take(pc.array_sort_indices(took_s.combine_chunks(), order="descending"))
+    return found if kind == "all" else found.sort_by("started_s")
+
+
+def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
+    """The rows whose columns are as wanted."""
+    for column, value in wanted.items():
+        table = table.filter(pc.equal(table.column(column), value))
+    return table
+
+
+def attempt_at(table: pa.Table, key: Mapping[str, object]) -> dict[str, Any] | None:
+    """The attempt of this `session`, `step` and `attempt`; None when there is none."""
+    found = _where(table, key).slice(0, 1).to_pylist()
+    return found[0] if found else None
+
+
+def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
+    """The attempts of a session in their order, at most MOST_OF_SESSION."""
+    found: list[dict[str, Any]] = _where(table, {"session": session}).to_pylist()
+    return found[:MOST_OF_SESSION]
+
+
+def response_s(row: Mapping[str, Any]) -> float | None:
+    """How long an attempt took, paper seconds; None for a page that was never asked for."""
+    return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

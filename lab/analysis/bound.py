@@ -1,0 +1,233 @@
+"""The capacity bound: the most confirms that a run's customers and server allow any policy that
+cannot know who will buy.
+
+Owns: the linear program over a chain of pages, its exact solution, what it gives for a run.
+Must not know: policies, how runs are made. The proof, for readers: docs/bound.md.
+
+The program. x_p is the number of sessions served at page p, per session that arrives; w_p what
+serving p costs of the server's time, in multiples of what serving everybody everything costs; r the
+room, the server's time over the same:
+
+    maximise    x_confirm
+    subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
+
+Without the third line it is a Markov decision problem, whose corners are sets of pages: who is
+served at a page is served always or never. One more constraint mixes two such corners at most. So
+the optimum as a function of the server's time is the upper concave hull of the points (time,
+confirms) of all sets of pages: 2⁷ of them for the eight pages of a shop, each a linear system that
+`Chain.visits` solves in fractions. That is exact and needs no solver; the tests hold it against the
+program's dual, which proves a value the best.
+
+The room of a run is what the server can work from the first arrival to the last answer, over what
+its customers would have asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, pairwise
+from typing import NamedTuple, Self
+
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from lab.spec.sections import SharedCpusServer
+from loadgen.sessions import (
+    CONFIRM_PAGE,
+    FIRST_PAGE,
+    MEAN_EXECUTION_S,
+    PAGES,
+    Chain,
+    SessionModel,
+)
+from simulator.scenario import SharedCpus
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best that can be done with the server's time."""
+
+    confirm_ratio: float
+    """Confirms over those that the sessions planned, 0 to 1."""
+    flow: Mapping[str, float]
+    """Page → sessions served there, per session that arrives."""
+    turned_away_ratio: Mapping[str, float]
+    """Page → share of those who come to it that are turned away; only pages anybody comes to."""
+    worth_per_time: float
+    """Confirms (share of the planned) that a little more of the server's time would bring: the
+    price of capacity, the dual of its constraint; 0 where there is enough."""
+
+
+class _Corner(NamedTuple):
+    """A set of pages that are served, everybody there; per session that arrives."""
+
+    time: float
+    """Of the server's, in multiples of what the whole chain takes."""
+    confirms: float
+    flow: tuple[float, ...]
+    arriving: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityBound:
+    """What a run is measured by: its customers' chain, and what its server can do."""
+
+    model: SessionModel
+    capacity_rps: float
+    """Requests of the customers' mix that the server can serve in a paper second, at the best."""
+    cost_s: Mapping[str, float]
+    """Page → the server's time that it is believed to cost, in any unit; `capacity_rps` rests on
+    this."""
+    slower_ratio: float = 1.0
+    """What pages cost in fact over what they are believed to."""
+
+    @classmethod
+    def of_run(cls, run: ShopRun) -> Self:
+        """The bound for a simulated run whose server has shared CPUs."""
+        assert isinstance(run.server, SharedCpus)
+        assert run.capacity_rps is not None
+        return cls(
+            run.session_model,
+            run.capacity_rps,
+            run.server.mean_execution_s,
+            run.slower_ratio,
+        )
+
+    @classmethod
+    def of(cls, spec: Spec, capacity_rps: float) -> Self:
+        """The bound for the runs of `spec`.
+
+        Live pages of profile `real` are taken to cost what LIFO-Pri's Table 2 says.
+        """
+        return cls(
+            spec.customers.as_model(),
+            capacity_rps,
+            dict.fromkeys(PAGES, 1.0) if spec.page_profile == "cpu" else MEAN_EXECUTION_S,
+            spec.server.execution_factor if isinstance(spec.server, SharedCpusServer) else 1.0,
+        )
+
+    def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
+        """The share of the planned confirms that can be reached, 0 to 1.
+
+        `planned`: page → requests, if every session were served to its end. `working_s`: how long
+        the server could work for them, paper seconds. For sessions known by their length alone,
+        where nobody buys, it is the share of the work.
+        """
+        asked = sum(planned[page] * self.cost_s[page] for page in PAGES) * self.slower_ratio
+        able = self.capacity_rps * self.model.mean_execution_s(self.cost_s) * working_s
+        if able >= asked:
+            return 1.0
+        if self.model.lengths is not None:
+            return able / asked
+        return optimum(self.model.chain, able / asked, self.cost_s).confirm_ratio
+
+
+def optimum(
+    chain: Chain, room: float, execution_s: Mapping[str, float] = MEAN_EXECUTION_S
+) -> Optimum:
+    """The solution of the linear program, exact but for rounding.
+
+    `room`: the server's time over what serving everybody everything would take; in an overload that
+    lasts 1 / ρ. `execution_s` says what pages cost, in any unit.
+    """
+    hull = _hull(
+        tuple((page, tuple(chain.row(page).items())) for page in PAGES),
+        tuple(execution_s[page] for page in PAGES),
+    )
+    last = hull[-1]
+    if last.time <= room:
+        return _mixed(last, last, 1.0, 0.0)
+    for lower, upper in pairwise(hull):
+        if room <= upper.time:
+            share = (room - lower.time) / (upper.time - lower.time)
+            worth = (upper.confirms - lower.confirms) / (upper.time - lower.time)
+            return _mixed(lower, upper, share, worth / last.confirms if last.confirms else 0.0)
+    raise AssertionError("the hull ends with the whole chain")  # pragma: no cover
+
+
+def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
+    """`share` of the upper corner, the rest of the lower one."""
+
+    def mix(low: float, high: float) -> float:
+        return low + share * (high - low)
+
+    flow = tuple(map(mix, lower.flow, upper.flow))
+    arriving = tuple(map(mix, lower.arriving, upper.arriving))
+    return Optimum(
+        confirm_ratio=mix(lower.confirms, upper.confirms),
+        flow=dict(zip(PAGES, flow, strict=True)),
+        turned_away_ratio={
+            page: 1.0 - served / came
+            for page, served, came in zip(PAGES, flow, arriving, strict=True)
+            if came > 0
+        },
+        worth_per_time=worth,
+    )
+
+
+@lru_cache(maxsize=64)
+def _hull(
+    rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
+) -> tuple[_Corner, ...]:
+    """The corners on the upper concave hull, from nobody served to the cheapest that has the most
+    confirms; times in multiples of what the whole chain takes, confirms of what it brings."""
+    transitions = {page: dict(row) for page, row in rows}
+    whole = _corner(transitions, frozenset(PAGES), costs)
+    corners = [_corner(transitions, served, costs) for served in _sets()]
+    nobody = (0.0,) * len(PAGES)
+    points = [_Corner(0.0, 0.0, nobody, tuple(float(page == FIRST_PAGE) for page in PAGES))]
+    for corner in corners:
+        points.append(
+            corner._replace(
+                time=corner.time / whole.time,
+                confirms=corner.confirms / whole.confirms if whole.confirms else 0.0,
+            )
+        )
+    points.sort(key=lambda corner: (corner.time, -corner.confirms))
+    hull: list[_Corner] = []
+    for point in points:
+        if hull and point.confirms <= hull[-1].confirms + _NOTHING:
+            continue  # dearer and no better
+        while len(hull) > 1 and _is_below(hull[-1], hull[-2], point):
+            hull.pop()
+        hull.append(point)
+    return tuple(hull)
+
+
+_NOTHING = 1e-12
+"""Rounding of numbers about 1."""
+
+
+def _is_below(middle: _Corner, left: _Corner, right: _Corner) -> bool:
+    """Whether `middle` is on or below the line from `left` to `right`."""
+    rise = (middle.confirms - left.confirms) * (right.time - left.time)
+    return rise <= (right.confirms - left.confirms) * (middle.time - left.time) + _NOTHING
+
+
+def _sets() -> list[frozenset[str]]:
+    others = [page for page in PAGES if page != FIRST_PAGE]
+    return [
+        frozenset((FIRST_PAGE, *chosen))
+        for size in range(len(others) + 1)
+        for chosen in combinations(others, size)
+    ]
+
+
+def _corner(
+    transitions: Mapping[str, Mapping[str, float]],
+    served: frozenset[str],
+    costs: tuple[float, ...],
+) -> _Corner:
+    kept = {
+        page: {following: p for following, p in row.items() if following in served}
+        for page, row in transitions.items()
+        if page in served
+    }
+    visits = Chain(kept).visits()
+    flow = tuple(visits[page] if page in served else 0.0 for page in PAGES)
+    arriving = tuple(
+        float(page == FIRST_PAGE)
+        + sum(visits[origin] * transitions.get(origin, {}).get(page, 0.0) for origin in served)
+        for page in PAGES
+    )
+    time = sum(count * cost for count, cost in zip(flow, costs, strict=True))
+    return _Corner(time, flow[PAGES.index(CONFIRM_PAGE)], flow, arriving)

@@ -1,0 +1,181 @@
+"""The runs of an experiment by policy and ρ, read from its folder.
+
+Owns: what repetitions have in common, and whether the paper has figures for it.
+Must not know: how runs are made, what is shown of them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lab.analysis.bound import CapacityBound
+from lab.analysis.client_sets import Got, Part, by_class
+from lab.analysis.outcomes import (
+    Outcomes,
+    after_warm_up,
+    outcomes_of,
+    response_times_s,
+    started_after,
+)
+from lab.errors import ExperimentError
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import RunSummary
+from lab.intervals import Estimate, estimate
+from lab.results.folder import ResultFolder
+from lab.spec.experiment import Spec
+from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
+from lab.titles import title_of
+from loadgen.sessions import FIRST_PAGE
+
+FIG7_LIMIT_S = 5.0
+"""LIFO-Pri's text on Fig. 7: the share of Br-1 answered within 5 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """All repetitions of one policy at one ρ."""
+
+    policy: str
+    """The key of the choice."""
+    rho: float | None
+    """None in a closed loop."""
+    runs: tuple[Outcomes, ...]
+    summaries: tuple[RunSummary, ...]
+    quick_share: tuple[float, ...]
+    """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
+    clients: tuple[Mapping[Part, Got], ...]
+    """In a closed loop what each set got, by class, per repetition; otherwise empty mappings."""
+    published: str | None
+    """The policy whose published figures these can stand beside; None where there are none."""
+    load: str
+    """The offered load for people; of a schedule its mean, of a closed loop nothing."""
+
+    @property
+    def title(self) -> str:
+        """The policy for people."""
+        return title_of(self.policy)
+
+    @property
+    def heading(self) -> str:
+        """The same for the head of a column."""
+        return f"ρ = {self.load} {self.title}" if self.load else self.title
+
+    @property
+    def place(self) -> str:
+        """Policy and load for people."""
+        return f"{self.title} at ρ = {self.load}" if self.load else self.title
+
+    @property
+    def confirms(self) -> int:
+        """Confirms of all repetitions together."""
+        return sum(run.confirms for run in self.runs)
+
+    @property
+    def bound(self) -> float:
+        """The most that all repetitions together allowed; 0 where no capacity is known."""
+        return sum(run.confirm_bound or 0.0 for run in self.runs)
+
+    def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
+        """Mean and interval of a figure over the repetitions."""
+        return estimate([figure(run) for run in self.runs])
+
+    def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
+        """The same of a figure of the wasted-work meter; None when no run has it."""
+        metered = [summary.waste for summary in self.summaries if summary.waste is not None]
+        known = [value for waste in metered if (value := figure(waste)) is not None]
+        return estimate(known) if known else None
+
+    def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
+        """The same of what a set's requests of a class got; None when no run has it."""
+        got = [sets[part] for sets in self.clients if part in sets]
+        known = [value for one in got if (value := figure(one)) is not None]
+        return estimate(known) if known else None
+
+    def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
+        """The same over the repetitions that have it; None when none has."""
+        known = [value for run in self.runs if (value := figure(run)) is not None]
+        return estimate(known) if known else None
+
+    def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
+        """Seed → a figure, of the repetitions that have it."""
+        return {
+            summary.seed: value
+            for summary, run in zip(self.summaries, self.runs, strict=True)
+            if (value := figure(run)) is not None
+        }
+
+
+def read_cells(folder: ResultFolder) -> list[Cell]:
+    """The complete runs of an experiment, by ρ and policy in the order of the spec.
+
+    Raises ExperimentError for one of which the warm-up leaves nothing.
+    """
+    spec = folder.spec()
+    bound = bound_of(folder, spec)
+    found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
+    for planned, run in folder.whole_runs():
+        attempts = counted_attempts(spec, run)
+        clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
+        outcomes = outcomes_of(attempts, spec.load.offered(planned.rho), bound)
+        times_s = response_times_s(attempts, FIRST_PAGE)
+        quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
+        row = (outcomes, run.summary(), quick, clients)
+        found.setdefault((planned.rho, planned.policy), []).append(row)
+    cells = []
+    for rho in spec.load.rhos:
+        for policy in spec.policy:
+            rows = found.get((rho, policy.key), [])
+            if rows:
+                columns = zip(*rows, strict=True)
+                published = policy.name if is_as_published(spec, policy) else None
+                cells.append(Cell(policy.key, rho, *columns, published, load_words(spec.load, rho)))
+    return cells
+
+
+def bound_of(folder: ResultFolder, spec: Spec) -> CapacityBound | None:
+    """What the runs of a folder are measured by; None in a closed loop. Raises ExperimentError."""
+    capacity = folder.capacity()
+    return CapacityBound.of(spec, capacity.best_rps) if capacity else None
+
+
+def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
+    """What a run's figures are made of: its attempts but those of the warm-up.
+
+    Raises ExperimentError where that leaves nothing.
+    """
+    left_out = started_after if spec.clients else after_warm_up
+    attempts = left_out(run.attempts(), spec.warm_up_s)
+    if not attempts.num_rows:
+        raise ExperimentError(
+            f"{run.path}: all its sessions arrived before warm_up_s = {spec.warm_up_s:g}; "
+            "give more sessions or a shorter warm_up_s."
+        )
+    return attempts
+
+
+def load_words(load: Load, rho: float | None) -> str:
+    """`1.4`, or `1.37 (schedule)`; of a closed loop nothing."""
+    if rho is None:
+        return ""
+    return f"{load.offered(rho):.3g} (schedule)" if load.schedule else f"{rho:g}"
+
+
+def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
+    """Whether this is what LIFO-Pri's Tables 4 and 5 are about: its customers, server, policies."""
+    return (
+        policy.is_pure_queueing
+        and policy.gateway is None
+        and not policy.parameters
+        and spec.clients is None
+        and spec.customers == Customers()
+        and spec.load.schedule is None
+        and spec.page_profile == "paper"
+        and spec.abandonment_of(policy) == "ignore"
+        and spec.catalogue_books is None
+        and spec.database_cpus == "other"
+        and spec.at_once != "crowded"
+        and spec.server in (None, SharedCpusServer())
+    )

@@ -1,0 +1,145 @@
+"""The curves of a comparison as numbers: response times, figures against ρ, fates of sessions.
+
+Owns: which curves there are, and their means and intervals. Must not know: who draws them.
+All times are paper seconds.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lab.analysis import metrics
+from lab.analysis.cells import Cell, read_cells
+from lab.analysis.outcomes import FATES, after_warm_up, response_times_s, started_after
+from lab.intervals import estimate
+from lab.palette import colour_of
+from lab.results.folder import ResultFolder
+
+TIMES_S = np.arange(0.0, 40.25, 0.25)
+"""Where response times are looked at; LIFO-Pri's Figs. 4 to 7 end before."""
+BIN_S = 1.0
+"""Width of a bar of the histogram."""
+ALL_PAGES = "all pages"
+
+Band = dict[str, list[float | None]]
+"""`mean`, `low` and `high` of a curve at each place; low and high are null without repetitions."""
+
+
+def curves_of(folder: ResultFolder) -> dict[str, Any]:
+    """JSON-ready: `times_s`, `lines` (one per policy and ρ) and `against_rho`.
+
+    A line has `key`, `policy`, `title`, `colour`, `rho`, `load`, `repetitions`, `attempts` (page →
+    number), `above` (page → Band at `times_s`: share of attempts not answered within that time),
+    `histogram` (page → share of attempts answered within each second) and `fates` (fate of a
+    session → mean, low, high of its share of all that arrived). Raises ExperimentError when a log
+    is damaged.
+    """
+    cells = read_cells(folder)
+    capacity = folder.capacity()
+    return {
+        "times_s": TIMES_S.tolist(),
+        "bin_s": BIN_S,
+        "capacity_rps": capacity.median_rps if capacity else None,
+        "lines": [_line(folder, cell) for cell in cells],
+        "against_rho": [] if any(cell.rho is None for cell in cells) else _against_rho(cells),
+    }
+
+
+def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """P(response time > t) at TIMES_S; attempts that were never answered are infinite."""
+    ordered = np.sort(times_s)
+    return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
+
+
+def _line(folder: ResultFolder, cell: Cell) -> dict[str, Any]:
+    spec = folder.spec()
+    left_out = started_after if spec.clients else after_warm_up
+    runs = [
+        left_out(run.attempts(), spec.warm_up_s)
+        for planned, run in folder.whole_runs()
+        if (planned.policy, planned.rho) == (cell.policy, cell.rho)
+    ]
+    above: dict[str, Band] = {}
+    histogram: dict[str, list[float]] = {}
+    attempts: dict[str, int] = {}
+    for page in (ALL_PAGES, *_pages(runs)):
+        of_page = None if page == ALL_PAGES else page
+        found = [times for run in runs if len(times := response_times_s(run, of_page))]
+        if not found:
+            continue
+        attempts[page] = sum(map(len, found))
+        above[page] = band([share_above(times) for times in found])
+        pooled = share_above(np.concatenate(found))[:: round(BIN_S / TIMES_S[1])]
+        histogram[page] = _rounded(pooled[:-1] - pooled[1:])
+    return {
+        "key": f"{cell.policy}@{'' if cell.rho is None else f'{cell.rho:g}'}",
+        "policy": cell.policy,
+        "title": cell.title,
+        "colour": colour_of(cell.policy),
+        "rho": cell.rho,
+        "load": cell.load,
+        "repetitions": len(cell.runs),
+        "attempts": attempts,
+        "above": above,
+        "histogram": histogram,
+        "fates": {
+            fate: _interval([run.fates.share(fate) for run in cell.runs], most=1.0)
+            for fate in FATES
+        },
+    }
+
+
+def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    found = []
+    for (key, words), metric in metrics.curves():
+        lines = []
+        for policy in dict.fromkeys(cell.policy for cell in cells):
+            points = [
+                {"rho": cell.rho, **_interval(known)}
+                for cell in cells
+                if cell.policy == policy
+                and (known := [v for run in cell.runs if (v := metric.of(run)) is not None])
+            ]
+            if points:
+                title = next(cell.title for cell in cells if cell.policy == policy)
+                lines.append({"policy": policy, "title": title, "points": points})
+        if any(point["mean"] for line in lines for point in line["points"]):
+            found.append({"key": key, "words": words, "lines": lines})
+    return found
+
+
+def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
+    """Mean and 95 % interval of the curves of repetitions, place by place."""
+    stacked = np.stack(curves)
+    mean = stacked.mean(axis=0)
+    if len(curves) == 1:
+        nothing: list[float | None] = [None] * len(mean)
+        return {"mean": _rounded(mean), "low": nothing, "high": nothing}
+    half = np.array([estimate(column).half_width for column in stacked.T.tolist()])
+    return {
+        "mean": _rounded(mean),
+        "low": _rounded(np.clip(mean - half, 0.0, 1.0)),
+        "high": _rounded(np.clip(mean + half, 0.0, 1.0)),
+    }
+
+
+def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
+    """Mean, low and high of what is never negative nor above `most`."""
+    known = estimate(values)
+    half = known.half_width
+    return {
+        "mean": round(known.mean, 5),
+        "low": None if half is None else round(max(0.0, known.mean - half), 5),
+        "high": None if half is None else round(min(most, known.mean + half), 5),
+    }
+
+
+def _pages(runs: Sequence[pa.Table]) -> list[str]:
+    return sorted({page for run in runs for page in run.column("page").unique().to_pylist()})
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> list[float]:
+    return [round(value, 5) for value in values.tolist()]

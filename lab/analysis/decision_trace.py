@@ -1,0 +1,209 @@
+"""Why one request of a simulated run was served, held or refused: the run made once more, watched.
+
+Owns: following one attempt through its policy, and what the policy knew at each decision on it.
+Must not know: pages; how a policy decides.
+
+The same spec and seed make the same run to the last digit, so that what is seen in the second is
+what happened in the first. That is checked: the attempts must be the same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from gateway.policies.interface import (
+    Cancel,
+    Dispatch,
+    LoadSample,
+    Outcome,
+    Policy,
+    Request,
+    Verdicts,
+)
+from gateway.policies.trace import Recorded
+from lab.engines.simulated.run import scenario_of
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun
+from lab.results.folder import ResultFolder
+from lab.spec.runs import ShopRun
+from loadgen.attempts import AttemptLog
+from simulator.simulation import simulate
+
+PREFERRED_KEPT = 12
+"""So many of the decisions for others are kept one by one; the rest is counted."""
+
+Knew = Mapping[str, Any]
+"""A policy's snapshot; at the dispatch also `place` in its queue (`oldest`, `newest`, `only` or
+`between`), `of` how many, and how many were older, `before_it`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which attempt; the columns of attempts.parquet."""
+
+    session: int
+    step: int
+    attempt: int
+    page: str
+    started_s: float
+
+
+@dataclass(slots=True)
+class Story:
+    """What happened to one attempt within the policy; times in paper seconds."""
+
+    found: bool = False
+    arrived_s: float | None = None
+    knew_at_arrival: Knew = field(default_factory=dict)
+    load: dict[str, float] | None = None
+    """The newest load sample that the policy had been told when it decided first."""
+    refused: str = ""
+    """`drop` or `reject`; empty when it was let wait."""
+    refused_s: float | None = None
+    """When: as it came, or after it had waited."""
+    reason: str = ""
+    dispatched_s: float | None = None
+    knew_at_dispatch: Knew = field(default_factory=dict)
+    served_before: dict[str, int] = field(default_factory=dict)
+    """Page type → others dispatched while it waited that had come before it."""
+    overtook: dict[str, int] = field(default_factory=dict)
+    """Page type → others dispatched while it waited that had come after it."""
+    preferred: list[dict[str, Any]] = field(default_factory=list)
+    """The last decisions for another: `time_s`, `page`, `came_s`, and the snapshot, `knew`."""
+    disciplines: list[tuple[float, str]] = field(default_factory=list)
+    """The discipline in force when it came, and each change while it waited."""
+    left_s: float | None = None
+    """When its customer left."""
+    withdrawn_s: float | None = None
+    ended_s: float | None = None
+    outcome: str = ""
+    """How its work ended, seen from the server's side; empty when it never was dispatched."""
+    same_run: bool = True
+    """Whether the attempts of the second run are those of the first."""
+
+
+class Watched(Recorded):
+    """A policy that behaves as the one it wraps, and tells the story of one attempt."""
+
+    def __init__(self, policy: Policy, wanted: Wanted) -> None:
+        super().__init__(policy)
+        self.story = Story()
+        self._wanted = wanted
+        self._id: int | None = None
+        self._waits = False
+        self._beside: dict[int, Request] = {}
+        """Requests that wait at the same time, it among them."""
+        self._knew: dict[str, Any] = {}
+        self._load: LoadSample | None = None
+
+    def arrival(self, time_s: float, request: Request) -> Verdicts:
+        if self._is_wanted(time_s, request):
+            self._id, self._waits = request.id, True
+            self._beside = {one.id: one for one in self.policy.waiting()}
+            self._knew = dict(self.policy.snapshot())
+        if self._waits:
+            self._beside[request.id] = request
+        return super().arrival(time_s, request)
+
+    def workers_free(self, time_s: float, free: int) -> Verdicts:
+        if self._waits:
+            self._knew = dict(self.policy.snapshot())
+        return super().workers_free(time_s, free)
+
+    def _is_wanted(self, time_s: float, request: Request) -> bool:
+        wanted = self._wanted
+        return (
+            self._id is None
+            and time_s == wanted.started_s
+            # A customer without a cookie yet has a name of its own for each attempt: `17.2`.
+            and (request.session or "").split(".")[0] == str(wanted.session)
+            and request.page == wanted.page
+            and request.attempt == wanted.attempt
+        )
+
+    def _place(self) -> dict[str, Any]:
+        """Where in its queue the request stands, among those that wait beside it."""
+        one_for_all = self._wanted.page not in self._knew.get("queues", {})
+        line = [
+            one.id for one in self._beside.values() if one_for_all or one.page == self._wanted.page
+        ]
+        before = sum(id < (self._id or 0) for id in line)
+        names = {0: "oldest", len(line) - 1: "newest"}
+        place = "only" if len(line) == 1 else names.get(before, "between")
+        return {"place": place, "of": len(line), "before_it": before}
+
+    def _keep(
+        self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
+    ) -> Verdicts:
+        """Called after every event; keeps only what concerns the one attempt."""
+        story = self.story
+        if name == "load_sample":
+            self._load = told[0]
+        if self._id is None:
+            return verdicts
+        if name == "arrival" and told[0].id == self._id:
+            story.found, story.arrived_s, story.knew_at_arrival = True, time_s, self._knew
+            story.load = asdict(self._load) if self._load else None
+            story.disciplines.append((time_s, str(self._knew.get("discipline", ""))))
+        elif name == "completion" and told[0] == self._id:
+            outcome: Outcome = told[1]
+            story.ended_s, story.outcome = time_s, outcome.value
+        elif name == "abandonment" and told[0] == self._id:
+            story.left_s = time_s
+        elif name == "withdraw":
+            self._beside.pop(told[0], None)
+            if told[0] == self._id:
+                story.withdrawn_s, self._waits = time_s, False
+        if self._waits:
+            self._decided(time_s, verdicts)
+        return verdicts
+
+    def _decided(self, time_s: float, verdicts: Verdicts) -> None:
+        story = self.story
+        discipline = str(self.policy.snapshot().get("discipline", ""))
+        if discipline != story.disciplines[-1][1]:
+            story.disciplines.append((time_s, discipline))
+        for verdict in verdicts:
+            kind = type(verdict).__name__.lower()
+            if verdict.id == self._id:
+                self._waits = False
+                if isinstance(verdict, Dispatch):
+                    story.dispatched_s = time_s
+                    story.knew_at_dispatch = {**self._knew, **self._place()}
+                elif isinstance(verdict, Cancel):  # the policy itself took it out of its queue
+                    story.withdrawn_s = time_s
+                else:
+                    story.refused, story.refused_s, story.reason = kind, time_s, verdict.reason
+                return
+            other = self._beside.pop(verdict.id, None)
+            if kind == "dispatch" and other is not None:
+                counted = story.served_before if other.id < self._id else story.overtook
+                counted[other.page.value] = counted.get(other.page.value, 0) + 1
+                story.preferred.append(
+                    {
+                        "time_s": time_s,
+                        "page": other.page.value,
+                        "came_s": other.arrived_s,
+                        "knew": self._knew,
+                    }
+                )
+                del story.preferred[:-PREFERRED_KEPT]
+
+
+def explain(folder: ResultFolder, planned: PlannedRun, wanted: Wanted) -> Story:
+    """Make the run again and follow `wanted`; takes as long as the run took.
+
+    Raises ExperimentError when the run was not simulated or its logs are damaged.
+    """
+    spec = folder.spec()
+    if spec.engine != "simulated":
+        raise ExperimentError("Only a simulated run can be made again to the last digit.")
+    capacity = folder.capacity()
+    capacity_rps = capacity.median_rps if capacity else None
+    run = ShopRun.of_spec(spec, planned.policy, planned.rho, capacity_rps)
+    scenario = scenario_of(run, planned.seed)
+    watched = Watched(scenario.policy, wanted)
+    log = AttemptLog()
+    simulate(replace(scenario, policy=watched), log=log)
+    watched.story.same_run = log.table().equals(folder.run(planned).attempts())
+    return watched.story

@@ -1,0 +1,233 @@
+"""Questions to the raw logs of a result, with answers in plain JSON values.
+
+Owns: what can be asked of attempts, samples and events, and how much a question has to read.
+Must not know: who asks, in which process the answer is made.
+
+Every question takes one dictionary and can be answered in a process with limits
+(`runtime.bounded`). Files may be damaged: a question raises ExperimentError, or any other exception
+of what it met.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv
+
+from gateway.policies.interface import PAGES
+from lab.analysis import attempt_choice
+from lab.analysis import decision_trace as explaining
+from lab.analysis.curves import curves_of
+from lab.analysis.event_words import event_words
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.results.folder import ResultFolder
+from loadgen.attempts import require_attempts
+from loadgen.rows import RowsFileError, Size, check_rows, pieces, size_of
+
+MOST_FRAMES = 1200
+"""Samples of a run in a race, about."""
+_COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
+_TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
+           "confirms_total")  # fmt: skip
+_AROUND_S = 2.0
+"""Paper seconds before and after an attempt for which samples are returned."""
+
+Asked = Mapping[str, Any]
+
+
+def size(folder: ResultFolder, run: str | None = None) -> tuple[int, int]:
+    """(rows, bytes) of the tables of one run, or of all runs; read from the files' ends.
+
+    Raises ExperimentError when one of them is damaged.
+    """
+    rows = size_bytes = 0
+    for planned, one in folder.whole_runs():
+        if run is None or planned.folder == run:
+            for path in (one.attempts_file, one.samples_file):
+                if path.is_file():
+                    found = _size_of(path)
+                    rows += found.rows
+                    size_bytes += found.size_bytes
+    return rows, size_bytes
+
+
+def _size_of(path: Path) -> Size:
+    try:
+        return size_of(path)
+    except RowsFileError as fault:
+        raise ExperimentError(str(fault)) from None
+
+
+class TooManyRowsError(ExperimentError):
+    """Tables have more rows than allowed."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(f"tables have {rows:,} rows or more")
+        self.rows = rows
+
+
+def check(folder: Path, most_rows: int) -> None:
+    """Read every table in a folder piece by piece, so that none needs more memory than its rows.
+
+    Raises TooManyRowsError for more rows than `most_rows`, ExperimentError for a damaged table.
+    """
+    rows = 0
+    for path in sorted(folder.rglob("*.parquet")):
+        rows += _size_of(path).rows
+        if rows > most_rows:
+            raise TooManyRowsError(rows)
+        try:
+            check_rows(path, most_rows)
+            if path.name == "attempts.parquet":
+                require_attempts(path)
+        except RowsFileError as fault:
+            raise ExperimentError(str(fault)) from None
+
+
+def curves(asked: Asked) -> dict[str, Any]:
+    """The curves of a comparison (`path`), as `curves_of` gives them."""
+    return curves_of(ResultFolder(Path(asked["path"])))
+
+
+def attempts(asked: Asked) -> dict[str, Any]:
+    """Attempts of a `run` by `kind`, `page` type and `session`: `number`, and `rows`.
+
+    `rows` are at most `most` of them from `first` on.
+    """
+    _, _, run = _run(asked)
+    found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
+    rows = found.slice(asked["first"], asked["most"]).to_pylist()
+    return {"number": found.num_rows, "rows": list(map(_with_response, rows))}
+
+
+def attempt(asked: Asked) -> dict[str, Any]:
+    """One attempt of a `run` by `session`, `step` and `attempt` (None when there is none).
+
+    `others` are the attempts of its session.
+    """
+    _, _, run = _run(asked)
+    table = run.attempts()
+    key = {part: asked[part] for part in ("session", "step", "attempt")}
+    found = attempt_choice.attempt_at(table, key)
+    others = attempt_choice.of_session(table, asked["session"])
+    return {
+        "attempt": None if found is None else _with_response(found),
+        "others": list(map(_with_response, others)),
+    }
+
+
+def _with_response(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"response_s": attempt_choice.response_s(row)}
+
+
+def around(asked: Asked) -> dict[str, Any]:
+    """`samples` of a live `run` around an attempt of `page`, and the `events` of the run.
+
+    `started_s` and `finished_s` are those of the attempt.
+    """
+    _, _, run = _run(asked)
+    columns = run.samples().to_pydict()
+    times = columns["time_s"]
+    # The sampler starts a little before the customers: the first arrival is both clocks' mark.
+    arrived = columns["arrived_total"]
+    first = next((i for i, count in enumerate(arrived) if count > arrived[0]), 0)
+    shift_s = times[first] if times else 0.0
+    low_s, high_s = asked["started_s"] + shift_s, asked["finished_s"] + shift_s
+    near = [
+        i for i, time_s in enumerate(times) if low_s - _AROUND_S <= time_s <= high_s + _AROUND_S
+    ]
+    step = max(1, len(near) // 12)
+    return {
+        "samples": [
+            {
+                "time_s": times[i] - shift_s,
+                "discipline": columns["discipline"][i],
+                "cpu": columns["cpu_utilisation_ratio"][i],
+                "in_service": columns["in_service"][i],
+                "waiting": columns["waiting"][i],
+                "own": columns.get(f"waiting_{asked['page']}", [None] * len(times))[i],
+                "admits": columns["admits"][i],
+                "predicted": columns["predicted_utilisation_ratio"][i],
+            }
+            for i in near[::step]
+        ],
+        "events": run.events(),
+    }
+
+
+def lane(asked: Asked) -> dict[str, Any]:
+    """About MOST_FRAMES samples of a `run` as columns; paper seconds since customers came.
+
+    Totals count from the run's start. `marks` are what was changed meanwhile.
+    """
+    folder, _, run = _run(asked)
+    samples = run.samples()
+    rows = samples.num_rows
+    if not rows:
+        raise ExperimentError(f"{run.samples_file} has no samples")
+    step = max(1, -(-rows // MOST_FRAMES))
+    kept = [*range(0, rows - 1, step), rows - 1]  # the end counts: it is the result
+    columns = samples.take(kept).to_pydict()
+    first = samples.slice(0, 1).to_pydict()
+    events = run.events()
+    began_s = _customers_came_s(folder, run, events)
+    marks = []
+    for event in events:
+        if event["event"] == "switched":
+            at_s = event["time_s"] - began_s
+            marks.append({"x": at_s, "text": event_words(event), "kind": "policy"})
+        elif event["event"] == "load changed":
+            marks.append({"x": event["time_s"], "text": event_words(event), "kind": "load"})
+    return {
+        "time_s": [time_s - began_s for time_s in columns["time_s"]],
+        **{name: columns[name] for name in _COLUMNS},
+        **{name: [value - first[name][0] for value in columns[name]] for name in _TOTALS},
+        "waiting_by_page": [columns[f"waiting_{page}"] for page in PAGES],
+        "marks": marks,
+    }
+
+
+def _customers_came_s(
+    folder: ResultFolder, run: RunFolder, events: Sequence[Mapping[str, Any]]
+) -> float:
+    """When, on the clock of the samples, the load generator's clock began; a simulation's is 0.
+
+    Lanes are in step by their customers: one load generator may take longer to start.
+    """
+    spec = folder.spec()
+    if spec.engine != "live":
+        return 0.0
+    started = next((event["at"] for event in events if event["event"] == "run started"), None)
+    came_at = run.summary().load_generator.started_at
+    if started is None or came_at is None:
+        return 0.0
+    return max(0.0, (came_at - datetime.fromisoformat(started).timestamp()) * spec.time_scale)
+
+
+def write_csv(asked: Asked) -> None:
+    """Write the `log` of a `run` ("attempts" or "samples") as CSV to the file `to`."""
+    _, _, run = _run(asked)
+    path = run.attempts_file if asked["log"] == "attempts" else run.samples_file
+    lines = None
+    for piece in pieces(path):
+        lines = lines or pyarrow.csv.CSVWriter(asked["to"], piece.schema)
+        lines.write_batch(piece)
+    if lines is not None:
+        lines.close()
+
+
+def explain(asked: Asked) -> dict[str, Any]:
+    """The story (`explaining.Story`) of the attempt `wanted` of a simulated `run`."""
+    folder, planned, _ = _run(asked)
+    return asdict(explaining.explain(folder, planned, explaining.Wanted(**asked["wanted"])))
+
+
+def _run(asked: Asked) -> tuple[ResultFolder, PlannedRun, RunFolder]:
+    folder = ResultFolder(Path(asked["path"]))
+    for planned, run in folder.whole_runs():
+        if planned.folder == asked["run"]:
+            return folder, planned, run
+    raise ExperimentError(f"run: {asked['run']!r:.80} is not a whole run of {folder.path.name}")

@@ -1,0 +1,277 @@
+"""The metrics of a run: each is declared once, here.
+
+Tables, CSV files, curves, the results database (`results.runs`) and docs/run-metrics.md are made
+from these declarations. A metric's number comes from the outcomes of one run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.intervals import Estimate
+from loadgen.attempts import AttemptOutcome
+
+Unit = Literal["%", "", "requests", "attempts", "sessions", "confirms", "s", "requests/s"]
+
+
+class Curve(NamedTuple):
+    """A metric drawn against the offered load."""
+
+    key: str
+    """Its name in addresses of the console."""
+    words: str
+    """What its axis says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of a run: what it is called, in which unit, what it means, where it comes from."""
+
+    name: str
+    """The column in the database. `_ratio` is 1 at 100 %, `_s` are paper seconds."""
+    title: str
+    """The head of its column in tables."""
+    unit: Unit
+    """As tables print it: a ratio in `%` is printed times 100."""
+    definition: str
+    of: Callable[[Outcomes], float | None]
+    """None where the run has no such number."""
+    digits: int = 0
+    if_unknown: str = "none"
+    """What tables print where no run has the number."""
+    curve: Curve | None = None
+    """How it is drawn against the offered load; None if it is not."""
+    is_of_sessions: bool = False
+    """Whether a closed loop, whose sessions never end, has none."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts something."""
+        return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
+
+    def text(self, cell: Cell) -> str:
+        """Mean and interval over the repetitions, as tables print them."""
+        found = cell.over_known(self.of)
+        if found is None:
+            return self.if_unknown
+        factor = 100.0 if self.unit == "%" else 1.0
+        half = None if found.half_width is None else factor * found.half_width
+        return Estimate(factor * found.mean, half).text(self.digits)
+
+
+def _outcome(name: str, outcome: AttemptOutcome, definition: str) -> Metric:
+    title = name.replace("_", " ").capitalize()
+    unit: Unit = "requests" if name.endswith("requests") else "attempts"
+    return Metric(name, title, unit, definition, lambda run: run.count(outcome))
+
+
+def _fate(name: str, definition: str) -> Metric:
+    title = name.replace("_", " ").capitalize()
+
+    def of(run: Outcomes) -> float:
+        number: int = getattr(run.fates, name.removesuffix("_sessions"))
+        return number
+
+    return Metric(name, title, "sessions", definition, of, is_of_sessions=True)
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        "duration_s",
+        "Duration s",
+        "s",
+        "Paper seconds from the first arrival to the end of the last session.",
+        lambda run: run.duration_s,
+        1,
+    ),
+    Metric(
+        "planned_requests",
+        "Planned requests",
+        "requests",
+        "Requests that the sessions make if every one of them is served to its end.",
+        lambda run: sum(run.planned.values()),
+    ),
+    Metric(
+        "generated_attempts",
+        "Generated attempts",
+        "attempts",
+        "Attempts that were made, retries included.",
+        lambda run: sum(run.generated(page) for page in run.attempts),
+    ),
+    _outcome("completed_requests", AttemptOutcome.COMPLETED, "Requests answered in time."),
+    _outcome(
+        "timed_out_attempts",
+        AttemptOutcome.TIMED_OUT,
+        "Attempts whose customer left before the answer.",
+    ),
+    _outcome(
+        "dropped_attempts", AttemptOutcome.DROPPED, "Attempts turned away because a queue was full."
+    ),
+    _outcome(
+        "rejected_attempts",
+        AttemptOutcome.REJECTED,
+        "Attempts answered with the rejection page of an admission policy or of DOOR-FIFO.",
+    ),
+    _outcome(
+        "refused_attempts", AttemptOutcome.REFUSED, "Attempts whose connection was not accepted."
+    ),
+    _outcome("failed_attempts", AttemptOutcome.FAILED, "Attempts answered with an error."),
+    _outcome(
+        "not_generated_requests",
+        AttemptOutcome.NOT_GENERATED,
+        "Planned requests that no customer sent, because the session was lost before.",
+    ),
+    Metric(
+        "completed_ratio",
+        "Completed %",
+        "%",
+        "Completed requests over planned requests.",
+        lambda run: run.completed_ratio,
+        1,
+    ),
+    Metric(
+        "timed_out_ratio",
+        "Timed out",
+        "%",
+        "Attempts that timed out over planned requests.",
+        lambda run: run.timed_out_ratio,
+        1,
+    ),
+    Metric(
+        "turned_away_ratio",
+        "Turned away",
+        "%",
+        "Attempts rejected, dropped, refused or failed, over planned requests.",
+        lambda run: run.turned_away_ratio,
+        1,
+    ),
+    Metric(
+        "throughput_rps",
+        "Requests/s",
+        "requests/s",
+        "Completed requests per paper second of the whole run, to the end of its last session.",
+        lambda run: run.throughput_rps,
+        2,
+        curve=Curve("throughput", "completed requests per paper second"),
+    ),
+    _fate("arrived_sessions", "Sessions that arrived; each has one of the four fates below."),
+    _fate(
+        "rejected_sessions",
+        "Sessions that got a rejection page at their first attempt, and no page of the shop.",
+    ),
+    _fate(
+        "never_let_in_sessions",
+        "Sessions that got no page of the shop either: they gave up waiting, were dropped, "
+        "refused, failed, or rejected later.",
+    ),
+    _fate(
+        "lost_sessions",
+        "Sessions that got at least one page of the shop, but not all that they planned.",
+    ),
+    _fate("completed_sessions", "Sessions whose every planned request was answered in time."),
+    Metric(
+        "completed_of_let_in_ratio",
+        "Completed % of let in",
+        "%",
+        "Completed sessions over sessions that got at least one page.",
+        lambda run: run.fates.completed_of_let_in_ratio,
+        1,
+        is_of_sessions=True,
+    ),
+    Metric(
+        "completed_length",
+        "Mean length of completed",
+        "requests",
+        "Mean requests of the sessions that completed.",
+        lambda run: run.fates.mean_completed_length,
+        1,
+        is_of_sessions=True,
+    ),
+    Metric(
+        "useful_rps",
+        "Useful requests/s",
+        "requests/s",
+        "Requests of completed sessions per paper second while sessions arrived (SBAC's useful "
+        "work).",
+        lambda run: run.useful_rps,
+        2,
+        curve=Curve("useful", "requests of completed sessions per paper second"),
+        is_of_sessions=True,
+    ),
+    Metric(
+        "useful_ratio",
+        "Useful %",
+        "%",
+        "Requests of completed sessions over all completed requests.",
+        lambda run: run.useful_ratio,
+        1,
+        is_of_sessions=True,
+    ),
+    Metric(
+        "confirms", "Confirms", "confirms", "Completed purchases (Tr-4).", lambda run: run.confirms
+    ),
+    Metric(
+        "confirms_per_1000",
+        "Confirms of 1,000",
+        "confirms",
+        "Confirms over sessions, times 1,000.",
+        lambda run: 1000 * run.confirms / run.sessions if run.sessions else None,
+        1,
+        curve=Curve("confirms", "confirms of 1,000 sessions"),
+        is_of_sessions=True,
+    ),
+    Metric(
+        "confirm_bound",
+        "Bound",
+        "confirms",
+        "The most confirms that the customers and the server of the run allow any policy without "
+        "knowing who will buy (docs/bound.md).",
+        lambda run: run.confirm_bound,
+        1,
+    ),
+    Metric(
+        "revenue_efficiency_ratio",
+        "Efficiency",
+        "",
+        "Confirms over the bound.",
+        lambda run: run.revenue_efficiency_ratio,
+        2,
+        "no buyer planned",
+        curve=Curve("efficiency", "confirms / capacity bound"),
+    ),
+    Metric(
+        "estimated_efficiency_ratio",
+        "Estimated",
+        "",
+        "The efficiency to be expected of sessions that were served like these. It scatters less "
+        "than confirms over the bound.",
+        lambda run: run.estimated_efficiency_ratio,
+        2,
+        "–",
+        curve=Curve("estimated", "efficiency, estimated"),
+    ),
+)
+"""All of them, in the order of the database's columns."""
+
+CURVES = ("throughput", "efficiency", "estimated", "confirms", "useful")
+"""Keys of the curves in the order in which pages offer them."""
+
+BY_NAME = {metric.name: metric for metric in METRICS}
+
+
+def curves() -> list[tuple[Curve, Metric]]:
+    """The metrics that are drawn against the offered load, the first choice first."""
+    found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
+    return sorted(found, key=lambda one: CURVES.index(one[0].key))
+
+
+def markdown() -> str:
+    """The metrics as the table in docs/run-metrics.md."""
+    lines = ["| metric | in tables | unit | definition |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| `{metric.name}` | {metric.title} | {metric.unit or 'ratio'} | {metric.definition} |"
+        for metric in METRICS
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,412 @@
+"""What a run's attempts say: counts, percentages, revenue, what became of sessions.
+
+Owns: the figures that Tables 4 and 5, revenue efficiency and the session table are made of, from
+attempts alone. Must not know: which engine made the attempts, how figures are printed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.analysis.bound import CapacityBound
+from loadgen.attempts import AttemptOutcome
+from loadgen.sessions import CONFIRM_PAGE, PAGES
+
+GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
+"""The column of Table 4 a page type is counted in."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFates:
+    """How the sessions of a run ended, as wholes.
+
+    Every session that arrived has exactly one fate: rejected, never let in, lost or completed.
+    """
+
+    arrived: int
+    rejected: int
+    """Got a rejection page at their very first attempt, and no page of the shop after it."""
+    never_let_in: int
+    """Got no page of the shop either: they gave up waiting for the first one, or were dropped,
+    refused, failed, or rejected at a later attempt."""
+    completed: int
+    """Every request they planned was answered in time."""
+    completed_requests: int
+    """Requests of the completed ones."""
+
+    @property
+    def lost(self) -> int:
+        """Sessions that got a page of the shop at least, but not all they planned."""
+        return self.arrived - self.rejected - self.never_let_in - self.completed
+
+    @property
+    def completed_of_let_in_ratio(self) -> float | None:
+        """Completed sessions over those that got a page at all; None when none did."""
+        let_in = self.completed + self.lost
+        return self.completed / let_in if let_in else None
+
+    @property
+    def mean_completed_length(self) -> float | None:
+        """Mean requests of the completed sessions; None when none completed."""
+        return self.completed_requests / self.completed if self.completed else None
+
+    def share(self, fate: str) -> float:
+        """The sessions with a fate of FATES over all that arrived."""
+        number: int = getattr(self, fate)
+        return number / self.arrived if self.arrived else 0.0
+
+
+FATES = {
+    "completed": "completed",
+    "lost": "lost after being let in",
+    "never_let_in": "never let in",
+    "rejected": "rejected at once",
+}
+"""Fate of a session → its words, in the order in which pages show them; they add up to all."""
+FATES_MEANING = (
+    "Each session has one of four fates. Completed: every request that it planned was answered in "
+    "time. Lost after being let in: it got at least one page of the shop, but not all. Rejected at "
+    "once: it got a rejection page at its first attempt. Never let in: it got no page of the shop "
+    "either; it gave up waiting for the first one, or was dropped, refused, or rejected when it "
+    "tried again."
+)
+"""What FATES mean, for readers of tables and pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Attempts of one run by page type and outcome, and the requests its sessions planned."""
+
+    rho: float | None
+    """None in a closed loop."""
+    attempts: Mapping[str, Mapping[str, int]]
+    """Page type (of clients `file` too) → outcome → attempts; retries are attempts of their own."""
+    planned: Mapping[str, int]
+    """Page type → requests, if every session completed."""
+    fates: SessionFates
+    confirms: int
+    duration_s: float
+    """First arrival to the end of the last session, paper seconds."""
+    arrivals_s: float = 0.0
+    """First arrival to the last, paper seconds."""
+    useful_in_arrivals: int = 0
+    """Requests of sessions that completed which were answered by the last arrival."""
+    expected_confirm_ratio: float | None = None
+    """The share of the planned confirms that sessions can be expected to have made that were served
+    as these were; None when no session plans to buy."""
+    reachable_ratio: float | None = None
+    """The share of the planned confirms that can be reached, by the capacity bound of this run;
+    None where no capacity is known, as in a closed loop."""
+    lasting_ratio: float | None = None
+    """The same, had the server stopped with the last arrival: in an overload that lasts."""
+    undisturbed_ratio: float = 1.0
+    """The share of the arrivals' time that was over when the first attempt failed."""
+
+    @property
+    def sessions(self) -> int:
+        """Sessions that arrived."""
+        return self.fates.arrived
+
+    def generated(self, page: str) -> int:
+        """Attempts made for a page, retries included, as Table 4 counts."""
+        counts = self.attempts[page]
+        return sum(n for outcome, n in counts.items() if outcome != AttemptOutcome.NOT_GENERATED)
+
+    def count(self, outcome: AttemptOutcome) -> int:
+        """Attempts of all pages with this outcome."""
+        return sum(counts.get(outcome, 0) for counts in self.attempts.values())
+
+    @property
+    def completed_ratio(self) -> float:
+        """Completed requests over those the sessions would have made."""
+        return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
+
+    @property
+    def timed_out_ratio(self) -> float:
+        """Attempts that timed out over the requests the sessions would have made."""
+        return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
+
+    @property
+    def turned_away_ratio(self) -> float:
+        """Attempts rejected, dropped, refused or failed, over the same."""
+        return self._turned_away() / sum(self.planned.values())
+
+    @property
+    def throughput_rps(self) -> float:
+        """Completed requests per paper second of the whole run, to the end of its last session."""
+        return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
+
+    @property
+    def useful_rps(self) -> float:
+        """Requests of sessions that completed, per paper second while sessions arrived (SBAC's
+        useful work): after the last arrival the longest session sets the time, another one for each
+        policy."""
+        return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
+
+    @property
+    def useful_ratio(self) -> float | None:
+        """Share of them in all that were answered in time; None when nothing was."""
+        answered = self.count(AttemptOutcome.COMPLETED)
+        return self.fates.completed_requests / answered if answered else None
+
+    @property
+    def confirm_bound(self) -> float | None:
+        """The most confirms that this run's customers and server allow any policy that cannot know
+        who will buy (docs/bound.md); None where no capacity is known."""
+        if self.reachable_ratio is None:
+            return None
+        return self.planned[CONFIRM_PAGE] * self.reachable_ratio
+
+    @property
+    def revenue_efficiency_ratio(self) -> float | None:
+        """Confirms over the capacity bound; None when no session plans to buy."""
+        return self.confirms / self.confirm_bound if self.confirm_bound else None
+
+    @property
+    def estimated_efficiency_ratio(self) -> float | None:
+        """Revenue efficiency by the confirms to be expected, not by who bought by chance.
+
+        It has the same mean as confirms / bound as long as nobody can know who will buy, and it
+        scatters far less: each page served counts, not only the 2.7 % of sessions that buy.
+        """
+        if self.expected_confirm_ratio is None or self.reachable_ratio is None:
+            return None
+        return self.expected_confirm_ratio / self.reachable_ratio
+
+    def table4(self) -> dict[str, dict[str, int]]:
+        """Row → column → attempts, in the form of Table 4; `other` is what the paper has not."""
+        rows = ("generated", "completed", "timed_out", "dropped", "other")
+        table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
+        for page, counts in self.attempts.items():
+            column = GROUP[page]
+            table["generated"][column] += self.generated(page)
+            for outcome, n in counts.items():
+                if outcome != AttemptOutcome.NOT_GENERATED:
+                    row = outcome if outcome in rows else "other"
+                    table[row][column] += n
+        return table
+
+    def table5(self) -> dict[str, float]:
+        """Percentages as Table 5 has them.
+
+        In overload the paper divides by the browsing requests of the full sessions (54,480 of its
+        57,528); its 100 % at ρ = 0.85 is only possible over all requests. `not_generated` is what
+        is left of 100, as in the paper: retries, which are counted and were not planned, make it
+        smaller than `never_asked_for`, the share of those requests that customers never sent, and
+        may make it negative. `dropped` takes in all that were turned away or failed.
+        """
+        counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
+        whole = sum(self.planned[page] for page in counted)
+        percent = {
+            "completed": 100 * self.count(AttemptOutcome.COMPLETED) / whole,
+            "timed_out": 100 * self.count(AttemptOutcome.TIMED_OUT) / whole,
+            "dropped": 100 * self._turned_away() / whole,
+        }
+        never = sum(self.attempts[page].get(AttemptOutcome.NOT_GENERATED, 0) for page in counted)
+        return {
+            **percent,
+            "not_generated": 100 - sum(percent.values()),
+            "never_asked_for": 100 * never / whole,
+        }
+
+    def _turned_away(self) -> int:
+        return sum(
+            self.count(outcome)
+            for outcome in (
+                AttemptOutcome.DROPPED,
+                AttemptOutcome.REJECTED,
+                AttemptOutcome.REFUSED,
+                AttemptOutcome.FAILED,
+            )
+        )
+
+
+def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
+    """The attempts of sessions that arrived after `warm_up_s` paper seconds, sessions whole."""
+    if warm_up_s == 0:
+        return attempts
+    # Of the first page the first attempt: a retry comes later than its session.
+    is_arrival = pc.and_(
+        pc.equal(attempts.column("step"), 0), pc.equal(attempts.column("attempt"), 1)
+    )
+    first = attempts.filter(is_arrival)
+    late = first.filter(pc.greater_equal(first.column("intended_s"), warm_up_s))
+    return attempts.filter(pc.is_in(attempts.column("session"), late.column("session").unique()))
+
+
+def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
+    """The attempts that were begun after `warm_up_s` paper seconds: the warm-up of a closed loop,
+    whose sessions never end."""
+    return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
+
+
+def outcomes_of(
+    attempts: pa.Table, rho: float | None, bound: CapacityBound | None = None
+) -> Outcomes:
+    """Count a run's attempts; `bound` is what it is measured by, None where no capacity is
+    known."""
+    counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
+    for page, outcome, n in _groups(attempts, "page", "outcome"):
+        counts.setdefault(page, {})[outcome] = n
+    planned = dict.fromkeys(counts, 0) | dict(_groups(_first_attempts(attempts), "page"))
+    started = attempts.column("started_s").drop_null().to_numpy()
+    finished = attempts.column("finished_s").drop_null().to_numpy()
+    arrivals_s = _arrivals_s(attempts)
+    open_for_s = float(np.ptp(arrivals_s)) if len(arrivals_s) else 0.0
+    return Outcomes(
+        rho=rho,
+        attempts=counts,
+        planned=planned,
+        fates=session_fates(attempts),
+        confirms=counts[CONFIRM_PAGE].get(AttemptOutcome.COMPLETED, 0),
+        duration_s=float(finished.max() - started.min()) if len(finished) else 0.0,
+        arrivals_s=open_for_s,
+        useful_in_arrivals=_useful_by(attempts, arrivals_s.max()) if len(arrivals_s) else 0,
+        expected_confirm_ratio=None if rho is None else _expected_confirm_ratio(attempts),
+        reachable_ratio=bound and bound.reachable_ratio(planned, _working_s(attempts, arrivals_s)),
+        lasting_ratio=bound and bound.reachable_ratio(planned, open_for_s),
+        undisturbed_ratio=_undisturbed_ratio(attempts, arrivals_s),
+    )
+
+
+def _working_s(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) -> float:
+    """From the first arrival to the last answer, or to the last arrival if that is later."""
+    if not len(arrivals_s):
+        return 0.0
+    answered = attempts.filter(pa.array(is_outcome(attempts, AttemptOutcome.COMPLETED)))
+    ends_s = answered.column("finished_s").to_numpy()
+    return float(max(ends_s.max(initial=0.0), arrivals_s.max()) - arrivals_s.min())
+
+
+def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) -> float:
+    is_made = attempts.column("attempt").to_numpy() > 0
+    is_lost = is_made & ~is_outcome(attempts, AttemptOutcome.COMPLETED)
+    lost_s = attempts.column("finished_s").to_numpy()[is_lost]
+    lost_s = lost_s[np.isfinite(lost_s)]
+    if not len(lost_s) or not len(arrivals_s) or not np.ptp(arrivals_s):
+        return 1.0
+    since = (lost_s.min() - arrivals_s.min()) / np.ptp(arrivals_s)
+    return float(np.clip(since, 0.0, 1.0))
+
+
+def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
+    """What a walk along the pages confirms, on average, over what it would if all were served.
+
+    s_p: the share of the sessions that came to page p which were served there. P(p → q): how often
+    page q follows p in what the sessions planned. Sessions that come to the pages, per session:
+    a_q = start_q + Σ_p a_p s_p P(p → q). It needs no more than that nobody knows who will go on.
+    """
+    of_session, _, completed = _lengths(attempts)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    session, step = of_session[is_planned], attempts.column("step").to_numpy()[is_planned]
+    names, page = np.unique(
+        attempts.column("page").to_numpy(zero_copy_only=False)[is_planned], return_inverse=True
+    )
+    if CONFIRM_PAGE not in names:
+        return None
+    confirm = names.tolist().index(CONFIRM_PAGE)
+    came, served = (
+        np.bincount(page[there], minlength=len(names))
+        for there in (step <= completed[session], step < completed[session])
+    )
+    in_order = np.lexsort((step, session))
+    of, at = session[in_order], page[in_order]
+    goes_on = of[1:] == of[:-1]
+    follows = np.zeros((len(names), len(names)))
+    np.add.at(follows, (at[:-1][goes_on], at[1:][goes_on]), 1)
+    starts = np.bincount(page[step == 0], minlength=len(names))
+    visits = np.bincount(page, minlength=len(names))
+    survives = np.divide(served, came, out=np.zeros(len(names)), where=came > 0)
+    walks = np.eye(len(names)) - (follows / visits[:, None]).T * survives
+    return float(survives[confirm] * np.linalg.solve(walks, starts)[confirm] / visits[confirm])
+
+
+def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
+    """When each session was to arrive."""
+    first = _first_attempts(attempts)
+    arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
+    return arrived.drop_null().to_numpy()  # type: ignore[no-any-return]
+
+
+def _useful_by(attempts: pa.Table, time_s: float) -> int:
+    """Requests of sessions that completed which were answered by `time_s`, paper seconds."""
+    of_session, length, completed = _lengths(attempts)
+    whole = length == completed
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    answered = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
+    return int(np.count_nonzero(answered & whole[of_session]))
+
+
+def _lengths(
+    attempts: pa.Table,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """(of each attempt its session's place, of each session its requests planned, completed)."""
+    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
+    planned = np.bincount(of_session[is_planned], minlength=len(sessions))
+    return of_session, planned, np.bincount(of_session[is_completed], minlength=len(sessions))
+
+
+def session_fates(attempts: pa.Table) -> SessionFates:
+    """Count the sessions by fate."""
+    of_session, length, completed = _lengths(attempts)
+    is_first = (attempts.column("step").to_numpy() == 0) & (
+        attempts.column("attempt").to_numpy() <= 1
+    )
+    was_rejected = np.zeros(len(length), dtype=bool)
+    was_rejected[of_session[is_first & is_outcome(attempts, AttemptOutcome.REJECTED)]] = True
+    let_in = completed > 0
+    whole = length == completed
+    return SessionFates(
+        arrived=len(length),
+        rejected=int(np.count_nonzero(was_rejected & ~let_in)),
+        never_let_in=int(np.count_nonzero(~was_rejected & ~let_in)),
+        completed=int(np.count_nonzero(whole)),
+        completed_requests=int(length[whole].sum()),
+    )
+
+
+def completed_by(attempts: pa.Table, time_s: float) -> int:
+    """Sessions that had got everything they planned by `time_s`, paper seconds."""
+    sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    is_planned = attempts.column("attempt").to_numpy() <= 1
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
+    length = np.bincount(of_session[is_planned], minlength=len(sessions))
+    completed = np.bincount(of_session[is_completed], minlength=len(sessions))
+    return int(np.count_nonzero(length == completed))
+
+
+def _first_attempts(attempts: pa.Table) -> pa.Table:
+    """A row per request that was planned: its first attempt, or that it was never asked for."""
+    return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
+
+
+def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
+    """Each combination of `keys` that occurs, and how often."""
+    rows = table.group_by(list(keys)).aggregate([([], "count_all")]).to_pylist()
+    return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
+
+
+def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
+    """A value per row: whether the attempt ended so."""
+    found = pc.equal(attempts.column("outcome"), outcome.value)
+    return found.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
+    """Response times of attempts, infinite for those that never completed.
+
+    Unconditional, as in LIFO-Pri's footnote 1: a timed-out or dropped request counts as infinite.
+    """
+    table = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
+    if page is not None:
+        table = table.filter(pc.equal(table.column("page"), page))
+    times = table.column("finished_s").to_numpy() - table.column("started_s").to_numpy()
+    return np.where(is_outcome(table, AttemptOutcome.COMPLETED), times, np.inf)

@@ -1,0 +1,74 @@
+"""The authors' figures, from published.toml.
+
+Owns: reading Tables 4 and 5 of LIFO-Pri in the shape the reports print.
+Must not know: measured results.
+"""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+GROUPS = ("Browsing", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
+"""The columns of Table 4; `Browsing` is Br-1 to Br-4 together."""
+
+PUBLISHED_SESSIONS = 24_000
+"""Sessions behind Table 4: a file of 1000, cycled 24 times (section 3.2.1)."""
+
+PAPERS = {
+    "lifo-pri": "LIFO-Pri (Singhmar et al., 2004)",
+    "sbac": "SBAC (Cherkasova & Phaal, 2002)",
+    "connection-sentry": "Connection Sentry (Kraemer et al., 2000)",
+    "ad-server": "Ad server (Diniz et al., 2000)",
+    "edragon": "eDragon (Guitart et al., 2008)",
+}
+"""The five papers by the names of their experiments."""
+
+Row = tuple[int | None, ...]
+
+
+@cache
+def published() -> dict[str, Any]:
+    """The whole file."""
+    return tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
+
+
+def table4(rho: float, policy: str) -> dict[str, Row]:
+    """Rows generated, completed, timed_out, dropped of Table 4, a number per column of GROUPS.
+
+    None where the paper gives no number for the column (SQ has totals only, in the first);
+    empty for a ρ or a policy that Table 4 does not have.
+    """
+    tables = published()["lifo_pri"]["table4"]
+    key = policy.replace("-", "_")
+    if rho == 0.85 and key in tables["rho_1_40"]:
+        whole = tables["rho_0_85"]
+        none = (0,) * len(GROUPS)
+        return {
+            "generated": tuple(whole["generated"]),
+            "completed": tuple(whole["completed"]),
+            "timed_out": none,
+            "dropped": none,
+        }
+    if rho != 1.4 or key not in tables["rho_1_40"]:
+        return {}
+    rows = tables["rho_1_40"][key]
+    blank = (None,) * (len(GROUPS) - 1)
+    return {
+        "generated": tuple(rows.get("generated", ())) or (rows["generated_total"], *blank),
+        "completed": tuple(rows["completed"]),
+        "timed_out": tuple(rows["timed_out"]),
+        "dropped": tuple(rows.get("dropped", ())) or (rows["dropped_total"], *blank),
+    }
+
+
+def table5(rho: float, policy: str) -> dict[str, float]:
+    """Percentages of Table 5 by row; empty where the paper has none."""
+    rows = ("completed", "timed_out", "dropped", "not_generated")
+    key = policy.replace("-", "_")
+    percent = published()["lifo_pri"]["table5"]["rho_1_40"]
+    if key not in percent["completed"]:
+        return {}
+    if rho == 0.85:
+        return dict(zip(rows, (100.0, 0.0, 0.0, 0.0), strict=True))
+    return {row: percent[row][key] for row in rows} if rho == 1.4 else {}

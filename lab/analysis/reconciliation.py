@@ -1,0 +1,199 @@
+"""Three counts of one run, held against each other: the client's, the gateway's, the shop's.
+
+Owns: which counts must agree and by how much they may differ.
+Must not know: how they were counted.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.analysis.outcomes import Outcomes, outcomes_of
+from lab.engines.record import RunRecord
+from lab.files.documents import write_json
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import VERSION, Check, RunSummary
+from lab.spec.runs import Appliance, ShopRun
+from loadgen.attempts import AttemptOutcome
+from loadgen.clients import KIND_PAGE
+from loadgen.sessions import CONFIRM_PAGE, PAGES
+
+FILE = KIND_PAGE["file"]
+
+_CONNECTING_S = 1.0
+"""Real seconds within which a busy machine has connected and read a request."""
+
+
+def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
+    """Write run.json, with which the run is whole, and return what it says.
+
+    It has the counts of client, gateway and shop, and whether they agree.
+    """
+    attempts = folder.attempts()
+    outcomes = outcomes_of(attempts, run.offered_rho)
+    hasty_s = 0.0
+    if isinstance(run.server, Appliance):
+        hasty_s = _CONNECTING_S * run.server.time_scale
+    before, after = record.before, record.after
+    checks = reconcile(outcomes, before, after, hasty=_hasty(attempts, hasty_s))
+    known: dict[str, Any] = {
+        "version": VERSION,
+        "policy": run.policy.key,
+        "rho": run.rho,
+        "seed": seed,
+        "completed_ratio": outcomes.completed_ratio,
+        "confirms": outcomes.confirms,
+        "duration_s": outcomes.duration_s,
+        "reconciles": all(check.holds for check in checks),
+        "checks": checks,
+        "counts": {"before": before, "after": after},
+    }
+    if not run.is_closed_loop:  # these come back for ever: their sessions have no fates
+        known["sessions"] = asdict(outcomes.fates)
+    summary = RunSummary.model_validate({**known, **record.facts})
+    write_json(folder.summary_file, summary.as_json())
+    return summary
+
+
+def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
+    """Page → attempts given up so soon that the gateway may never have read them."""
+    hasty = attempts.filter(
+        pc.and_(
+            pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
+            pc.less(attempts.column("patience_s"), patience_s),
+        )
+    )
+    return Counter(hasty.column("page").to_pylist())
+
+
+def reconcile(
+    client: Outcomes,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    hasty: Mapping[str, int] | None = None,
+) -> list[Check]:
+    """All checks of a run. `before` and `after` are `Appliance.counts()`.
+
+    A customer who leaves in the very moment of an answer counts it as timed out while the gateway
+    counts it as answered, dropped or rejected: so timed-out attempts are the slack of every client
+    bound. `hasty`: page → attempts that were given up before they need have arrived.
+
+    What the gateway stopped the shop has not served, unless the shop was `overdue`: then the
+    gateway waited no longer, and cannot know. Nor has it served what it answered with an error,
+    as it does while its database is away (`lost_to`).
+    """
+    overdue = _overdue(after) - _overdue(before)
+    lost = _lost(after) - _lost(before)
+    pages = {page: page for page in PAGES}
+    if FILE in client.attempts:
+        pages[FILE] = "other"  # what the gateway counts it as
+    checks = []
+    for page, known_as in pages.items():
+        arrived = client.generated(page) - client.attempts[page].get(AttemptOutcome.REFUSED, 0)
+        fates = _difference(before["gateway"][known_as], after["gateway"][known_as])
+        checks += _with_gateway(page, client.attempts[page], fates)
+        checks.append(
+            _check(
+                f"{page}: gateway's arrivals = client's attempts",
+                fates["arrived"],
+                arrived - (hasty or {}).get(page, 0),
+                arrived,
+            )
+        )
+        if page in PAGES:
+            served = (
+                after["shop"]["pages"][page]["served"] - before["shop"]["pages"][page]["served"]
+            )
+            ended = fates["answered"] + fates["orphaned"]
+            errors = client.attempts[page].get(AttemptOutcome.FAILED, 0)
+            errors += min(fates["orphaned"], lost)
+            checks.append(
+                _check(
+                    f"{page}: shop's served = gateway's dispatched, but for what it stopped",
+                    served,
+                    ended - errors,
+                    ended + fates["failed"] + min(fates["cancelled"], overdue),
+                )
+            )
+    return [*checks, *_of_orders(client, before, after, overdue), *_of_sentry(before, after)]
+
+
+def _check(statement: str, value: int, low: int, high: int) -> Check:
+    return Check(statement=statement, value=value, low=low, high=high)
+
+
+def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
+    """Client and gateway on one page; and the gateway with itself."""
+    timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
+    dropped = client.get(AttemptOutcome.DROPPED, 0)
+    rejected = client.get(AttemptOutcome.REJECTED, 0)
+    completed = client.get(AttemptOutcome.COMPLETED, 0)
+    failed = client.get(AttemptOutcome.FAILED, 0)
+    gone = sum(fates[fate] for fate in ("dispatched", "dropped", "rejected", "withdrawn"))
+    ended = sum(fates[fate] for fate in ("answered", "orphaned", "failed", "cancelled"))
+    return [
+        _check(f"{page}: gateway's drops ≈ client's",
+              fates["dropped"], dropped, dropped + timed_out),
+        _check(f"{page}: gateway's rejections ≈ client's",
+              fates["rejected"], rejected, rejected + timed_out),
+        _check(f"{page}: gateway's answers ≈ client's completed",
+              fates["answered"], completed, completed + timed_out + failed),
+        _check(f"{page}: gateway's arrivals = dispatched + turned away + withdrawn",
+              fates["arrived"], gone, gone),
+        _check(f"{page}: gateway's dispatched = answered + orphaned + failed + cancelled",
+              fates["dispatched"], ended, ended),
+    ]  # fmt: skip
+
+
+def _of_orders(
+    client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
+) -> list[Check]:
+    """Tr-4: once past its commit point it is finished; stopped before, it leaves no order.
+
+    One whose customer gave up may have been finished: an order without a confirm. So may one that
+    was answered with an error, when the database went away after the commit.
+    """
+    orders = after["shop"]["orders"] - before["shop"]["orders"]
+    fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
+    confirms = client.attempts[CONFIRM_PAGE]
+    unseen = sum(confirms.get(how, 0) for how in (AttemptOutcome.TIMED_OUT, AttemptOutcome.FAILED))
+    finished = fates["answered"] + fates["orphaned"] + fates["failed"] + overdue
+    most = min(client.confirms + unseen, finished)
+    checks = [_check("shop's orders ≈ client's confirms", orders, client.confirms, most)]
+    if "orders" in after:  # a simulated shop has no database
+        kept = after["orders"] - before["orders"]
+        checks.append(
+            _check("orders in the database ≈ client's confirms", kept, client.confirms, most)
+        )
+    return checks
+
+
+def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
+    """What the shop's sentry interrupted, the gateway saw end without an answer."""
+    if "sentry" not in after["shop"]:
+        return []  # a simulated one is the driver itself
+    interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]
+    stopped = sum(
+        after["gateway"][page]["cancelled"] - before["gateway"][page]["cancelled"]
+        for page in after["gateway"]
+    )
+    return [_check("shop's interrupted ≤ gateway's cancelled", interrupted, 0, stopped)]
+
+
+def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    return {fate: n - before[fate] for fate, n in after.items()}
+
+
+def _lost(counts: Mapping[str, Any]) -> int:
+    """Requests that the shop could not answer, for what is behind it was away."""
+    return sum(counts["shop"].get("lost_to", {}).values())
+
+
+def _overdue(counts: Mapping[str, Any]) -> int:
+    found: int = counts.get("abandonment", {}).get("overdue", 0)
+    return found

@@ -1,0 +1,210 @@
+"""What a reader must know before believing the tables.
+
+Owns: the lines above them. Must not know: what stands in the tables.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+
+from lab.analysis.cells import Cell
+from lab.analysis.event_words import factor_words
+from lab.analysis.outcomes import Outcomes
+from lab.analysis.published import table5
+from lab.engines.live import outages
+from lab.files.run_summary import Fallback, RunSummary
+from lab.titles import title_of
+from loadgen.sessions import CONFIRM_PAGE
+from runtime import cpus
+
+WHY_IT_DIFFERS = (
+    "The published order and shape come out, the published percentages do not, and nothing was "
+    "tuned towards them: the paper's own footnote 2 puts its low overload figures down to a load "
+    "generator that could not make the workload, and its server kept about 60 % of its capacity "
+    "busy with useful work under 8Q-LIFO-Pri where this one keeps nearly all."
+)
+LATE_SHARE_LIMIT = 0.01
+"""A run in which more attempts than this started late says so."""
+APART_LIMIT_S = 0.1
+"""Runs at once whose customers began further apart than this, in real seconds, say so."""
+FEW_SALES = 30
+"""With a bound below it chance moves confirms / bound by a third and more."""
+UNDISTURBED_LIMIT = 0.5
+"""An overload that loses nobody for this share of the arrivals' time has not taken hold."""
+_NORMAL_975 = 1.96
+UNLIKE_LIMIT_RATIO = 0.1
+"""So do shops at once of which one serves so much more or less than all of them do."""
+
+
+def honesty(cells: Sequence[Cell]) -> list[str]:
+    """What a reader must know before believing the tables; a line each, the good news too."""
+    runs = [(cell, summary) for cell in cells for summary in cell.summaries]
+    lines = _of_the_bound(cells)
+    broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
+    for cell, summary in broken:
+        name = f"{cell.place}, seed {summary.seed}"
+        for check in summary.checks:
+            if not check.holds:
+                lines.append(
+                    f"COUNTS DO NOT RECONCILE: {name}: {check.statement}: {check.value}, "
+                    f"should be {check.low} to {check.high}"
+                )
+    if not broken:
+        lines.append(
+            f"Counts reconcile in {_all(len(runs))}: client's attempts, gateway's counts and "
+            "shop's orders agree."
+        )
+    lines += [
+        f"CHANGED IN MID-RUN: {cell.place}, seed {summary.seed}: {'; '.join(changes)}. "
+        "Its figures are those of no single policy or ρ."
+        for cell, summary in runs
+        if (changes := _changes(summary))
+    ]
+    lines += [
+        f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "
+        "Its figures are not those of a shop that was there throughout."
+        for cell, summary in runs
+        if summary.outages
+    ]
+    lines += [
+        fell_back(cell.place, summary.seed, why)
+        for cell, summary in runs
+        if (why := summary.fallen_back)
+    ]
+    late = [
+        (cell, schedule)
+        for cell, summary in runs
+        if (schedule := summary.load_generator.schedule) and schedule.late_share > LATE_SHARE_LIMIT
+    ]
+    for cell, schedule in late:
+        lines.append(
+            f"LOAD GENERATOR FELL BEHIND: {cell.place}: "
+            f"{100 * schedule.late_share:.1f} % of attempts started more than "
+            f"{1000 * schedule.late_tolerance_s:.0f} ms late, the latest by "
+            f"{schedule.max_behind_s:.2f} s (real time)"
+        )
+    lines += _of_peers([summary for _, summary in runs])
+    lines += _of_runs_at_once([summary for _, summary in runs])
+    simulated = [s for _, s in runs if s.load_generator.engine == "simulated"]
+    if simulated:
+        lines.append(
+            "Simulated: the gateway's own policies and the same customers, a modelled server."
+        )
+    elif not late:
+        lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
+    beside_published = {
+        cell.published
+        for cell in cells
+        if cell.published and cell.rho and table5(cell.rho, cell.published)
+    }
+    if {"sq", "8q-lifo-pri"} <= beside_published:
+        lines.append(WHY_IT_DIFFERS)
+    return lines
+
+
+def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
+    """Where confirms beside the bound say less, or more, than they seem to."""
+    known = [cell for cell in cells if cell.rho is not None and cell.bound]
+    lines = []
+    for cell in known:
+        beyond_chance = cell.confirms - _NORMAL_975 * math.sqrt(cell.confirms)
+        if beyond_chance > cell.bound:
+            lines.append(
+                f"MORE THAN THE BOUND: {cell.place} confirmed {cell.confirms} where "
+                f"{cell.bound:.0f} are possible, and chance does not explain it: the shop served "
+                "more than the capacity that was measured. Measure it again: make capacity."
+            )
+        elif beyond_chance > sum(map(_lasting, cell.runs)) and all(
+            run.undisturbed_ratio > UNDISTURBED_LIMIT for run in cell.runs
+        ):
+            until = 100 * min(run.undisturbed_ratio for run in cell.runs)
+            lines.append(
+                f"TOO SHORT: {cell.place} lost nobody in the first {until:.0f} % of the arrivals: "
+                "the queues were still filling. Give it more sessions."
+            )
+    few = [cell for cell in known if cell.bound < FEW_SALES]
+    if few:
+        least = min(few, key=lambda cell: cell.bound)
+        lines.append(
+            f"TOO FEW SALES: at most {least.bound:.0f} are possible in all runs of {least.place}"
+            + (f", and fewer than {FEW_SALES} in {len(few)} rows of the table" if few[1:] else "")
+            + ". Chance decides such small counts: read the column Estimated, or give more "
+            "sessions or repetitions."
+        )
+    return lines
+
+
+def _lasting(run: Outcomes) -> float:
+    """The bound, had the server stopped with the last arrival."""
+    return run.planned[CONFIRM_PAGE] * (run.lasting_ratio or 0.0)
+
+
+def fell_back(place: str, seed: int | None, why: Fallback) -> str:
+    """Of a policy of somebody's own that was given up; `why` as a stand-in's snapshot has it."""
+    return (
+        f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
+        "From then on its figures are those of FIFO."
+    )
+
+
+def _of_peers(summaries: Sequence[RunSummary]) -> list[str]:
+    """Which programs stood in the gateway's place; nothing where none did."""
+    found = dict.fromkeys(
+        f"{title_of(peer.name)} {peer.version}" for summary in summaries if (peer := summary.peer)
+    )
+    if not found:
+        return []
+    return [
+        f"In the gateway's place, as set up in docs/peers.md: {', '.join(sorted(found))}. Their "
+        "counts are from their own logs."
+    ]
+
+
+def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
+    """Where they ran, and what was wrong with that; nothing of runs one after the other."""
+    found = [summary.at_once for summary in summaries if summary.at_once is not None]
+    if not found:
+        return []
+    first = found[0]
+    shops = "; ".join(cpus.written(tuple(shop)) for shop in first.shops)
+    lines = [
+        f"At the same time: {first.of} shops, on CPU {shops}; everything else on "
+        f"{cpus.written(tuple(first.rest))}."
+    ]
+    if first.crowded:
+        lines.insert(
+            0,
+            "CROWDED: the shops shared CPUs, for this machine has too few: each took from the "
+            "other, and the figures are worth nothing. Compare one run after the other.",
+        )
+    apart_s = max(one.apart_s for one in found)
+    if apart_s > APART_LIMIT_S:
+        lines.append(f"OUT OF STEP: customers of one lane began {apart_s:.2f} s (real) later.")
+    capacities = first.shops_rps
+    if capacities:
+        middle = statistics.median(capacities)
+        unlike = max(abs(rps / middle - 1) for rps in capacities)
+        if unlike > UNLIKE_LIMIT_RATIO:
+            each = ", ".join(f"{rps:.2f}" for rps in capacities)
+            lines.append(
+                f"SHOPS DIFFER: measured at the same time they serve {each} requests per paper "
+                "second; who has which is drawn anew for each load and seed."
+            )
+    return lines
+
+
+def _all(runs: int) -> str:
+    return "the one run" if runs == 1 else f"all {runs} runs"
+
+
+def _changes(summary: RunSummary) -> list[str]:
+    """What somebody changed while the run went on; nothing in runs of before that was possible."""
+    switched = [
+        f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
+        f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"
+        for change in summary.switched
+    ]
+    return switched + [
+        f"{factor_words(change.factor)} from {change.at_s:.0f} s"
+        for change in summary.load_generator.load_changes
+    ]

@@ -1,0 +1,205 @@
+"""HAProxy: its configuration, the lines of its log, what its stats socket says.
+
+Owns: all that is HAProxy's. Must not know: processes, runs, how counts are held against others.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.pages import Rule
+from lab.baselines.requests import (
+    BACKLOG,
+    BUSY,
+    CONNECT_S,
+    CUSTOMERS,
+    HEAD_S,
+    IDLE_S,
+    OTHER,
+    OTHER_LIMIT,
+    SHOP_IDLE_S,
+    Ended,
+    Fate,
+    Place,
+    Queue,
+)
+from runtime import hosts
+
+CONFIGURATION: Final = "haproxy.cfg"
+LOG: Final = "haproxy.log"
+ERRORS: Final = "haproxy-errors.log"
+STATS: Final = "haproxy.sock"
+
+STATS_QUESTION: Final = b"show stat\n"
+_FIELDS: Final = 12
+"""Of a line of the log (`_LOG_FORMAT`)."""
+_LOG_FORMAT: Final = (
+    "%[date(0,ms)] %[var(txn.came_ms)] %[var(txn.page)] %ST %ts %TR %Tw %Tc %Tr %Ta "
+    "%[unique-id] %{+Q}r"
+)
+
+
+def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
+    """The file haproxy.cfg. `rules` say which request is which page type."""
+    shop = hosts.authority(place.shop_host, place.shop_port)
+    # A response of HAProxy's own: the customer is told by whom, and which request it was.
+    turned_away = (
+        f"status 503 content-type 'text/html; charset=utf-8' string '{BUSY}' "
+        "hdr X-Doorbuster-Verdict dropped hdr X-Request-Id %[unique-id] hdr Cache-Control no-store"
+    )
+    lines = [
+        "global",
+        f"  maxconn {CUSTOMERS}",
+        # Standard output is the file; a line each, unbuffered.
+        "  log stdout len 4096 format raw local0 info",
+        f"  stats socket {place.sockets / STATS} mode 600 level user",
+        "",
+        "defaults",
+        "  mode http",
+        "  log global",
+        "  option dontlognull",
+        "  option http-buffer-request",  # a slow upload holds no place at the shop
+        "  option http-restrict-req-hdr-names delete",  # a_b and a-b are one to a WSGI server
+        # In `defaults`: in a backend alone it has no effect (haproxy/haproxy#2344).
+        *(["  option abortonclose"] if place.abandonment == "cancel" else []),
+        f"  timeout connect {CONNECT_S}s",
+        f"  timeout client {IDLE_S}s",
+        f"  timeout server {IDLE_S}s",
+        f"  timeout http-request {HEAD_S}s",
+        f"  timeout http-keep-alive {IDLE_S}s",
+        f"  timeout queue {_real_ms(parameters['queue_s'], place)}ms",
+        f"  http-error {turned_away}",
+        "",
+        "frontend door",
+        f"  bind {hosts.authority(place.host, place.port)} backlog {BACKLOG}",
+        "  unique-id-format %[uuid()]",
+        "  unique-id-header X-Request-Id",
+        f"  log-format '{_LOG_FORMAT}'",
+        "  http-request set-var(txn.came_ms) date(0,ms)",
+        *_forwarding(),
+        *(_page(rule) for rule in rules),
+        f"  http-request set-var(txn.page) str({OTHER}) if !{{ var(txn.page) -m found }}",
+        *(
+            f"  http-request set-priority-class int({int(number)}) "
+            f"if {{ var(txn.page) -m str {page} }}"
+            for page, number in parameters["priorities"].items()
+        ),
+        f"  use_backend beside if {{ var(txn.page) -m str {OTHER} }}",
+        "  default_backend shop",
+        "",
+        "backend shop",
+        *(
+            [
+                f"  http-request return {turned_away} "
+                f"if {{ queue(shop) ge {parameters['maxqueue']} }}"
+            ]
+            if parameters["maxqueue"]
+            else []
+        ),
+        "  http-reuse always",
+        "  http-response del-header X-Doorbuster-Verdict",
+        "  http-response set-header X-Request-Id %[unique-id]",
+        f"  server shop {shop} maxconn {parameters['maxconn']} pool-purge-delay {SHOP_IDLE_S}s",
+        "",
+        "backend beside",
+        "  http-reuse always",
+        "  http-response del-header X-Doorbuster-Verdict",
+        "  http-response set-header X-Request-Id %[unique-id]",
+        f"  server shop {shop} maxconn {OTHER_LIMIT} pool-purge-delay {SHOP_IDLE_S}s",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def check_options(file: Path) -> list[str]:
+    """Says whether HAProxy takes the configuration."""
+    return ["-c", "-q", "-f", str(file)]
+
+
+def options(file: Path) -> list[str]:
+    """Serves in the foreground, logs to standard output (which `-q` would close)."""
+    return ["-db", "-f", str(file)]
+
+
+def read_line(line: str) -> Ended | None:
+    """A line of the log; None for what never was a whole request, or is no such line.
+
+    Termination state: first who ended the session (C customer, S shop, s and c their timeouts, P, L
+    HAProxy itself, - nobody), then when (R request, Q queue, C connecting, H headers, D data).
+    """
+    fields = line.rstrip("\n").split(" ", _FIELDS - 1)
+    if len(fields) < _FIELDS or not (fields[0].isdigit() and fields[1].isdigit()):
+        return None
+    ended_s, arrived_s = int(fields[0]) / 1000, int(fields[1]) / 1000
+    page, state = fields[2], fields[4]
+    queued_ms, answered_ms = int(fields[6]), int(fields[8])
+    fate = _fate(state[:1], state[1:2], answered_ms >= 0)
+    if fate is None:
+        return None
+    is_dispatched = fate not in ("dropped", "withdrawn")
+    dispatched_s = arrived_s + max(0, queued_ms) / 1000 if is_dispatched else None
+    return Ended(page, fate, arrived_s, dispatched_s, max(arrived_s, ended_s))
+
+
+def _fate(cause: str, when: str, is_answered: bool) -> Fate | None:
+    if cause in "LP" and when == "R":
+        return "dropped"
+    if when == "R":
+        return None  # broken off before it was whole
+    if when == "Q":
+        return "withdrawn" if cause == "C" else "dropped"
+    if when == "C" and cause != "C":
+        return "dropped"  # a shop that cannot be reached is answered as a full queue is
+    if cause == "-":
+        return "answered"
+    if cause == "C":
+        return "orphaned" if is_answered else "cancelled"
+    return "failed"
+
+
+def read_stats(text: str) -> Queue:
+    """The answer to `STATS_QUESTION`, CSV; raises ValueError when it is none."""
+    rows = {
+        (row["# pxname"], row["svname"]): row for row in csv.DictReader(io.StringIO(text.strip()))
+    }
+    try:
+        shop, beside = rows["shop", "shop"], rows["beside", "shop"]
+        waiting = int(shop["qcur"]) + int(rows["shop", "BACKEND"]["qcur"])
+        connections = int(rows["door", "FRONTEND"]["scur"])
+        in_service = int(shop["scur"])
+        busy_beside = int(beside["scur"]) + int(rows["beside", "BACKEND"]["qcur"])
+    except (KeyError, TypeError):
+        raise ValueError("no statistics of HAProxy") from None
+    return Queue(waiting, in_service, max(connections, busy_beside))
+
+
+def _forwarding() -> list[str]:
+    """What the gateway says to the shop of a customer, and what it lets nobody else say."""
+    return [
+        *(f"  http-request del-header {name}" for name in ("Forwarded", "X-Real-IP", "Proxy")),
+        "  http-request del-header X-Forwarded- -m beg",
+        "  http-request set-header X-Forwarded-For %[src]",
+        "  http-request set-header X-Forwarded-Proto http",
+        "  http-request set-header X-Forwarded-Host %[req.hdr(host)]",
+        "  http-request add-header Via '1.1 haproxy'",
+    ]
+
+
+def _page(rule: Rule) -> str:
+    """The first rule that fits decides, the path percent-decoded once, as in the gateway."""
+    methods = " ".join(sorted(method.decode() for method in rule.methods))
+    pattern = _quoted(rf"^(?:{rule.path.pattern})\z")
+    return (
+        f"  http-request set-var(txn.page) str({rule.page}) if !{{ var(txn.page) -m found }} "
+        f"{{ method {methods} }} {{ path,url_dec -m reg {pattern} }}"
+    )
+
+
+def _quoted(text: str) -> str:
+    """Strong quotes, in which nothing means anything but their own end."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def _real_ms(paper_s: float, place: Place) -> int:
+    return max(1, round(1000 * paper_s / place.time_scale))

@@ -1,0 +1,219 @@
+"""nginx: its configuration, the lines of its log, what its status page says.
+
+Owns: all that is nginx's. Must not know: processes, runs, how counts are held against others.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.pages import Rule
+from lab.baselines.requests import (
+    BACKLOG,
+    BODY_BYTES,
+    BUSY,
+    CONNECT_S,
+    CUSTOMERS,
+    HEAD_S,
+    IDLE_S,
+    OTHER,
+    SHOP_IDLE_S,
+    Ended,
+    Fate,
+    Place,
+    Queue,
+)
+from runtime import hosts
+
+CONFIGURATION: Final = "nginx.conf"
+LOG: Final = "nginx.log"
+ERRORS: Final = "nginx-errors.log"
+STATS: Final = "nginx.sock"
+
+STATS_QUESTION: Final = b"GET / HTTP/1.0\r\nHost: status\r\n\r\n"
+_LOG_FORMAT: Final = (
+    "$msec $page $status $request_time $upstream_status $upstream_response_time "
+    '$limit_req_status $limit_conn_status "$request_completion" $request_id "$request"'
+)
+_LINE: Final = re.compile(
+    r"(?P<ended>[\d.]+) (?P<page>\S+) (?P<status>\d+) (?P<took>[\d.]+) "
+    r"(?P<upstream>-|\d+(?:, (?:-|\d+))*) (?P<upstream_took>-|[\d.]+(?:, (?:-|[\d.]+))*) "
+    r'(?P<rate>\S+) (?P<connections>\S+) "(?P<completion>\w*)" '
+)
+_WRITING: Final = re.compile(r"Active connections: (\d+).*Writing: (\d+)", re.DOTALL)
+
+
+def configuration(parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place) -> str:
+    """The file nginx.conf. `rules` say which request is which page type."""
+    temporary = "".join(
+        f"  {kind}_temp_path {place.sockets}/{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    pages = "".join(f"    {_page(rule)}\n" for rule in rules)
+    limited = "".join(
+        f"    {page} $server_name;\n" for page, limit in parameters["limited"].items() if limit
+    )
+    nodelay = " nodelay" if parameters["nodelay"] else ""
+    ignores = "off" if place.abandonment == "cancel" else "on"
+    return f"""\
+daemon off;
+master_process off;
+pid {place.sockets}/nginx.pid;
+error_log stderr error;
+events {{ worker_connections {2 * CUSTOMERS}; }}
+http {{
+{temporary}\
+  server_tokens off;
+  merge_slashes off;
+  tcp_nodelay on;
+  keepalive_timeout {IDLE_S}s;
+  keepalive_requests 1000000000;
+  client_header_timeout {HEAD_S}s;
+  client_body_timeout {HEAD_S}s;
+  client_max_body_size {BODY_BYTES};
+  log_format peer '{_LOG_FORMAT}';
+  access_log "{_escaped(str(place.files / LOG))}" peer;
+
+  map "$request_method $uri" $page {{
+{pages}\
+    default {OTHER};
+  }}
+  # An empty key is not limited.
+  map $page $limited {{
+{limited}\
+    default "";
+  }}
+  limit_req_zone $limited zone=rate:1m rate={rate_per_minute(parameters, place)}r/m;
+  limit_req_status 503;
+  limit_req_log_level info;
+  limit_conn_zone $limited zone=connections:1m;
+  limit_conn_status 503;
+  limit_conn_log_level info;
+
+  upstream shop {{
+    server {hosts.authority(place.shop_host, place.shop_port)};
+    keepalive 64;
+    keepalive_requests 1000000000;
+    keepalive_timeout {SHOP_IDLE_S}s;
+  }}
+
+  server {{
+    listen {hosts.authority(place.host, place.port)} backlog={BACKLOG};
+    server_name shop;
+    location / {{
+      limit_req zone=rate burst={parameters["burst"]}{nodelay};
+      limit_conn connections {parameters["connections"]};
+      error_page 503 = @turned_away;
+      proxy_pass http://shop;
+      proxy_http_version 1.1;
+      proxy_ignore_client_abort {ignores};
+      proxy_connect_timeout {CONNECT_S}s;
+      proxy_read_timeout {IDLE_S}s;
+      proxy_send_timeout {IDLE_S}s;
+      proxy_max_temp_file_size 0;
+      proxy_buffers 64 16k;
+      proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      proxy_set_header X-Forwarded-Host $http_host;
+      proxy_set_header X-Forwarded-Port "";
+      proxy_set_header X-Request-Id $request_id;
+      proxy_set_header Via "1.1 nginx";
+      proxy_set_header Forwarded "";
+      proxy_set_header X-Real-IP "";
+      proxy_set_header Proxy "";
+      proxy_hide_header X-Doorbuster-Verdict;
+      proxy_hide_header X-Request-Id;
+      add_header X-Request-Id $request_id always;
+    }}
+    location @turned_away {{
+      default_type "text/html; charset=utf-8";
+      add_header X-Doorbuster-Verdict dropped always;
+      add_header X-Request-Id $request_id always;
+      add_header Cache-Control no-store always;
+      return 503 "{BUSY}";
+    }}
+  }}
+  server {{
+    listen unix:{place.sockets / STATS};
+    access_log off;
+    location / {{ stub_status; }}
+  }}
+}}
+"""
+
+
+def rate_per_minute(parameters: Mapping[str, Any], place: Place) -> int:
+    """Requests per real minute: nginx takes whole numbers only, so not per second."""
+    paper_rps: float = parameters["rate_rps"] or parameters["rate_ratio"] * (
+        place.capacity_rps or 0.0
+    )
+    return max(1, round(60 * paper_rps * place.time_scale))
+
+
+def check_options(file: Path) -> list[str]:
+    """Says whether nginx takes the configuration."""
+    return ["-t", "-q", "-p", str(file.parent), "-c", str(file)]
+
+
+def options(file: Path) -> list[str]:
+    """Serves in the foreground, as one process."""
+    return ["-p", str(file.parent), "-c", str(file)]
+
+
+def read_line(line: str) -> Ended | None:
+    """A line of the log; None for what nginx refused by itself, or is no such line."""
+    found = _LINE.match(line)
+    if found is None:
+        return None
+    ended_s = float(found["ended"])
+    arrived_s = ended_s - float(found["took"])
+    is_dispatched = found["upstream_took"] != "-"
+    fate = _fate(
+        int(found["status"]),
+        "REJECTED" in (found["rate"], found["connections"]),
+        is_dispatched,
+        found["completion"] == "OK",
+    )
+    if fate is None:
+        return None
+    took = [float(part) for part in found["upstream_took"].split(", ") if part != "-"]
+    dispatched_s = max(arrived_s, ended_s - sum(took)) if is_dispatched else None
+    return Ended(found["page"], fate, arrived_s, dispatched_s, ended_s)
+
+
+def _fate(status: int, is_rejected: bool, is_dispatched: bool, is_complete: bool) -> Fate | None:
+    if is_rejected:
+        return "dropped"
+    if status == 499:  # nginx's own: the customer has left
+        return "cancelled" if is_dispatched else "withdrawn"
+    if not is_dispatched:
+        return None
+    if status in (502, 504):  # the shop never says so
+        return "failed"
+    return "answered" if is_complete else "orphaned"
+
+
+def read_stats(text: str) -> Queue:
+    """The answer to `STATS_QUESTION`; raises ValueError when it is none.
+
+    It counts whoever asks. Delayed requests are among those in service, as far as nginx tells.
+    """
+    found = _WRITING.search(text)
+    if found is None:
+        raise ValueError("no status of nginx")
+    return Queue(None, int(found[2]) - 1, int(found[1]) - 1)
+
+
+def _page(rule: Rule) -> str:
+    """The first rule that fits decides; `$uri` is the path percent-decoded once."""
+    methods = "|".join(sorted(method.decode() for method in rule.methods))
+    pattern = rf"~^(?:{methods}) (?:{rule.path.pattern})\z"
+    return f'"{_escaped(pattern)}" {rule.page};'
+
+
+def _escaped(text: str) -> str:
+    """For double quotes, in which a backslash is one only before another or a quote."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,290 @@
+"""A peer as a process: configured, started, awaited, looked at, ended.
+
+Owns: the process from before its first customer to after its last. Must not know: specs, results,
+what is in a configuration.
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from gateway.pages import Rule
+from lab.baselines import haproxy, nginx
+from lab.baselines.requests import Ended, Place, Queue
+from lab.baselines.rules import page_rules
+from lab.baselines.sheets import PEERS, Peer
+from lab.errors import ExperimentError
+from lab.titles import title_of
+from runtime import hosts, pinned, settings
+
+
+class Dialect(Protocol):
+    """What the module of each peer knows: its configuration, log and statistics."""
+
+    CONFIGURATION: str
+    LOG: str
+    ERRORS: str
+    STATS: str
+    STATS_QUESTION: bytes
+
+    def configuration(
+        self, parameters: Mapping[str, Any], rules: Sequence[Rule], place: Place
+    ) -> str: ...
+    def check_options(self, file: Path) -> list[str]: ...
+    def options(self, file: Path) -> list[str]: ...
+    def read_line(self, line: str) -> Ended | None: ...
+    def read_stats(self, text: str) -> Queue: ...
+
+
+DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
+
+SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
+"""Where distributions have them, and people who are not root do not look."""
+READY_WITHIN_S: Final = 60.0
+_TRIES: Final = 3
+"""A free port may be taken by somebody else before the peer has it."""
+_LAST_CHARACTERS: Final = 500
+_VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
+
+
+def program(peer: Peer) -> str:
+    """Its path; raises ExperimentError that names the package."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
+    found = shutil.which(peer.program, path=path)
+    if found is None:
+        raise ExperimentError(
+            f"{peer.program} is not installed here; on Debian or Ubuntu: "
+            f"apt-get install {peer.package}"
+        )
+    return found
+
+
+def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
+    """Raise ExperimentError unless these peers can be run here, in front of this machine's shop.
+
+    None, the gateway, always can.
+    """
+    for name in wanted:
+        if name is None:
+            continue
+        program(PEERS[name])
+        where = {"the gateway": lab.gateway_pages_host, "the shop": lab.shop_host}
+        for part, host in where.items():
+            if not hosts.is_loopback(host):
+                raise ExperimentError(
+                    f"{name}: is run natively, beside gateway and shop of this machine, and {part} "
+                    f"is on {host} (a container or another host); `make up RUNTIME=native` has "
+                    "all of them here."
+                )
+        if lab.loadgen_workers:
+            raise ExperimentError(
+                f"{name}: customers from other machines (DOORBUSTER_LOADGEN_WORKERS) do not find "
+                "it; set it to 0."
+            )
+
+
+class PeerProcess:
+    """`with PeerProcess(…)`: the peer serves within the block.
+
+    `place.port` is chosen here; `cpus` are those the gateway has. Raises ExperimentError.
+    """
+
+    def __init__(
+        self, name: str, parameters: Mapping[str, Any], place: Place, cpus: tuple[int, ...]
+    ) -> None:
+        self.peer = PEERS[name]
+        self.place = place
+        self._dialect = DIALECTS[name]
+        self._parameters = parameters
+        self._cpus = cpus
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        for last in (False,) * (_TRIES - 1) + (True,):
+            self.place = replace(self.place, port=_free_port(self.place.host))
+            try:
+                self._start()
+            except ExperimentError:
+                self.end()
+                if last:
+                    raise
+            except BaseException:
+                self.end()
+                raise
+            else:
+                break
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    @property
+    def url(self) -> str:
+        """Where customers find it."""
+        return f"http://{hosts.authority(hosts.from_here(self.place.host), self.place.port)}"
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return title_of(self.peer.sheet.name)
+
+    def log(self) -> "Log":
+        """Its log, from the beginning."""
+        return Log(self._dialect, self.place.files / self._dialect.LOG)
+
+    def version(self) -> str:
+        """The distribution's, as the program says it; raises ExperimentError."""
+        words = [program(self.peer), "-v"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+        found = _VERSION.search(done.stdout + done.stderr)  # nginx says it on standard error
+        if found is None:
+            raise ExperimentError(f"{self.title} does not say its version.")
+        return found[1]
+
+    def check_lives(self) -> None:
+        """Raise ExperimentError when it has ended by itself."""
+        if self._process is not None and self._process.poll() is not None:
+            raise ExperimentError(
+                f"{self.title} ended in mid-run with status {self._process.returncode}: "
+                f"{self._last_words()}"
+            )
+
+    def look(self) -> Queue:
+        """What it says of itself now; raises ExperimentError when it does not answer."""
+        path = self.place.sockets / self._dialect.STATS
+        try:
+            text = _ask(path, self._dialect.STATS_QUESTION)
+            queue: Queue = self._dialect.read_stats(text)
+        except (OSError, ValueError) as fault:
+            raise ExperimentError(f"{self.title} does not answer ({fault}).") from None
+        return queue
+
+    def end(self) -> None:
+        """End it, and wait for that; harmless when repeated."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            process.send_signal(sign)
+            try:
+                process.wait(timeout=10)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+    def _start(self) -> None:
+        files = self.place.files
+        file = files / self._dialect.CONFIGURATION
+        text = self._dialect.configuration(self._parameters, page_rules(), self.place)
+        file.write_text(text, encoding="utf-8")
+        # Should the runner be killed, no peer is left behind.
+        words = pinned.command(
+            self._cpus,
+            [program(self.peer), *self._dialect.options(file)],
+            end_with_parent=signal.SIGTERM,
+            parent=os.getpid(),
+            plain_environment=True,
+        )
+        with (files / self._dialect.LOG).open("ab") as log, self._errors.open("ab") as errors:
+            self._process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends it
+            )
+        self._await()
+
+    def _await(self) -> None:
+        assert self._process is not None
+        deadline_s = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < deadline_s:
+            if self._process.poll() is not None:
+                raise ExperimentError(f"{self.title} does not start: {self._last_words()}")
+            try:
+                self.look()
+            except ExperimentError:
+                time.sleep(0.02)
+            else:
+                return
+        raise ExperimentError(f"{self.title} did not answer within {READY_WITHIN_S:g} s.")
+
+    @property
+    def _errors(self) -> Path:
+        return self.place.files / self._dialect.ERRORS
+
+    def _last_words(self) -> str:
+        try:
+            said = self._errors.read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            said = ""
+        return said[-_LAST_CHARACTERS:] or "it did not say why"
+
+
+@dataclass(slots=True)
+class Log:
+    """A peer's log, read as it grows."""
+
+    dialect: Dialect
+    path: Path
+    ended: list[Ended]
+    """The requests that have ended, in the order of the log."""
+    _read_bytes: int
+
+    def __init__(self, dialect: Dialect, path: Path) -> None:
+        self.dialect, self.path = dialect, path
+        self.ended = []
+        self._read_bytes = 0
+
+    def read(self) -> list[Ended]:
+        """What was added since the last call; whole lines only."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._read_bytes)
+                whole, newline, _ = file.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return []
+        self._read_bytes += len(whole) + len(newline)
+        lines = whole.decode("utf-8", "replace").split("\n")
+        added = [one for line in lines if (one := self.dialect.read_line(line)) is not None]
+        self.ended += added
+        return added
+
+
+def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
+    """Of a short name: a socket's path may have 107 characters."""
+    return tempfile.TemporaryDirectory(prefix="doorbuster-peer-")
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as sock:
+        sock.bind((host, 0))
+        port: int = sock.getsockname()[1]
+        return port
+
+
+def _ask(path: Path, question: bytes) -> str:
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(10)
+        sock.connect(str(path))
+        sock.sendall(question)
+        found = b""
+        while chunk := sock.recv(65536):
+            found += chunk
+    return found.decode("utf-8", "replace")

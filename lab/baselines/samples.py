@@ -1,0 +1,50 @@
+"""The samples of a run behind a peer, completed from its log once the run is over.
+
+Owns: what of a sample the log knows better than a look at the peer. Must not know: where either
+comes from.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gateway.policies.interface import PAGES
+from lab.baselines.requests import Ended
+
+
+def completed(
+    rows: Sequence[dict[str, Any]], ended: Iterable[Ended], began_at: float, time_scale: float
+) -> None:
+    """Fill in `arrived_total`, `dispatched_total`, the waiting by page and, where the peer could
+    not tell it, `waiting` of each row, in place.
+
+    `began_at`: Unix time of the rows' time 0. The log has milliseconds: whoever waits less is seen
+    in no queue.
+    """
+    of_pages = [one for one in ended if one.page in PAGES]
+    arrivals = sorted(one.arrived_s for one in of_pages)
+    dispatches = sorted(one.dispatched_s for one in of_pages if one.dispatched_s is not None)
+    came, went = _queue(of_pages)
+    for row in rows:
+        now = began_at + row["time_s"] / time_scale
+        row["arrived_total"] = bisect_right(arrivals, now)
+        row["dispatched_total"] = bisect_right(dispatches, now)
+        waiting = {
+            page: bisect_right(came[page], now) - bisect_right(went[page], now) for page in PAGES
+        }
+        row |= {f"waiting_{page}": number for page, number in waiting.items()}
+        if row["waiting"] is None:
+            row["waiting"] = sum(waiting.values())
+
+
+def _queue(ended: Iterable[Ended]) -> tuple[Mapping[str, list[float]], Mapping[str, list[float]]]:
+    """By page: when requests began to wait, when they no longer did; both in order."""
+    came: dict[str, list[float]] = defaultdict(list)
+    went: dict[str, list[float]] = defaultdict(list)
+    for one in ended:
+        came[one.page].append(one.arrived_s)
+        went[one.page].append(one.ended_s if one.dispatched_s is None else one.dispatched_s)
+    for times in (*came.values(), *went.values()):
+        times.sort()
+    return came, went

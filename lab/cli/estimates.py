@@ -1,0 +1,211 @@
+"""The command `doorbuster estimates`: predicted next to actual, for everything that ships.
+
+Owns: its options and its table. Must not know: how a prediction is made.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import click
+
+from lab.durations import duration
+from lab.errors import ExperimentError, SpecError
+from lab.files.documents import read_json
+from lab.machine import speeds
+from lab.report.table import Table
+from lab.results.folder import made_here
+from lab.runner import estimates, stopwatch
+from lab.runner.estimates import COMMANDS, Estimate
+from lab.spec.experiment import SPECS, Spec, load_spec
+from runtime import settings
+
+QUICK_S = 120.0
+"""Real seconds: `--run quick` runs what is predicted to take less."""
+ALLOWED_FACTOR = 1.5
+"""An estimate is good when actual and predicted differ by at most this factor."""
+GROUPS = ("quick", "simulated", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An experiment that ships."""
+
+    name: str
+    arguments: tuple[str, ...]
+    spec: Spec | None
+    what: str
+    """The same for the same experiment, as `time.json` has it."""
+
+    @property
+    def engine(self) -> str:
+        """`live` or `simulated`."""
+        if self.spec is not None:
+            return self.spec.engine
+        return "live" if f"live {self.what}" in speeds.shipped().costs else "simulated"
+
+    def estimate(self, lab: settings.Settings) -> Estimate:
+        """Return what it takes now."""
+        cpus = estimates.cpus_here()
+        if self.spec is not None:
+            return estimates.of_launch(self.spec, lab, processes=cpus)
+        found = estimates.of_command(self.arguments, speeds.load(lab), processes=cpus)
+        assert found is not None, self.arguments  # shipped
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A run that has ended: predicted and actual."""
+
+    predicted_s: float
+    took_s: float
+    idle_s: float
+    at: str
+
+    @property
+    def ratio(self) -> float:
+        """How many times longer it takes on an idle machine than was predicted."""
+        return self.idle_s / self.predicted_s
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the prediction was within the allowed factor."""
+        return 1 / ALLOWED_FACTOR <= self.ratio <= ALLOWED_FACTOR
+
+
+def entries() -> list[Entry]:
+    """Return every spec and every command without a spec that the gallery has."""
+    specs = [(path.stem, load_spec(path.stem)) for path in sorted(SPECS.glob("*.toml"))]
+    found = [Entry(name, ("run", name), spec, spec.fingerprint) for name, spec in specs]
+    for arguments in COMMANDS:
+        name = estimates.command_name(arguments)
+        found.append(Entry(name, arguments, None, name))
+    return found
+
+
+def taken(lab: settings.Settings) -> dict[str, Taken]:
+    """Return the newest whole run of each experiment in the results folder, by `what`."""
+    found: dict[str, Taken] = {}
+    for folder in made_here(lab.results_dir, stopwatch.FILE):
+        try:
+            content = read_json(folder / stopwatch.FILE)
+            times = (float(content[name]) for name in ("predicted_s", "took_s", "idle_s"))
+            one = Taken(*times, at=str(content["at"]))
+            if one.predicted_s > 0 and one.idle_s > 0:
+                found.setdefault(str(content["what"]), one)
+        except (ExperimentError, KeyError, TypeError, ValueError):
+            continue  # not ended, or damaged
+    return found
+
+
+def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
+    """Return predicted next to actual."""
+    known = taken(lab)
+    cpus = estimates.cpus_here()
+    found = Table(
+        "Predicted and actual times",
+        ("Experiment", "Engine", "Predicted now", "Predicted then", "Took", "Idle", "Ratio", "Run"),
+        note=f"Real time with the drawing, {estimates.IDLE}; simulations on {cpus} processors. "
+        "Took: the last whole run here. Idle: what that run takes when nothing else runs, from "
+        "its CPU time and its time with customers. Ratio: idle / predicted then; good from "
+        f"{1 / ALLOWED_FACTOR:.2f} to {ALLOWED_FACTOR}.",
+    )
+    for one in every:
+        run = known.get(one.what)
+        cells = ("–",) * 5
+        if run is not None:
+            mark = "" if run.is_good else " !"
+            times = (run.predicted_s, run.took_s, run.idle_s)
+            cells = (*map(_time, times), f"{run.ratio:.2f}{mark}", _day(run.at))
+        found.rows.append((one.name, one.engine, _time(one.estimate(lab).real_s), *cells))
+    return found
+
+
+def _time(real_s: float) -> str:
+    return f"{real_s:.1f} s" if real_s < 10 else duration(real_s)
+
+
+def _day(at: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(at):%Y-%m-%d %H:%M}"
+    except ValueError:
+        return "–"
+
+
+def chosen(every: Sequence[Entry], names: Sequence[str], lab: settings.Settings) -> list[Entry]:
+    """Return the entries that these names and groups mean; raises SpecError."""
+    found: list[Entry] = []
+    for name in names:
+        if name in GROUPS:
+            found += [one for one in every if _is_in(one, name, lab)]
+            continue
+        named = [one for one in every if one.name == name]
+        if not named:
+            allowed = ", ".join([*GROUPS, *(one.name for one in every)])
+            raise SpecError(f"--run: {name!r} is unknown; allowed: {allowed}")
+        found += named
+    return list({one.name: one for one in found}.values())
+
+
+def _is_in(one: Entry, group: str, lab: settings.Settings) -> bool:
+    if group == "all":
+        return True
+    is_simulated = one.engine == "simulated"
+    return is_simulated and (group == "simulated" or one.estimate(lab).real_s <= QUICK_S)
+
+
+@click.command("estimates")
+@click.option(
+    "--run",
+    "names",
+    metavar="NAME",
+    multiple=True,
+    help="Run this experiment first; quick: every simulated one that is predicted to take at most "
+    "2 minutes; simulated: all simulated ones; all: the live ones, too. May be repeated.",
+)
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
+def estimates_command(names: tuple[str, ...], markdown: bool) -> None:
+    """Print how long every experiment that ships takes, predicted and actual.
+
+    Predictions come from what work has cost on this machine. They are for an idle machine. With
+    --run each experiment leaves its result in the results folder, and the exit status is 1 when a
+    prediction was off by more than a factor of 1.5.
+    """
+    from lab.report.terminal import console, show
+
+    lab = settings.load()
+    estimates.calibrated(lab)
+    every = entries()
+    wanted = chosen(every, names, lab)
+    failed = []
+    for number, one in enumerate(wanted, start=1):
+        words = one.estimate(lab).words
+        console.print(f"[{number}/{len(wanted)}] {one.name}: {words}", markup=False)
+        if fault := _run(one):
+            failed.append(one.name)
+            console.print(f"{one.name} was not run to its end: {fault}", markup=False)
+    found = table(lab, every)
+    if markdown:
+        click.echo(found.markdown(), nl=False)
+    else:
+        show(found)
+    known = taken(lab)
+    off = [one.name for one in wanted if one.what in known and not known[one.what].is_good]
+    if off:
+        console.print(f"Off by more than a factor of {ALLOWED_FACTOR}: {', '.join(off)}")
+    if off or failed:
+        sys.exit(1)
+
+
+def _run(one: Entry) -> str:
+    """Run it as the command line does; return why it failed, or nothing."""
+    program = [sys.executable, "-m", "lab.cli.command_line", *one.arguments, "--fresh"]
+    ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
+    if ended.returncode == 0:
+        return ""
+    lines = (ended.stderr or ended.stdout).strip().splitlines()
+    return lines[-1] if lines else f"status {ended.returncode}"

@@ -1,0 +1,42 @@
+"""The options that say where simulations are made, and whether what was interrupted goes on.
+
+Owns: their names and meanings. Must not know: commands, what is simulated.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from lab.executors import broker
+from runtime import settings
+
+FRESH = click.option(
+    "--fresh", is_flag=True, help="Begin anew, even where the same experiment was interrupted."
+)
+
+
+def spread(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that say where simulations are made: processes, celery."""
+    for option in (
+        click.option(
+            "--celery",
+            metavar="[BROKER]",
+            is_flag=False,
+            flag_value="",
+            help="On the workers that `doorbuster worker` started, here or elsewhere; BROKER: "
+            "redis://…, by default DOORBUSTER_GRID_BROKER or DOORBUSTER_CELERY_BROKER.",
+        ),
+        click.option(
+            "--processes", type=click.IntRange(1), help="On so many cores; all by default."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def broker_of(celery: str | None) -> str | None:
+    """The broker that `--celery` names, the settings' where it names none; None without it."""
+    if celery is None:
+        return None
+    return broker.checked(celery or settings.load().simulations_broker, "--celery")

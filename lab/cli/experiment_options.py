@@ -1,0 +1,227 @@
+"""The options of the command line that change a spec.
+
+Owns: their names and what each does to a spec. Must not know: commands.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, get_args
+
+import click
+from pydantic import ValidationError
+
+from gateway.policies.interface import Abandonment
+from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
+from gateway.students.files import is_path
+from lab.baselines.sheets import PEERS
+from lab.errors import SpecError
+from lab.spec.experiment import Spec, changed, explain
+from lab.spec.sections import PolicyChoice
+
+
+def _floats(_: click.Context, option: click.Parameter, text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: allowed: numbers, e.g. 0.85,1.4,2") from None
+
+
+def _names(_: click.Context, option: click.Parameter, text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+PAGE_PROFILE = click.option(
+    "--page-profile", type=click.Choice(["paper", "cpu", "real"]), help="Page work."
+)
+SEED = click.option("--seed", type=int, help="Seed of the first repetition.")
+TIME_SCALE = click.option("--time-scale", type=float, help="Paper seconds per real second.")
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--policies", callback=_names, help="Policies, e.g. sq,8q-lifo-pri; also labels of a spec."
+    ),
+    click.option(
+        "--gateway",
+        callback=_names,
+        help="Live: haproxy, nginx in the gateway's place; doorbuster: the spec's own policies.",
+    ),
+    click.option(
+        "--admission", callback=_names, help="Before each of them, e.g. none,sbac-responsive."
+    ),
+    click.option("--abandonment", callback=_names, help="With each of them, e.g. ignore,cancel."),
+    click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
+    click.option("--sessions", type=int, help="Sessions started in each run."),
+    click.option("--duration-s", type=float, help="Instead: they arrive for so many paper s."),
+    click.option(
+        "--at-once/--in-turn",
+        default=None,
+        help="Live, 2 to 4 policies: each on a shop and CPUs of its own, at the same time.",
+    ),
+    click.option(
+        "--crowded",
+        is_flag=True,
+        help="The same where the CPUs are too few: to try it out, its figures are worth nothing.",
+    ),
+    click.option("--repetitions", type=int, help="Runs of every policy and ρ, each its own seed."),
+    SEED,
+    TIME_SCALE,
+    PAGE_PROFILE,
+)
+
+
+def overridable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that `with_options` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
+    """`spec` with the command line's options over it; raises SpecError."""
+    if given.get("sessions") is not None and given.get("duration_s") is not None:
+        raise SpecError("--duration-s: given together with --sessions; allowed: one of them")
+    if given.get("crowded") and given.get("at_once") is False:
+        raise SpecError("--crowded: given together with --in-turn; allowed: one of them")
+    policies = None
+    if any(given.get(option) for option in ("policies", "gateway", "admission", "abandonment")):
+        choices = _standing(spec, given.get("policies"), given.get("gateway"))
+        if given.get("admission"):
+            choices = list(_behind(spec, choices, given["admission"]))
+        if given.get("abandonment"):
+            choices = list(_when_left(choices, given["abandonment"]))
+        policies = [choice.model_dump(mode="json", exclude_none=True) for choice in choices]
+    return changed(
+        spec,
+        engine=given.get("engine"),
+        policy=policies,
+        load__rho=given.get("rho"),
+        load__sessions=given.get("sessions"),
+        load__duration_s=given.get("duration_s"),
+        repetitions=given.get("repetitions"),
+        seed=given.get("seed"),
+        time_scale=given.get("time_scale"),
+        page_profile=given.get("page_profile"),
+        at_once="crowded" if given.get("crowded") else given.get("at_once"),
+    )
+
+
+def _standing(
+    spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
+) -> list[PolicyChoice]:
+    """Policies behind the gateway and peers in its place; a peer alone unless policies are named.
+
+    A peer is as the spec has it, where it has it.
+    """
+    if gateways is None:
+        return _chosen(spec, names)
+    known = ["doorbuster", *PEERS]
+    if unknown := [name for name in gateways if name not in known]:
+        raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(known)}")
+    chosen = [] if names is None else _chosen(spec, names)
+    if names is None and "doorbuster" in gateways:
+        chosen = [choice for choice in spec.policy if choice.gateway is None]
+    for name in dict.fromkeys(gateways):
+        if name in PEERS:
+            own = [choice for choice in spec.policy if choice.gateway == name]
+            wanted = own or [PolicyChoice.model_validate({"gateway": name})]
+            chosen += [choice for choice in wanted if choice not in chosen]
+    return chosen
+
+
+def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
+    """The spec's own choices of these names, with their parameters; others with their defaults."""
+    if names is None:
+        return list(spec.policy)
+    chosen: list[PolicyChoice] = []
+    for name in _whole(names, [choice.key for choice in spec.policy]):
+        known = [choice for choice in spec.policy if choice.key == name]
+        known = known or [choice for choice in spec.policy if choice.name == name]
+        if not known and name in PEERS:
+            raise SpecError(f"--policies: {name!r} is no policy; allowed: --gateway {name}")
+        if not known and name not in POLICIES and not is_path(name):
+            allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
+            raise SpecError(
+                f"--policies: {name!r} is unknown; allowed: {', '.join(allowed)}, "
+                "or the path of your own, own/….py"
+            )
+        chosen += known or [_choice(name=name, admission=spec.admission)]
+    return chosen
+
+
+def _whole(names: Sequence[str], keys: Sequence[str]) -> Iterator[str]:
+    """Join what the option's commas have cut: `HAProxy, tuned` is one label of the spec."""
+    left = list(names)
+    while left:
+        lengths = range(len(left), 1, -1)
+        size = next((n for n in lengths if ", ".join(left[:n]) in keys), 1)
+        yield ", ".join(left[:size])
+        del left[:size]
+
+
+def _choice(**fields: Any) -> PolicyChoice:
+    try:
+        return PolicyChoice(**fields)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, "--policies")) from None
+
+
+def _behind(
+    spec: Spec, choices: Sequence[PolicyChoice], admissions: Sequence[str]
+) -> Iterator[PolicyChoice]:
+    """Each queueing policy behind each of these; as the spec has it, where it has both.
+
+    A peer has none before it: it is run once.
+    """
+    if unknown := [name for name in admissions if name not in ADMISSIONS]:
+        raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
+    peers = [choice for choice in choices if choice.gateway is not None]
+    if peers and NO_ADMISSION not in admissions:
+        raise SpecError(
+            f"--admission: needs sessions of the gateway's own, and {peers[0].key} stands in its "
+            "place; allowed: none among them"
+        )
+    policies = (choice for choice in choices if choice.gateway is None)
+    for name, parameters in _distinct((choice.name, choice.parameters) for choice in policies):
+        for admission in admissions:
+            wanted = _choice(name=name, parameters=parameters, admission=admission)
+            alike = ("name", "parameters", "admission")
+            own = (
+                c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)
+            )
+            yield next(own, wanted)
+    yield from peers
+
+
+def _when_left(
+    choices: Sequence[PolicyChoice], abandonments: Sequence[str]
+) -> Iterator[PolicyChoice]:
+    """Each choice with each of these; those that were told apart by theirs alone become one.
+
+    A label stays where nothing else tells two choices apart: `mine+cancel`.
+    """
+    known = get_args(Abandonment)
+    if unknown := [name for name in abandonments if name not in known]:
+        allowed = ", ".join(known)
+        raise SpecError(f"--abandonment: {unknown[0]!r} is unknown; allowed: {allowed}")
+    found: list[tuple[PolicyChoice, str | None]] = []
+    for choice in choices:
+        for abandonment in abandonments:
+            wanted = choice.model_copy(update={"abandonment": abandonment, "label": None})
+            if all(wanted != other for other, _ in found):
+                found.append((wanted, choice.label))
+    named = Counter(choice.key for choice, _ in found)
+    for choice, label in found:
+        if label is not None and named[choice.key] > 1:
+            yield choice.model_copy(update={"label": f"{label}+{choice.abandonment}"})
+        else:
+            yield choice
+
+
+def _distinct(pairs: Iterator[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for pair in pairs:
+        if pair not in found:
+            found.append(pair)
+    return found

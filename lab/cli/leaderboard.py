@@ -1,0 +1,168 @@
+"""The command `doorbuster leaderboard`.
+
+Owns: its parts and options, what it says. Must not know: any figure, how a run is made.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from lab.cli.executor_options import FRESH, broker_of, spread
+from lab.cli.experiment_options import overridable, with_options
+from lab.errors import SpecError
+from lab.leaderboard import PARTS, SIMULATED_PARTS, TUNING_PART
+from lab.spec.experiment import Spec, changed, load_spec
+
+SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
+"""The spec of a board by engine."""
+QUICK = {"load__sessions": 600, "repetitions": 5}
+"""Of a board: rows are compared by paired differences, which need five repetitions."""
+QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
+"""Of the reports on robustness and hysteresis."""
+FAIRNESS = {"load__rho": [1.4]}
+
+Carry = Callable[..., None]
+"""Makes the comparison of a spec and reports it: the command line's own."""
+
+
+def leaderboard_command(carry_out: Carry) -> click.Command:
+    """The command; `carry_out(spec, fresh=, processes=, broker=)` is how a comparison is made."""
+
+    @click.command()
+    @click.argument("part", type=click.Choice(PARTS), default="board")
+    @click.option(
+        "--engine",
+        type=click.Choice(list(SPECS)),
+        default="simulated",
+        show_default=True,
+        help="In virtual time, or on the running appliance.",
+    )
+    @click.option("--quick", is_flag=True, help="Fewer customers: wide intervals.")
+    @click.option(
+        "--recovery/--no-recovery",
+        default=True,
+        help="Measure missing seconds to recover after a rush, too (board, all).",
+    )
+    @FRESH
+    @spread
+    @overridable
+    def leaderboard(
+        part: str,
+        engine: str,
+        quick: bool,
+        recovery: bool,
+        fresh: bool,
+        processes: int | None,
+        celery: str | None,
+        **given: Any,
+    ) -> None:
+        """How near does each policy come to the best that can be reached?
+
+        PART: board (the default): every policy at six loads, ranks, what of DOOR carries the gain,
+        fairness, and seconds to recover after a rush. robustness: other customers, another server,
+        bursts. hysteresis: a rush of a minute, and how long until all is well again; with --engine
+        live measured on the appliance. fairness: the board at one load, who gets to the end and
+        how soon the others know. bound: whether any policy exceeds it, in runs of three lengths.
+        tuning: the same number of settings of every policy, of HAProxy and of nginx, simulated on
+        seeds of their own; the best one of each is its tuned row. all: board, robustness,
+        hysteresis and bound.
+
+        Writes a page with pictures and tables for each. Interrupted, the same command resumes.
+        """
+        if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
+            raise SpecError(
+                f"--engine live: {part} is simulated; allowed: with board, hysteresis or fairness"
+            )
+        if engine == "live" and (processes is not None or celery is not None):
+            option = "--processes" if celery is None else "--celery"
+            raise SpecError(
+                f"{option}: live runs are made here, one at a time; allowed: simulated ones"
+            )
+        if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
+            raise SpecError(f"--rho: {part} brings its own loads; allowed: with board or fairness")
+        if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
+            option = "--duration-s" if given["sessions"] is None else "--sessions"
+            raise SpecError(f"{option}: {part} has lengths of its own; allowed: with another part")
+        broker = broker_of(celery)
+        spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
+        if part == TUNING_PART:
+            _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
+            return
+        options = {"fresh": fresh, "processes": processes, "broker": broker}
+        wants_recovery = recovery and part in ("board", "all")
+        if engine == "live" and (part == "hysteresis" or wants_recovery):
+            _measure_recovery(carry_out, spec, **options)
+        elif part == "hysteresis" or (wants_recovery and (fresh or not _is_recovery_known(spec))):
+            _study("hysteresis", spec, quick=quick, **options)
+        if part not in SIMULATED_PARTS:
+            carry_out(spec, **options)
+        for study in SIMULATED_PARTS:
+            if study != "hysteresis" and part in (study, "all"):
+                _study(study, spec, quick=quick, **options)
+
+    return leaderboard
+
+
+def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec:
+    spec = load_spec(SPECS[engine])
+    spec = changed(spec, leaderboard=True, **(FAIRNESS if part == "fairness" else {}))
+    if quick:
+        spec = changed(
+            spec,
+            title=f"{spec.title} (quick)",
+            **(QUICK_REPORT if part in SIMULATED_PARTS else QUICK),
+        )
+    return with_options(spec, {**given, "engine": engine})
+
+
+def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
+    """Search settings of the board's policies and of both proxies, or of those that are named."""
+    from lab.baselines.sheets import PEERS
+    from lab.leaderboard import tuning
+    from lab.leaderboard.run_study import carry_out_study
+
+    for option in ("sessions", "duration_s", "repetitions", "seed"):
+        if given[option] is not None:
+            raise SpecError(
+                f"--{option.replace('_', '-')}: {TUNING_PART} has the same for every row; "
+                "allowed: with another part"
+            )
+    gateways = given["gateway"]
+    proxies = tuple(PEERS) if given["policies"] is None else ()
+    if gateways is not None:
+        if unknown := [name for name in gateways if name not in PEERS]:
+            raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(PEERS)}")
+        proxies = tuple(gateways)
+    base = with_options(load_spec(SPECS["simulated"]), {**given, "gateway": None})
+    repetitions = tuning.QUICK_REPETITIONS if quick else tuning.REPETITIONS
+    base = changed(base, seed=tuning.SEED, repetitions=repetitions)
+    carry_out_study(TUNING_PART, base, quick=quick, proxies=proxies, **options)
+
+
+def _study(part: str, spec: Spec, **options: Any) -> None:
+    from lab.leaderboard.run_study import carry_out_study
+
+    carry_out_study(part, spec, **options)
+
+
+def _is_recovery_known(spec: Spec) -> bool:
+    from lab.leaderboard import recovery
+    from lab.machine.description import describe_versions
+    from runtime import settings
+
+    found = recovery.find(settings.load().results_dir, spec, describe_versions())
+    return recovery.is_complete(found, spec)
+
+
+def _measure_recovery(carry_out: Carry, spec: Spec, *, fresh: bool, **options: Any) -> None:
+    """Run the rush live, where its runs are missing, and print how soon each row recovers."""
+    from lab.leaderboard import recovery
+    from lab.machine.description import describe_versions
+    from lab.report.terminal import show
+    from runtime import settings
+
+    if fresh or not _is_recovery_known(spec):
+        carry_out(recovery.rush_of(spec), fresh=fresh, **options)
+    found = recovery.find(settings.load().results_dir, spec, describe_versions())
+    show(recovery.table(spec, found))

@@ -1,0 +1,164 @@
+"""The options of commands that start a hosting platform, and the platform they ask for.
+
+Owns: their names, defaults and help; where the costs of a connection come from.
+Must not know: what is done with the platform.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, get_args
+
+import click
+
+from gateway.policies.processor_assignment import Sharing
+from hosting.errors import HostingError
+from hosting.option_types import CpuList, Finite
+from hosting.options import (
+    MOST_APPLICATIONS,
+    Admission,
+    PlatformOptions,
+    Profile,
+    Provisioning,
+)
+from lab.engines.hosted import connection_costs
+from lab.errors import SpecError
+from runtime.settings import Settings
+
+_DEFAULTS = {field.name: field.default for field in fields(PlatformOptions)}
+
+
+def _option(flag: str, name: str, **given: Any) -> Callable[[Any], Any]:
+    """The option for a field of PlatformOptions, which has its default."""
+    return click.option(flag, name, default=_DEFAULTS[name], show_default=True, **given)
+
+
+def _choice(flag: str, name: str, among: Any, meaning: str) -> Callable[[Any], Any]:
+    return _option(flag, name, type=click.Choice(get_args(among)), help=meaning)
+
+
+KEY_OPTION = _option(
+    "--key",
+    "key",
+    help="Key of the server certificate: rsa-2048 … rsa-8192 or ec-p256; the larger, the more a "
+    "new connection costs.",
+)
+PROFILE_OPTION = _choice("--page-profile", "profile", Profile, "Page work of the shops.")
+TIME_SCALE_OPTION = _option(
+    "--time-scale",
+    "time_scale",
+    type=Finite(0.1, 1000),
+    help="Paper seconds per real second.",
+)
+THREADS_OPTION = click.option(
+    "--shop-threads",
+    type=click.IntRange(1, 100),
+    help="Threads of each shop process; by default as many as PostgreSQL has connections for, up "
+    "to 30.",
+)
+
+
+def _priorities(
+    _: click.Context, option: click.Parameter, text: str | None
+) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r}: allowed are numbers, e.g. 2,1") from None
+
+
+CPUS_OPTION = click.option(
+    "--cpus", type=CpuList(), default=(), help="Its processors, e.g. 0-1 or 0,2-3; by default all."
+)
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    _option(
+        "--applications",
+        "applications",
+        type=click.IntRange(1, MOST_APPLICATIONS),
+        help="How many complete shops.",
+    ),
+    CPUS_OPTION,
+    click.option(
+        "--priorities",
+        callback=_priorities,
+        help="Weight of each application, e.g. 2,1 (Gold and Silver); by default equal.",
+    ),
+    _choice(
+        "--provisioning",
+        "provisioning",
+        Provisioning,
+        "ecm: the CPU manager assigns processors; static: an even share for good; linux: all on "
+        "all, and the admission is blind to it.",
+    ),
+    _choice(
+        "--sharing",
+        "sharing",
+        Sharing,
+        "Who may share a processor in halves: any two, only a low priority with a high one, "
+        "nobody.",
+    ),
+    _choice(
+        "--admission",
+        "admission",
+        Admission,
+        "eac: new connections beyond what the processors can serve are refused.",
+    ),
+    click.option(
+        "--cto",
+        "cto_s",
+        type=Finite(0, min_open=True),
+        help="CPU paper seconds of a resumed connection; by default as "
+        "`doorbuster profile-connections` has measured it.",
+    ),
+    click.option(
+        "--ctn",
+        "ctn_s",
+        type=Finite(0, min_open=True),
+        help="The same of a new connection.",
+    ),
+    KEY_OPTION,
+    TIME_SCALE_OPTION,
+    PROFILE_OPTION,
+    THREADS_OPTION,
+)
+
+
+def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options that `platform_options` takes."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
+    """The platform asked for, with measured costs where none are given.
+
+    Raises SpecError, and ExperimentError when costs are needed and have not been measured.
+    """
+    chosen = dict(given)
+    if chosen["priorities"] is None:
+        chosen["priorities"] = (1.0,) * chosen["applications"]
+    costs_given = (chosen["cto_s"] is not None, chosen["ctn_s"] is not None)
+    if any(costs_given) and not all(costs_given):
+        raise SpecError("--cto and --ctn: give both or neither")
+    # What cannot be meant is said before what has not been measured.
+    checked(chosen | {"admission": "none", "cto_s": None, "ctn_s": None})
+    if chosen["admission"] == "eac" and not any(costs_given):
+        costs = connection_costs.kept(
+            lab,
+            key=chosen["key"],
+            profile=chosen["profile"],
+            time_scale=chosen["time_scale"],
+        )
+        chosen |= {"cto_s": costs.cto_s, "ctn_s": costs.ctn_s}
+    return checked(chosen)
+
+
+def checked(given: dict[str, Any]) -> PlatformOptions:
+    """Those options; raises SpecError for what cannot be meant."""
+    try:
+        return PlatformOptions(**given)
+    except HostingError as fault:
+        raise SpecError(str(fault)) from None

@@ -1,0 +1,86 @@
+"""The policies' data sheets as text: for the terminal and for docs/policies.md.
+
+Owns: how a sheet is written out. Must not know: what a policy does.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies.sheet import Parameter, Sheet
+from lab.baselines.sheets import PEERS
+
+INTRODUCTION = """\
+# Policies
+
+Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
+An experiment names one queueing policy and one admission policy before it; any two combine.
+Or a [peer](peers.md) that stands in the gateway's place.
+To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
+"""
+
+
+class Section(NamedTuple):
+    """A list of sheets, in its order."""
+
+    title: str
+    sheets: list[Sheet]
+
+
+def sheets() -> list[Section]:
+    """All sheets there are."""
+    return [
+        Section("Queueing policies", [sheet for sheet, _ in POLICIES.values()]),
+        Section("Admission policies", [sheet for sheet, _ in ADMISSIONS.values()]),
+        Section("Peers in place of the gateway", [peer.sheet for peer in PEERS.values()]),
+    ]
+
+
+def as_text(known: Iterable[Section]) -> str:
+    """For a terminal."""
+    lines = []
+    for section in known:
+        lines += [section.title, "=" * len(section.title), ""]
+        for sheet in section.sheets:
+            lines += [sheet.name, f"    {sheet.idea}", f"    Rule: {sheet.rule}"]
+            lines += [f"    Source: {sheet.source}", f"    Deviations: {sheet.deviations}"]
+            lines += [
+                f"      {parameter.name} = {_default(parameter)} ({parameter.unit}): "
+                f"{parameter.meaning}"
+                for parameter in sheet.parameters
+            ]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def as_markdown(known: Iterable[Section]) -> str:
+    """The page docs/policies.md."""
+    parts = [INTRODUCTION]
+    for section in known:
+        parts.append(f"## {section.title}\n")
+        for sheet in section.sheets:
+            parts.append(f"### {sheet.name}\n\n{sheet.idea}\n")
+            parts.append(f"- Rule: {sheet.rule}")
+            parts.append(f"- Source: {sheet.source}")
+            parts.append(f"- Deviations: {sheet.deviations}\n")
+            if sheet.parameters:
+                parts += [*_table(sheet.parameters), ""]
+    return "\n".join(parts)
+
+
+def _table(parameters: Iterable[Parameter]) -> list[str]:
+    return [
+        "| parameter | default | unit | allowed | meaning | default from |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(
+            f"| `{parameter.name}` | {_default(parameter)} | {parameter.unit} | "
+            f"{parameter.allowed} | {parameter.meaning} | {parameter.source} |"
+            for parameter in parameters
+        ),
+    ]
+
+
+def _default(parameter: Parameter) -> str:
+    if isinstance(parameter.default, Mapping):
+        return ", ".join(f"{page} {value:g}" for page, value in parameter.default.items())
+    return f"{parameter.default:g}"

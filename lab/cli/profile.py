@@ -1,0 +1,162 @@
+"""`doorbuster profile-connections`: what a connection costs on this machine, and which key to take.
+
+Owns: the command and its tables. Must not know: how anything is measured.
+"""
+
+from typing import Any
+
+import click
+
+from hosting.errors import HostingError
+from hosting.option_types import Finite
+from lab.cli.platform_options import (
+    CPUS_OPTION,
+    KEY_OPTION,
+    PROFILE_OPTION,
+    THREADS_OPTION,
+    TIME_SCALE_OPTION,
+    checked,
+)
+from lab.engines.hosted import connection_costs
+from lab.engines.hosted.connection_costs import ConnectionCosts
+from lab.engines.hosted.key_sizes import BITS, PUBLISHED_RATIO, KeySize, recommended, sizes
+from lab.errors import ExperimentError
+from lab.machine.description import live_run_lock
+from lab.report.table import Table
+from lab.report.terminal import console, show
+from lab.runner.live import running_appliance
+from runtime import settings
+
+SESSIONS = 20
+INTERACTIONS_MEAN = 50.0
+
+
+@click.command("profile-connections")
+@KEY_OPTION
+@TIME_SCALE_OPTION
+@PROFILE_OPTION
+@CPUS_OPTION
+@THREADS_OPTION
+@click.option(
+    "--interactions-mean",
+    type=Finite(1, 100, max_open=True),
+    default=INTERACTIONS_MEAN,
+    show_default=True,
+    help="Pages of a session on average, as in the runs that are to follow.",
+)
+@click.option(
+    "--sessions",
+    type=click.IntRange(2, 10_000),
+    default=SESSIONS,
+    show_default=True,
+    help="How many are measured, about.",
+)
+@click.option(
+    "--no-key-sizes",
+    is_flag=True,
+    help="Leave out what other keys would cost; to make the largest takes a minute, once.",
+)
+def profile_connections(
+    interactions_mean: float, sessions: int, no_key_sizes: bool, **given: Any
+) -> None:
+    """Measure what new and resumed TLS connections cost an application (CTO, CTN of eDragon).
+
+    Starts one application on all processors, opens connections without requests, then plays a few
+    sessions; keeps the figures with date and machine, for `doorbuster platform` and
+    `doorbuster reproduce edragon`.
+    """
+    from hosting.platform import Platform
+    from lab.engines.hosted.connection_profile import measure
+
+    lab = settings.load()
+    options = checked(
+        {"applications": 1, "priorities": (1.0,), "provisioning": "linux", "admission": "none"}
+        | given
+    )
+    running_appliance(lab)
+    try:
+        with live_run_lock():
+            with Platform(lab, options, console.print) as platform:
+                costs = measure(
+                    platform,
+                    interactions_mean=interactions_mean,
+                    sessions=sessions,
+                    say=console.print,
+                )
+            path = connection_costs.keep(costs, lab)
+            show(costs_table(costs))
+            console.print(f"Kept in {path}\n")
+            if not no_key_sizes:
+                _show_key_sizes(lab, costs)
+    except HostingError as fault:
+        raise ExperimentError(str(fault)) from None
+
+
+def _show_key_sizes(lab: settings.Settings, costs: ConnectionCosts) -> None:
+    from lab.engines.hosted.key_sizes import signatures_s
+
+    console.print("Signatures of other keys; those not known yet are made first")
+    kind, _, own_bits = costs.key.partition("-")
+    own = int(own_bits) if kind == "rsa" else None
+    signatures = signatures_s(lab, sorted({*BITS, *([own] if own else [])}))
+    found = sizes(
+        signatures,
+        handshake_s=costs.handshake_full_s / costs.time_scale,
+        own_signature_s=signatures[own] if own else 0.0,
+        session_s=costs.session_s / costs.time_scale,
+    )
+    show(key_table(found, costs))
+
+
+def costs_table(costs: ConnectionCosts) -> Table:
+    """What was measured beside what the paper prints, in CPU paper seconds."""
+    rows = [
+        ("Resumed connection, CTO", "", costs.cto_s),
+        ("New connection, CTN", "", costs.ctn_s),
+        ("Full handshake", "0.175", costs.handshake_full_s),
+        ("Resumed handshake", "0.002", costs.handshake_resumed_s),
+        ("One reply", "", costs.reply_s),
+        ("Session", "1.33", costs.session_s),
+    ]
+    table = Table(
+        title=f"CPU of an application, paper seconds ({costs.key}, pages {costs.profile}, time "
+        f"scale {costs.time_scale:g})",
+        header=("", "published", "measured", "measured, real ms"),
+        note=f"{costs.sessions} sessions, {costs.resumed_per_session:.1f} resumed connections "
+        f"each; {costs.replies_per_new:.1f} replies over a new connection, "
+        f"{costs.replies_per_resumed:.1f} over a resumed one. A full handshake is "
+        f"{100 * costs.handshake_ratio:.1f} % of a session (published: "
+        f"{100 * PUBLISHED_RATIO:.0f} %).",
+    )
+    for what, published, measured_s in rows:
+        real_ms = 1000 * measured_s / costs.time_scale
+        table.rows.append((what, published, f"{measured_s:.4f}", f"{real_ms:.2f}"))
+    return table
+
+
+def key_table(found: list[KeySize], costs: ConnectionCosts) -> Table:
+    """The handshake's share of a session by key size, the recommended one marked."""
+    best = recommended(found)
+    table = Table(
+        title="Keys of the server certificate",
+        header=(
+            "key", "signature, real ms", "full handshake, paper s", "share of a session, %",
+            f"{100 * PUBLISHED_RATIO:.0f} % at interactions", "",
+        ),
+        note=f"Recommended at time scale {costs.time_scale:g} with pages {costs.profile} and "
+        f"{costs.interactions_mean:g} interactions a session: --key rsa-{best.bits}, nearest to "
+        f"the paper's {100 * PUBLISHED_RATIO:.0f} %. The last column but one: with how many "
+        "interactions on average a session has that share.",
+    )  # fmt: skip
+    for size in found:
+        table.rows.append(
+            (
+                f"rsa-{size.bits}",
+                f"{1000 * size.signature_s:.2f}",
+                f"{size.handshake_s * costs.time_scale:.3f}",
+                f"{100 * size.session_ratio:.1f}",
+                f"{costs.interactions_mean * size.length_ratio:.1f}",
+                "recommended" if size is best else "",
+            )
+        )
+    return table

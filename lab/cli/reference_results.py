@@ -1,0 +1,353 @@
+"""Making the reference results: each part by its own command, then kept in the product's folder.
+
+Owns: the parts, their order, what of a result is kept. Must not know: how a run is made.
+
+A part is made in a folder of its own under the state folder, so that its command resumes there
+whatever this lab has in `results/`. What is kept has no raw logs, except that of the small race:
+curves and tables are computed before the logs go.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lab.analysis.curves import ALL_PAGES, curves_of
+from lab.durations import duration
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_text
+from lab.leaderboard import BOARD_FILE
+from lab.machine.description import ROOT, describe_machine, describe_versions
+from lab.report.figure_files import compact_svg
+from lab.results import reference
+from lab.results.folder import ResultFolder
+from lab.results.reference import Reference
+from lab.students import scoreboard
+from runtime import settings
+
+RACE_SPEC = "lab/cli/reference_race.toml"
+SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
+_NO_PORT = "9"
+"""No database listens there: dashboards show what this lab has made, not the references."""
+_LIVE = "The live reproduction needs a running appliance: {}."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One reference result: the command that makes it, and what a reader must know of it."""
+
+    name: str
+    title: str
+    """Of a report; a comparison has the title of its spec."""
+    command: tuple[str, ...]
+    quick: tuple[str, ...] = ("--quick",)
+    """Words that make it smaller; empty where it is small anyway."""
+    text: str = ""
+    keeps_logs: bool = False
+    keeps_pages: bool = False
+    """Whether its curves are also kept by page type, not only for all pages together."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is kept."""
+        return reference.FOLDER / f"reference-{self.name}"
+
+    def words(self, *, quick: bool) -> list[str]:
+        """Return the command's words after `doorbuster`."""
+        return [*self.command, *(self.quick if quick else ())]
+
+
+PARTS = (
+    Part(
+        "race",
+        "",
+        ("simulate", RACE_SPEC),
+        quick=(),
+        text="The raw logs are here: race its policies, or ask why a request was refused.",
+        keeps_logs=True,
+    ),
+    Part("comparison", "", ("simulate", "lifo-pri-simulated"),
+         quick=("--sessions", "3000", "--repetitions", "2"), keeps_pages=True),
+    Part(
+        "scoreboard",
+        "",
+        ("simulate", SCOREBOARD_SPEC),
+        quick=(),
+        text="It is the class's scoreboard before anybody has added a policy.",
+    ),
+    Part(
+        "leaderboard",
+        "",
+        ("leaderboard",),
+        text="It is simulated. For the live one start the appliance: make leaderboard ENGINE=live.",
+    ),
+    Part("robustness", "Leaderboard: robustness", ("leaderboard", "robustness")),
+    Part("hysteresis", "Leaderboard: hysteresis", ("leaderboard", "hysteresis")),
+    Part("lifo-pri", "LIFO-Pri, reproduced", ("reproduce", "lifo-pri"),
+         text="It is simulated. " + _LIVE.format("doorbuster reproduce lifo-pri --engine live")),
+    Part("connection-sentry", "Connection Sentry, reproduced",
+         ("reproduce", "connection-sentry", "--engine", "simulated"),
+         text="It is simulated. " + _LIVE.format("doorbuster reproduce connection-sentry")),
+    Part("ad-server", "Ad server, reproduced", ("reproduce", "ad-server"),
+         text="It is measured live, on an ad server that the command starts for itself."),
+    Part("edragon", "eDragon, reproduced", ("reproduce", "edragon"),
+         text="It is simulated. " + _LIVE.format("doorbuster reproduce edragon --engine live")),
+    Part("sbac", "SBAC, reproduced", ("reproduce", "sbac"),
+         text="It is simulated. " + _LIVE.format("doorbuster reproduce sbac --engine live")),
+)  # fmt: skip
+"""In the order in which they are made: the longest is the last."""
+
+Say = Callable[[str], None]
+
+
+def carry_out(names: Iterable[str], *, quick: bool, fresh: bool, say: Say) -> None:
+    """Make and keep these parts, all where none is named; says how long each took.
+
+    A part that this code has made at this scale is left as it is, unless `fresh`. Interrupted, the
+    same call resumes. Raises ExperimentError after the last part if a part failed.
+    """
+    wanted = set(names)
+    todo = [part for part in PARTS if not wanted or part.name in wanted]
+    lab = settings.load()
+    failed = []
+    for number, part in enumerate(todo, start=1):
+        head = f"[{number}/{len(todo)}] {part.name}"
+        if not fresh and is_up_to_date(part, quick=quick):
+            say(f"{head}: up to date ({part.folder})")
+            continue
+        work = lab.state_dir / "reference" / f"{part.name}{'-quick' if quick else ''}"
+        if fresh:
+            shutil.rmtree(work, ignore_errors=True)
+        say(f"{head}: doorbuster {shlex.join(part.words(quick=quick))} (log: {work / 'log'})")
+        try:
+            took_s = _made(part, work, quick=quick)
+            keep(part, _result_in(work, part), part.folder, took_real_s=took_s, quick=quick)
+        except ExperimentError as fault:
+            failed.append(part.name)
+            say(f"{head}: failed: {fault}")
+            continue
+        shutil.rmtree(work, ignore_errors=True)
+        say(f"{head}: {duration(took_s)}, {_size_bytes(part.folder) / 1e3:,.0f} kB")
+    all_bytes = _size_bytes(reference.FOLDER)
+    say(f"{reference.FOLDER}: {all_bytes / 1e6:.2f} MB in {len(reference.folders())} results")
+    if failed:
+        raise ExperimentError(
+            f"These parts failed: {', '.join(failed)}. The same command makes what is missing."
+        )
+
+
+def is_up_to_date(part: Part, *, quick: bool) -> bool:
+    """Whether this code has made the part at this scale."""
+    mark = Reference.read(part.folder)
+    if mark is None or mark.at is None or mark.is_quick != (quick and bool(part.quick)):
+        return False
+    try:
+        kept, now = _versions(part.folder), describe_versions()
+    except ExperimentError:
+        return False
+    # A simulation does not depend on the shop and the gateway's sockets.
+    names = ("code", "parts") if part.name == "ad-server" else ("code",)
+    return all(kept.get(name) == now[name] for name in names)
+
+
+def _made(part: Part, work: Path, *, quick: bool) -> float:
+    """Run the command of a part in `work`; returns its real seconds, those before it resumed too.
+
+    Raises ExperimentError when it fails.
+    """
+    clock = work / "took_s"
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        before_s = float(clock.read_text()) if clock.exists() else 0.0
+        log = (work / "log").open("ab")
+    except (OSError, ValueError) as fault:
+        raise ExperimentError(f"{work} cannot be used ({fault}); delete it.") from None
+    environment = {
+        **os.environ,
+        "DOORBUSTER_RESULTS_DIR": str(work / "results"),
+        "DOORBUSTER_POSTGRES_PORT": _NO_PORT,
+    }
+    command = [sys.executable, "-m", "lab.cli.command_line", *part.words(quick=quick)]
+    began_s = time.monotonic()
+    with log:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C reaches it once: from here
+        )
+        try:
+            status = process.wait()
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+            took_s = before_s + time.monotonic() - began_s
+            clock.write_text(f"{took_s:.1f}")
+    if status != 0:
+        lines = (work / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+        raise ExperimentError(f"status {status}: {lines[-1] if lines else 'nothing was said'}")
+    return took_s
+
+
+def _result_in(work: Path, part: Part) -> Path:
+    """Return the result of a part; a board's command also makes the report on hysteresis."""
+    kind = "reproduction.json" if part.title else "plan.json"
+    found = sorted(path.parent for path in (work / "results").glob(f"[!.]*/{kind}"))
+    if not found:
+        raise ExperimentError(f"{work / 'results'} has no result; see {work / 'log'}.")
+    return found[-1]
+
+
+def keep(part: Part, made: Path, target: Path, *, took_real_s: float, quick: bool) -> None:
+    """Replace the reference at `target` by the result `made`; whole or not at all.
+
+    Raises ExperimentError when the result is damaged or the folder cannot be written.
+    """
+    draft = target.with_name(f".{target.name}.new")
+    old = target.with_name(f".{target.name}.old")
+    try:
+        for leftover in (draft, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+        draft.mkdir(parents=True)
+        if (made / "reproduction.json").is_file():
+            _keep_report(part, made, draft)
+        else:
+            _keep_comparison(part, made, draft)
+        _mark(part, draft, took_real_s, quick=quick)
+        if target.exists():
+            target.rename(old)
+        draft.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as fault:
+        raise ExperimentError(
+            f"{target} cannot be written ({fault.strerror or fault}). Reference results are made "
+            "in a checkout of the source that you may write."
+        ) from None
+
+
+def _keep_report(part: Part, made: Path, draft: Path) -> None:
+    facts = read_json(made / "reproduction.json")
+    facts.pop("simulations", None)  # the names of a thousand files that are not kept
+    machine = facts.get("machine") or describe_machine(settings.load())
+    _write(draft / "reproduction.json", {**facts, "title": part.title, "machine": machine})
+    _keep_exhibits(made, draft)
+
+
+def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
+    folder = ResultFolder(made)
+    write_text(draft / "spec.toml", (made / "spec.toml").read_text(encoding="utf-8"))
+    for name in ("plan", "machine", "versions", "capacity"):
+        _write(draft / f"{name}.json", read_json(made / f"{name}.json"))
+    is_board = (made / BOARD_FILE).is_file()
+    # Tables 4 and 5 of a board's twenty policies are most of its bytes; the comparison has them.
+    tables = [
+        one
+        for one in read_json(made / "tables.json")
+        if not (is_board and one["title"].startswith("Table "))
+    ]
+    _write(draft / "tables.json", tables)
+    head, _, _ = (made / "tables.md").read_text(encoding="utf-8").partition("\n### ")
+    write_text(draft / "tables.md", head + "\n")  # the tables are in tables.json
+    if part.keeps_logs:
+        shutil.copytree(made / "runs", draft / "runs")
+    else:
+        _write(draft / reference.CURVES, _shortened(curves_of(folder), part))
+    if is_board:
+        _write(draft / BOARD_FILE, read_json(made / BOARD_FILE))
+        _keep_exhibits(made, draft)
+        return
+    if part.name == "scoreboard":
+        rows = [{**row, "result": part.folder.name} for row in scoreboard.rows_of_result(folder)]
+        _write(draft / scoreboard.SCORES, {"conditions": scoreboard.alike(), "rows": rows})
+
+
+def _keep_exhibits(made: Path, draft: Path) -> None:
+    """Keep claims, tables, figures as small SVG, and the numbers behind them."""
+    for name in ("claims.json", "exhibits.json"):
+        _write(draft / name, read_json(made / name))
+    keys = {one["key"] for one in read_json(made / "exhibits.json")}
+    for path in sorted((made / "figures").glob("*")):
+        if path.suffix not in (".svg", ".csv") or path.stem not in keys:
+            continue
+        text = path.read_text(encoding="utf-8")
+        (draft / "figures").mkdir(exist_ok=True)
+        write_text(
+            draft / "figures" / path.name, compact_svg(text) if path.suffix == ".svg" else text
+        )
+
+
+def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
+    """Return the curves with three digits; without page types also without intervals.
+
+    Intervals of figures against the load stay.
+    """
+
+    def of_band(band: dict[str, Any]) -> dict[str, Any]:
+        return _rounded(band if part.keeps_pages else {**band, "low": [None], "high": [None]})
+
+    def of_line(line: dict[str, Any]) -> dict[str, Any]:
+        pages = [page for page in line["above"] if page == ALL_PAGES or part.keeps_pages]
+        return {
+            **line,
+            "attempts": {page: line["attempts"][page] for page in pages},
+            "above": {page: of_band(line["above"][page]) for page in pages},
+            "histogram": {page: _rounded(line["histogram"][page]) for page in pages},
+        }
+
+    return {**curves, "lines": [of_line(line) for line in curves["lines"]]}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, 3) if isinstance(value, float) else value
+
+
+def _mark(part: Part, draft: Path, took_real_s: float, *, quick: bool) -> None:
+    is_quick = quick and bool(part.quick)
+    machine = _facts(draft, "machine")
+    smaller = "The grid is smaller than the whole one, so intervals are wider."
+    Reference(
+        command=shlex.join(["doorbuster", *part.words(quick=quick)]),
+        version=str(_versions(draft).get("doorbuster", "")),
+        machine=f"{machine['cpus']} × {machine['cpu']}, {machine['memory_gib']} GiB, "
+        f"{machine['system']}",
+        written_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        took_real_s=round(took_real_s, 1),
+        is_quick=is_quick,
+        text=" ".join(filter(None, (part.text, smaller if is_quick else ""))),
+    ).write(draft)
+
+
+def _versions(folder: Path) -> dict[str, Any]:
+    return _facts(folder, "versions")
+
+
+def _facts(folder: Path, name: str) -> dict[str, Any]:
+    """Machine or versions, of a comparison or a report."""
+    if (folder / "reproduction.json").is_file():
+        return dict(read_json(folder / "reproduction.json")[name])
+    return dict(read_json(folder / f"{name}.json"))
+
+
+def _write(path: Path, content: object) -> None:
+    """Write JSON without blanks: these files are many and nobody edits them."""
+    write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -1,0 +1,85 @@
+"""The commands `doorbuster new-policy`, `test-own`, `check-policy` and `scoreboard`.
+
+Owns: their arguments and what they say. Must not know: what a policy does.
+"""
+
+from pathlib import Path
+
+import click
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import files
+from lab.cli.executor_options import FRESH
+from lab.errors import ExperimentError, SpecError
+
+_FILE = click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+
+
+@click.command("new-policy")
+@click.argument("name")
+def new_policy(name: str) -> None:
+    """Write a policy of your own: own/NAME.py and its test, small and working.
+
+    Change the one file; check-policy says what is wrong with it, scoreboard how good it is.
+    """
+    from lab.students.template import write_policy
+
+    policy, test = write_policy(name, Path(files.FOLDER))
+    click.echo(f"{policy}   the policy: change it\n{test}   examples of what it promises")
+    click.echo(f"Next: make check-policy FILE={policy}, then make scoreboard FILE={policy}")
+    click.echo("Every event and verdict with an example: docs/policy-api.md")
+
+
+@click.command(
+    "test-own", context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]}
+)
+@click.argument("arguments", metavar="[PYTEST-ARGUMENT]...", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def test_own(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Run the tests of your own policies: all in own/, or those that the arguments of pytest name.
+
+    They run in a separate process, which reads no other files than its program's and those in
+    own/, writes to a folder that is removed afterwards, and has no network.
+    """
+    from lab.students.own_tests import run
+
+    context.exit(run(arguments, Path(files.FOLDER)))
+
+
+@click.command("check-policy")
+@_FILE
+def check_policy(path: Path) -> None:
+    """Check a policy of your own: a line per thing that must hold, and what to do where it fails.
+
+    It runs in a process of its own without files and network, as it will in the gateway.
+    """
+    from lab.students.validator import Finding, check
+
+    def show(finding: Finding) -> None:
+        first, *more = finding.says.splitlines()
+        click.echo(f"{'✓' if finding.holds else '✗'} {finding.check + ':':15} {first}")
+        for line in more:
+            click.echo(f"{'':18}{line}")
+
+    try:
+        checked = check(path, show)
+    except PolicyError as fault:
+        raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
+    if not checked.is_valid:
+        raise ExperimentError(f"{path} is not ready yet: mend what is marked ✗ and check again.")
+    click.echo(f"{path} is ready: make scoreboard FILE={path}")
+
+
+@click.command()
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
+@FRESH
+@click.option("--processes", type=click.IntRange(1), help="Simulations at a time; as many as CPUs.")
+def scoreboard(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
+    """Run policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated; show the class.
+
+    FILE: which ones; without any all in own/. What is not valid is left out and said. The board is
+    kept in results/scoreboard; --fresh empties it first.
+    """
+    from lab.students.scoreboard import play
+
+    play(paths or tuple(map(Path, files.listed())), fresh=fresh, processes=processes)

@@ -1,0 +1,239 @@
+"""The experiments of the gallery: what they show, what was published, how long each takes here."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from lab.analysis.published import PAPERS
+from lab.console.launches.submission import PROCESSORS, expected_real_s, launch_of_spec
+from lab.console.models import Launch
+from lab.console.site.allowances import Allowance, require
+from lab.console.site.settings import LAB
+from lab.machine import speeds
+from lab.runner import estimates
+from lab.spec.experiment import SPECS, Spec, load_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One experiment of the gallery."""
+
+    name: str
+    paper: str
+    title: str
+    sentence: str
+    """What one will see."""
+    picture: str
+    """A static file: the result, drawn from the figures of the paper or of a simulation."""
+    arguments: tuple[str, ...] = ()
+    """Of `doorbuster`, for reproductions; empty for a spec of this name."""
+    engine: str = "simulated"
+    pictured: Literal["published", "simulated", "live"] = "published"
+    shows: str = (
+        "estimated revenue efficiency of each policy; the best that a policy can do that cannot "
+        "know who will buy is 1"
+    )
+    """What a picture of this project's own shows."""
+
+    @property
+    def spec(self) -> Spec | None:
+        """What is run; None for a reproduction."""
+        return None if self.arguments else _shipped(self.name)
+
+    @property
+    def real_s(self) -> float:
+        """About how long it takes on this machine when nothing else runs."""
+        spec = self.spec
+        return expected_real_s(spec) if spec else _command_real_s(self.arguments)
+
+
+LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
+TODAY = "What would you use today?"
+
+EXHIBITS: tuple[Exhibit, ...] = (
+    Exhibit(
+        "first-look",
+        LIFO_PRI,
+        "First look: one queue against eight, live",
+        "Twice as many customers as the shop can serve: watch the queue fill, and who still buys.",
+        "first-look",
+        engine="live",
+        pictured="simulated",
+        shows="how many of 1,500 customers buy with each policy at ρ = 2; mean of 20 runs with its "
+        "95 % interval",
+    ),
+    Exhibit(
+        "lifo-pri",
+        LIFO_PRI,
+        "Three policies in the same rush, live",
+        "One queue sells next to nothing at ρ = 1.4; eight queues with LIFO and priorities "
+        "keep selling.",
+        "lifo-pri-confirms",
+        engine="live",
+    ),
+    Exhibit(
+        "lifo-pri-simulated",
+        LIFO_PRI,
+        "The same at the paper's size, simulated",
+        "Tables 4 and 5 with 24,000 sessions a run: how many pages are completed, and who gets "
+        "to the confirm.",
+        "lifo-pri-fates",
+    ),
+    Exhibit(
+        "lifo-pri-full",
+        LIFO_PRI,
+        "Acceptance: three loads with repetitions, live",
+        "From below capacity to twice of it, with confidence intervals.",
+        "lifo-pri-stages",
+        engine="live",
+    ),
+    Exhibit(
+        "sbac",
+        SBAC,
+        "Admission of whole sessions, simulated",
+        "Without admission at three times the capacity hardly any long session gets to its end; "
+        "with it nearly all that were admitted do.",
+        "sbac-short-ones",
+    ),
+    Exhibit(
+        "sbac-live",
+        SBAC,
+        "Admission of whole sessions, live",
+        "Who is turned away at the door, and what those inside gain from it.",
+        "sbac-aborted",
+        engine="live",
+    ),
+    Exhibit(
+        "connection-sentry",
+        SENTRY,
+        "Work for customers who have left, live",
+        "At twice the capacity more than half of the shop's work is for nobody; with the sentry "
+        "almost none.",
+        "connection-sentry-home",
+        engine="live",
+    ),
+    Exhibit(
+        "reproduce-lifo-pri",
+        LIFO_PRI,
+        "Reproduce every figure and table (quick grid)",
+        "Published beside simulated, with a verdict on every claim of the paper.",
+        "lifo-pri-fig5",
+        ("reproduce", "lifo-pri", "--quick"),
+    ),
+    Exhibit(
+        "reproduce-sbac",
+        SBAC,
+        "Reproduce every figure and Table 2 (quick grid)",
+        "Published beside simulated, with a verdict on every claim of the paper.",
+        "sbac-aborted",
+        ("reproduce", "sbac", "--quick"),
+    ),
+    Exhibit(
+        "reproduce-connection-sentry",
+        SENTRY,
+        "Reproduce Tables 1 to 4, live (quick grid)",
+        "Clients who never leave are served sooner when the work of those who did is stopped.",
+        "connection-sentry-search",
+        ("reproduce", "connection-sentry", "--quick"),
+        engine="live",
+    ),
+    Exhibit(
+        "reproduce-ad-server",
+        AD_SERVER,
+        "Priority by threads, live (quick grid)",
+        "Requests with more search threads are answered sooner, as long as there are processors.",
+        "ad-server",
+        ("reproduce", "ad-server", "--quick"),
+        engine="live",
+    ),
+    Exhibit(
+        "reproduce-edragon",
+        EDRAGON,
+        "Processors between two shops, simulated (quick grid)",
+        "Admission by TLS connections and a CPU manager keep two overloaded shops at full "
+        "throughput.",
+        "edragon",
+        ("reproduce", "edragon", "--quick"),
+    ),
+    Exhibit(
+        "leaderboard",
+        TODAY,
+        "Leaderboard: the papers' policies, today's and DOOR, simulated",
+        "The same customers for all of them: who sells most, and who answers in time.",
+        "leaderboard",
+        pictured="simulated",
+    ),
+    Exhibit(
+        "live-leaderboard",
+        TODAY,
+        "Leaderboard: DOOR beside HAProxy, nginx and the papers' best, live",
+        "In front of the same shop, one after the other: who sells how much of what can be sold.",
+        "live-leaderboard",
+        engine="live",
+        pictured="live",
+    ),
+    Exhibit(
+        "leaderboard-robustness",
+        TODAY,
+        "Robustness: other customers, another server, bursts, simulated",
+        "The same policies where nothing is as they were set for.",
+        "leaderboard",
+        ("leaderboard", "robustness"),
+        pictured="simulated",
+    ),
+    Exhibit(
+        "leaderboard-hysteresis",
+        TODAY,
+        "Hysteresis: the collapse that stays, simulated",
+        "A rush of one minute is over; some policies go on failing as if it were not.",
+        "hysteresis",
+        ("leaderboard", "hysteresis"),
+        pictured="simulated",
+        shows="response time and queue before, during and after a rush of one minute",
+    ),
+    Exhibit(
+        "door-ablation",
+        TODAY,
+        "DOOR, one rule at a time, simulated",
+        "From 8Q-LIFO-Pri to DOOR: what each of its rules gains by itself.",
+        "door-ablation",
+        pictured="simulated",
+    ),
+)
+
+TODAY_EXHIBITS = tuple(one for one in EXHIBITS if one.paper == TODAY)
+
+
+def exhibit(name: str) -> Exhibit | None:
+    """The one of this name."""
+    return next((one for one in EXHIBITS if one.name == name), None)
+
+
+@cache
+def _shipped(name: str) -> Spec:
+    return load_spec(name)
+
+
+def _command_real_s(arguments: tuple[str, ...]) -> float:
+    found = estimates.of_command(arguments, speeds.load(LAB), processes=PROCESSORS)
+    assert found is not None, arguments  # a test holds the gallery against what is known
+    return found.real_s
+
+
+def shipped() -> list[str]:
+    """Names of the specs that come along; a test holds the gallery against them."""
+    return sorted(path.stem for path in SPECS.glob("*.toml"))
+
+
+def launch_of(exhibit: Exhibit, allowance: Allowance) -> Launch:
+    """The launch of an exhibit as it is, not yet in the queue; raises AllowanceError."""
+    spec = exhibit.spec
+    if spec is not None:
+        return launch_of_spec(spec, allowance)
+    require(allowance, "expected_s_per_launch", exhibit.real_s)
+    return Launch(
+        title=f"{exhibit.paper}: {exhibit.title}",
+        engine=exhibit.engine,
+        arguments=list(exhibit.arguments),
+        expected_s=exhibit.real_s,
+    )

@@ -1,0 +1,246 @@
+"""The form of a launch: a spec as fields, with the range of each.
+
+`lab.spec.experiment` decides what a spec may say: the same checks hold for a form, a file and the
+command line.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from gateway.policies.registry import ADMISSIONS
+from gateway.students import files
+from lab.baselines.sheets import PEERS
+from lab.cli.experiment_options import with_options
+from lab.console.site import own_policies
+from lab.console.site.allowances import Allowance, require
+from lab.console.site.settings import LAB
+from lab.errors import SpecError
+from lab.spec import shop_cpus as lane_cpus
+from lab.spec.experiment import MOST_SEED, Spec, changed, spec_of
+from lab.spec.own_policies import named_by
+from lab.titles import title_of
+from runtime import bounded, hosts
+
+ABANDONMENTS = {
+    "ignore": "ignored: orphan requests are executed in full",
+    "drop-queued": "what still waits is taken out of its queue",
+    "cancel": "cancelled: also what is being served, down to the database",
+}
+PROFILES = {
+    "paper": "paper: execution times of Table 2",
+    "cpu": "cpu: all of it CPU",
+    "real": "real: whatever the pages cost",
+}
+
+_PARSING = bounded.Bounds(memory_bytes=128 * 2**20, cpu_s=5, wall_s=20)
+
+_FIELD_OF = {
+    "policy": "policies",
+    "--policies": "policies",
+    "--gateway": "gateway",
+    "--admission": "admission",
+    "--abandonment": "abandonment",
+    "load.rho": "rho",
+    "load.sessions": "sessions",
+    "load.duration_s": "duration_s",
+    "--duration-s": "duration_s",
+}
+"""Where a fault of the spec stands in the form; other keys are called the same."""
+
+
+class LaunchForm(forms.Form):
+    """Fields over a base spec; what has no field stays as it is there."""
+
+    title = forms.CharField(max_length=200)
+    engine = forms.ChoiceField(
+        choices=[
+            ("live", "live: real customers at the real shop"),
+            ("simulated", "simulated: the same policies in virtual time"),
+        ],
+        widget=forms.RadioSelect,
+    )
+    policies = forms.MultipleChoiceField(
+        choices=own_policies.choices, widget=forms.CheckboxSelectMultiple
+    )
+    gateway = forms.MultipleChoiceField(
+        choices=[(name, title_of(name)) for name in PEERS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        label="Beside them, in the gateway's place (live)",
+    )
+    admission = forms.MultipleChoiceField(
+        choices=[(name, name) for name in ADMISSIONS],
+        widget=forms.CheckboxSelectMultiple,
+        label="Session admission before each",
+    )
+    abandonment = forms.MultipleChoiceField(
+        choices=list(ABANDONMENTS.items()),
+        widget=forms.CheckboxSelectMultiple,
+        label="When a customer leaves",
+    )
+    rho = forms.CharField(
+        max_length=2000,
+        label="Offered loads ρ",
+        help_text="1 is the capacity; several with commas, e.g. 0.85, 1.4",
+    )
+    sessions = forms.IntegerField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        help_text="started in each run; or give a duration instead",
+    )
+    duration_s = forms.FloatField(
+        min_value=1,
+        max_value=1_000_000,
+        required=False,
+        label="Duration, paper seconds",
+        help_text="for which sessions arrive, instead of their number",
+    )
+    at_once = forms.ChoiceField(
+        choices=[
+            ("", "one after the other"),
+            ("yes", "at the same time, each on a shop of its own (live, two to four)"),
+        ],
+        required=False,
+        widget=forms.RadioSelect,
+        label="Runs",
+    )
+    repetitions = forms.IntegerField(
+        min_value=1, max_value=1000, help_text="runs of each; from two on there are intervals"
+    )
+    page_profile = forms.ChoiceField(choices=list(PROFILES.items()), label="Work of a page")
+    seed = forms.IntegerField(
+        min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
+    )
+    time_scale = forms.FloatField(
+        min_value=1, max_value=100, help_text="paper seconds that pass in a real one (live)"
+    )
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if not lane_cpus.most_shops(LAB):
+            del self.fields["at_once"]
+        if not hosts.is_loopback(LAB.shop_host):  # peers are run natively, beside the shop
+            del self.fields["gateway"]
+
+    def clean_rho(self) -> list[float]:
+        try:
+            return [float(one) for one in self.cleaned_data["rho"].replace(";", ",").split(",")]
+        except ValueError:
+            raise forms.ValidationError(
+                "Numbers with commas between them, e.g. 0.85, 1.4, 2."
+            ) from None
+
+    def spec(self, base: Spec, allowance: Allowance) -> Spec | None:
+        """The spec that the fields describe; None if one of them is wrong, which is then said."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        try:
+            own = sum(map(files.is_path, given["policies"]))
+            require(allowance, "own_policies_per_launch", own)
+            titled = changed(base, title=given["title"], engine=given["engine"])
+            spec = with_options(
+                titled,
+                {
+                    **_other_policies(base, given),
+                    "rho": given["rho"],
+                    "sessions": given["sessions"],
+                    "duration_s": given["duration_s"],
+                    "repetitions": given["repetitions"],
+                    "seed": given["seed"],
+                    "time_scale": given["time_scale"] if given["engine"] == "live" else None,
+                    "page_profile": given["page_profile"],
+                    "at_once": bool(given.get("at_once")),
+                },
+            )
+            _check_room(spec)
+            return spec
+        except SpecError as fault:
+            self._say(str(fault))
+            return None
+
+    def _say(self, lines: str) -> None:
+        for line in lines.splitlines():
+            text = line.removeprefix("options: ")
+            named = re.match(r"(-{0,2}[a-z_.\-0-9]+): ", text)
+            key = named[1] if named else ""
+            field = _FIELD_OF.get(re.sub(r"\.\d+.*", "", key), key)
+            self.add_error(field if field in self.fields else None, text)
+
+
+def _other_policies(base: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was chosen of policies; nothing where it is what the spec has: then its own list holds,
+    of which the fields do not know who stands behind which admission, nor labels."""
+    keys = ("policies", "gateway", "admission", "abandonment")
+    own, chosen = initial(base), {key: given.get(key, []) for key in keys}
+    if all(set(chosen[key]) == set(own[key]) for key in keys):
+        return {}
+    return {key: values or None for key, values in chosen.items()}
+
+
+def initial(spec: Spec) -> dict[str, Any]:
+    """The fields of a spec."""
+    return {
+        "title": spec.title,
+        "engine": spec.engine,
+        "policies": list(dict.fromkeys(one.name for one in spec.policy if one.gateway is None)),
+        "gateway": list(dict.fromkeys(one.gateway for one in spec.policy if one.gateway)),
+        "admission": list(dict.fromkeys(policy.admission for policy in spec.policy)),
+        "abandonment": list(dict.fromkeys(spec.abandonment_of(policy) for policy in spec.policy)),
+        "rho": ", ".join(f"{rho:g}" for rho in spec.load.rhos if rho is not None),
+        "sessions": spec.load.sessions,
+        "duration_s": spec.load.duration_s,
+        "at_once": "yes" if spec.at_once else "",
+        "repetitions": spec.repetitions,
+        "page_profile": spec.page_profile,
+        "seed": spec.seed,
+        "time_scale": spec.time_scale,
+    }
+
+
+def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
+    """The spec in a file that somebody has sent; raises SpecError, a line for each fault."""
+    name = f"{name:.80}"
+    require(allowance, "spec_bytes", len(content))
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SpecError(f"{name}: is no text; allowed: a spec in TOML, UTF-8") from None
+    plain = _parsed(text, name)
+    _check_own(plain, name, allowance)
+    spec = spec_of(plain, name)
+    _check_room(spec)
+    return spec
+
+
+def _parsed(text: str, name: str) -> Mapping[str, Any]:
+    """The values of a spec, parsed by a process that has little memory and time."""
+    try:
+        return bounded.call("lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING)
+    except bounded.BoundsExceededError as fault:
+        raise SpecError(f"{name}: {fault}; allowed: a spec in TOML") from None
+    except bounded.BoundedError as fault:
+        raise SpecError(str(fault)) from None
+
+
+def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> None:
+    """Raises SpecError for a path that no form offers, before anything reads from there."""
+    offered = own_policies.own()
+    named = named_by(plain)
+    for path, _ in named:
+        if path not in offered:
+            raise SpecError(
+                f"{name}: policy: {path!r:.80} is not offered here; "
+                f"allowed: {', '.join(offered) or 'what lies in own/'}, and names of policies"
+            )
+    require(allowance, "own_policies_per_launch", len(named))
+
+
+def _check_room(spec: Spec) -> None:
+    """Raises SpecError where there are too few processors for what shall run at once."""
+    if spec.at_once:
+        lane_cpus.plan(LAB, len(spec.policy), spec.at_once)

@@ -1,0 +1,88 @@
+"""How much memory and CPU time the processes of one simulated launch may take together."""
+
+import contextlib
+import time
+from collections.abc import Callable
+
+import psutil
+
+from lab.console.site.allowances import GIB, Allowance, way_out, written
+
+IDLE_TIMES = 10
+"""How many times its CPU time a launch may take in real time: others may need the CPUs."""
+
+RESERVED_BYTES = 3 * GIB // 2
+"""What the libraries of a simulation reserve and do not use; about 1.2 GiB was measured."""
+
+
+class JobLimits:
+    """The limits of one launch; ask `exceeded` every now and then."""
+
+    def __init__(
+        self,
+        allowance: Allowance,
+        expected_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`expected_s`: CPU seconds that it is expected to take at most."""
+        self._allowance = allowance
+        self._cpu_s = allowance.job_limit_s(expected_s)
+        self._clock = clock
+        self._began_s = clock()
+        self._ended_cpu_s = 0.0
+        self._seen: dict[int, float] = {}
+
+    def exceeded(self, process: int) -> str:
+        """Why the processes of this one have to end; empty while they may go on."""
+        memory_bytes, cpu_s = self._measured(process)
+        most_bytes = self._allowance.job_memory_bytes
+        if memory_bytes > most_bytes:
+            return self._words(
+                "memory",
+                written("job_memory_bytes", memory_bytes),
+                written("job_memory_bytes", most_bytes),
+                "job_memory_bytes",
+            )
+        limit_s = written("job_least_s", self._cpu_s)
+        if cpu_s > self._cpu_s:
+            return self._words(
+                "CPU time", written("job_least_s", cpu_s), limit_s, "job_times_expected"
+            )
+        real_s = self._clock() - self._began_s
+        if real_s > IDLE_TIMES * self._cpu_s:
+            most = written("job_least_s", IDLE_TIMES * self._cpu_s)
+            return self._words("time", written("job_least_s", real_s), most, "job_times_expected")
+        return ""
+
+    def out_of_memory(self) -> str:
+        """Why a process got no more memory: it alone reached the bound of all."""
+        most = written("job_memory_bytes", self._allowance.job_memory_bytes)
+        return self._words("memory", "over the limit", most, "job_memory_bytes")
+
+    @property
+    def process_bytes(self) -> int:
+        """What one process may reserve; `exceeded` looks too late for one that is fast.
+
+        A process reserves more than it uses: RESERVED_BYTES before the first run.
+        """
+        return RESERVED_BYTES + self._allowance.job_memory_bytes
+
+    def _words(self, what: str, taken: str, most: str, limit: str) -> str:
+        whose = self._allowance.whose
+        said = f"The launch was ended: its {what} was {taken}; allowed: {most} for {whose}."
+        return f"{said} {way_out(self._allowance, limit, 'launch')}"
+
+    def _measured(self, process: int) -> tuple[int, float]:
+        """(resident bytes of all processes, CPU seconds of all, also of those that have ended)."""
+        memory_bytes = 0
+        now: dict[int, float] = {}
+        with contextlib.suppress(psutil.Error):
+            parent = psutil.Process(process)
+            for one in [parent, *parent.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    times = one.cpu_times()
+                    now[one.pid] = times.user + times.system
+                    memory_bytes += one.memory_info().rss
+        self._ended_cpu_s += sum(cpu_s for pid, cpu_s in self._seen.items() if pid not in now)
+        self._seen = now
+        return memory_bytes, self._ended_cpu_s + sum(now.values())

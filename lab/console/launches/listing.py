@@ -1,0 +1,56 @@
+"""What the pages show of launches: the lists of the queue, and the details of one launch."""
+
+from django.http import HttpRequest
+
+from lab.console.launches import queue, workers
+from lab.console.models import ENDED, Launch, State
+from lab.console.site import permissions
+
+MOST_ENDED = 30
+"""How many launches that have ended the queue shows."""
+
+
+def queue_lists() -> dict[str, object]:
+    """Return the launches that run, wait and have ended, as the queue shows them."""
+    # Launches move from list to list meanwhile. Read in this order none is missed, and one that is
+    # found twice stands where it was found last.
+    queued = queue.line()
+    running = list(Launch.objects.filter(state=State.RUNNING))
+    ended = list(Launch.objects.filter(state__in=ENDED).order_by("-ended_at")[:MOST_ENDED])
+    moved_on = {one.pk for one in ended}
+    running = [one for one in running if one.pk not in moved_on]
+    moved_on |= {one.pk for one in running}
+    queued = [(one, starts_in_s) for one, starts_in_s in queued if one.pk not in moved_on]
+    used = {engine: queue.used_s(engine) for engine in ("live", "simulated")}
+    return {
+        "running": [(one, queue.elapsed_s(one), queue.left_s(one)) for one in running],
+        "queued": [
+            (number, one, starts_in_s, used[one.engine].get(one.by))
+            for number, (one, starts_in_s) in enumerate(queued, start=1)
+        ],
+        "ended": ended,
+        "quick_s": queue.QUICK_S,
+    }
+
+
+def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
+    """Return what the page of one launch shows of it to this person."""
+    position, starts_in_s = None, None
+    if launch.state == State.QUEUED:
+        for number, (one, its_start_s) in enumerate(queue.line(), start=1):
+            if one.pk == launch.pk:
+                position, starts_in_s = number, its_start_s
+    log = workers.folder_of(launch) / "output.log"
+    try:
+        output = log.read_text(errors="replace")[-6000:]
+    except OSError:
+        output = ""
+    return {
+        "launch": launch,
+        "elapsed_s": queue.elapsed_s(launch),
+        "left_s": queue.left_s(launch),
+        "may_cancel": permissions.owns(request, launch),
+        "position": position,
+        "starts_in_s": starts_in_s,
+        "output": output,
+    }

@@ -1,0 +1,66 @@
+"""A launch on its way into the queue: made of a spec, checked against what its person may have."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from lab.console.launches import queue, workers
+from lab.console.launches.queue import QueueError
+from lab.console.models import Launch
+from lab.console.site import permissions
+from lab.console.site.allowances import Allowance, AllowanceError, require
+from lab.console.site.rates import spend
+from lab.console.site.settings import LAB
+from lab.runner import estimates
+from lab.spec.experiment import Spec
+
+PROCESSORS = len(LAB.other_cpus)
+"""Processors that a simulated launch uses. The shop's processors are left to live runs."""
+
+
+def expected_real_s(spec: Spec) -> float:
+    """About how long a launch of this spec takes on this machine; real seconds."""
+    return estimates.of_launch(spec, LAB, processes=PROCESSORS).real_s
+
+
+def launch_of_spec(spec: Spec, allowance: Allowance) -> Launch:
+    """The launch of a spec, not yet in the queue; raises AllowanceError."""
+    return Launch(
+        title=spec.title,
+        engine=spec.engine,
+        spec=spec.to_toml(),
+        expected_s=allowed_real_s(spec, allowance),
+    )
+
+
+def allowed_real_s(spec: Spec, allowance: Allowance) -> float:
+    """As `expected_real_s`; raises AllowanceError before any run is planned."""
+    require(allowance, "runs_per_launch", spec.number_of_runs)
+    expected_s = expected_real_s(spec)
+    require(allowance, "expected_s_per_launch", expected_s)
+    return expected_s
+
+
+def submit(request: HttpRequest, make: Callable[[], Launch]) -> HttpResponse:
+    """Put the launch that `make` returns into the queue, and lead to its page.
+
+    The answer leads to the queue with the reason if the person may not launch it now.
+    """
+    allowance = permissions.allowance_of(request)
+    try:
+        launch = make()
+        if refusal := permissions.refusal(request, launch):
+            raise QueueError(refusal)
+        spend(allowance, "launches_per_minute", permissions.key_of(request))
+        launch.by = permissions.name_of(request)
+        queue.enqueue(launch, allowance)
+    except (QueueError, AllowanceError) as fault:
+        messages.error(request, str(fault))
+        return redirect("queue")
+    try:
+        workers.tell()
+    except Exception:  # the launch is kept: the console tells the workers again every two seconds
+        messages.warning(request, "Redis does not answer; the launch begins when it does.")
+    return redirect("launch-page", launch.pk)

@@ -1,0 +1,255 @@
+"""Celery workers carry out launches: each runs `doorbuster` and watches it until it ends.
+
+A message says only that there may be something to do; the queue decides which launch is next. A
+lost or repeated message does no harm.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from datetime import timedelta
+from pathlib import Path
+
+import psutil
+from celery import Celery
+from celery.exceptions import SecurityWarning
+from celery.signals import worker_process_init
+from django.utils import timezone
+
+from lab.console.launches import queue
+from lab.console.launches.job_limits import JobLimits
+from lab.console.models import Launch, State
+from lab.console.results import curve_cache
+from lab.console.site import permissions
+from lab.console.site.settings import FOLDER, LAB
+from lab.machine.description import GIVES_WAY, WAITS
+from lab.machine.progress_file import VARIABLE
+from runtime import living, pinned
+
+QUEUE = "doorbuster-console"
+TASK = "doorbuster.console.next"
+LOOK_EVERY_S = 0.5
+STOP_WITHIN_S = 30.0
+"""So long a command may take to end its load and keep what it has, once it is told to stop."""
+INTERRUPTED = 130
+_NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
+"""Last words of a command that gets no more memory: from Python, the kernel or the loader."""
+_COMMAND = "command"
+"""In the folder of a launch while its command runs: which process, begun when."""
+
+app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
+app.conf.update(
+    accept_content=["json"],
+    task_serializer="json",
+    task_default_queue=QUEUE,
+    task_ignore_result=True,
+    worker_prefetch_multiplier=1,
+    worker_send_task_events=True,  # Flower's metrics are made of them
+    worker_disable_prefetch=True,
+    broker_connection_retry_on_startup=True,
+    worker_hijack_root_logger=False,
+)
+
+
+def tell() -> None:
+    """There may be something to do. Raises what Celery raises when the broker is away."""
+    app.send_task(TASK, retry=False)
+
+
+class _Worker(app.Worker):  # type: ignore[misc, name-defined]
+    """Ends at SIGQUIT, now: Celery's own way there waits for its pool, sometimes for ever.
+
+    Commands end with the process that carries them out (`runtime.pinned`), by SIGTERM.
+    """
+
+    def install_platform_tweaks(self, worker: object) -> None:
+        super().install_platform_tweaks(worker)
+        signal.signal(signal.SIGQUIT, _end_now)
+
+
+def _end_now(*_: object) -> None:
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    os._exit(0)
+
+
+def _end_with_worker(**_: object) -> None:
+    """A process of the pool ends with a worker that is killed, and its command with it."""
+    pinned.end_with_parent(signal.SIGKILL)
+
+
+def serve() -> None:
+    """Work until a signal comes."""
+    warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
+    worker_process_init.connect(_end_with_worker)
+    _Worker(
+        hostname=f"doorbuster-console-{os.getpid()}@{os.uname().nodename}",
+        concurrency=queue.AT_ONCE,
+        pool="prefork",
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+    ).start()
+
+
+@app.task(name=TASK)
+def _next() -> None:
+    launch = queue.claim()
+    if launch is not None:
+        carry_out(launch)
+        tell()  # the machine is free again
+
+
+def folder_of(launch: Launch) -> Path:
+    """Where its spec, its output and its progress are."""
+    return FOLDER / "launches" / launch.pk
+
+
+def carry_out(launch: Launch) -> None:
+    """Run the command of a launch that was claimed, to its end, whatever that is."""
+    folder = folder_of(launch)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        code, exceeded = _run(launch, folder)
+    except Exception as fault:
+        queue.end(launch, State.FAILED, f"{type(fault).__name__}: {fault}")
+        raise
+    launch.refresh_from_db()
+    if exceeded:
+        queue.end(launch, State.FAILED, exceeded)
+    elif code == 0:
+        curve_cache.warm(launch.result)  # while the machine is still this launch's
+        queue.end(launch, State.DONE)
+    elif launch.cancel_asked:
+        queue.end(launch, State.CANCELLED)
+    elif code in (INTERRUPTED, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL):
+        queue.end(launch, State.INTERRUPTED, "The command was stopped from outside.")
+    else:
+        queue.end(launch, State.FAILED, last_words(folder / "output.log"))
+
+
+def last_words(log: Path) -> str:
+    """Why a command failed: its own error line, or the end of what it said."""
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return "It printed nothing."
+    errors = [line for line in lines if line.startswith("Error: ")]
+    return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
+        "It printed nothing."
+    )
+
+
+def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str]:
+    arguments = list(launch.arguments)
+    if launch.spec:
+        spec = folder / "spec.toml"
+        spec.write_text(launch.spec, encoding="utf-8")
+        arguments = ["run", str(spec), "--fresh", *arguments]
+    program = [sys.executable, "-m", "lab.cli.command_line", *arguments]
+    # Simulations get what a live run leaves, so that it measures the same beside them.
+    return pinned.command(
+        LAB.other_cpus,
+        program,
+        end_with_parent=signal.SIGTERM,
+        idle=not launch.is_live,
+        data_bytes=limits and limits.process_bytes,
+        expendable=limits is not None,
+    )
+
+
+def _run(launch: Launch, folder: Path) -> tuple[int, str]:
+    """(Status of the command, the limit that it reached or nothing)."""
+    limits = None
+    if not launch.is_live:
+        # The expected seconds pass on all of these processors at once.
+        expected_s = launch.expected_s * len(LAB.other_cpus)
+        limits = JobLimits(permissions.allowance_of_launch(launch), expected_s)
+    exceeded = ""
+    progress = folder / "progress.json"
+    progress.unlink(missing_ok=True)
+    environment = {**LAB.environment(), VARIABLE: str(progress), "COLUMNS": "140", WAITS: "1"}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)  # the console's own; the command starts shops
+    if launch.gives_way:
+        environment[GIVES_WAY] = "1"
+    with (folder / "output.log").open("wb") as log:
+        child = subprocess.Popen(
+            _command(launch, folder, limits),
+            cwd=Path(__file__).parents[3],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    mark = folder / _COMMAND
+    mark.write_text(living.note(child.pid), encoding="utf-8")
+    stop_by_s: float | None = None
+    try:
+        while child.poll() is None:
+            time.sleep(LOOK_EVERY_S)
+            _note_progress(launch, progress)
+            if limits is not None and not exceeded:
+                exceeded = limits.exceeded(child.pid)
+                if exceeded:
+                    _end_all(child.pid)
+            if launch.cancel_asked and stop_by_s is None:
+                child.send_signal(signal.SIGINT)
+                stop_by_s = time.monotonic() + STOP_WITHIN_S
+            if stop_by_s is not None and time.monotonic() > stop_by_s:
+                _end_all(child.pid)
+    finally:
+        if child.poll() is None:
+            _end_all(child.pid)
+            child.wait()
+        mark.unlink(missing_ok=True)
+    _note_progress(launch, progress)
+    if limits is not None and child.returncode and not exceeded:
+        said = last_words(folder / "output.log")
+        exceeded = limits.out_of_memory() if any(map(said.__contains__, _NO_MEMORY)) else ""
+    return child.returncode, exceeded
+
+
+def _note_progress(launch: Launch, path: Path) -> None:
+    launch.refresh_from_db()
+    with contextlib.suppress(OSError, ValueError):
+        said = json.loads(path.read_text(encoding="utf-8"))
+        launch.done_ratio = float(said.get("done_ratio", 0.0))
+        launch.words = str(said.get("words", ""))[:300]
+        launch.result = Path(said["folder"]).name if said.get("folder") else launch.result
+        launch.save(update_fields=["done_ratio", "words", "result"])
+
+
+def end_left_overs() -> None:
+    """End commands whose launch has been over for STOP_WITHIN_S: their worker died.
+
+    They were told when it died; but Python may lose an interrupt, while it imports for one.
+    """
+    for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
+        launch = Launch.objects.filter(pk=mark.parent.name).first()
+        if launch is not None and launch.ended_at is None:
+            continue
+        over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S) if launch else timezone.now()
+        with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
+            noted = mark.read_text(encoding="utf-8")
+            if not living.is_alive(noted):
+                mark.unlink(missing_ok=True)
+            elif timezone.now() >= over:
+                _end_all(int(noted.split()[0]))
+
+
+def _end_all(process: int) -> None:
+    """The command and everything it has started."""
+    with contextlib.suppress(psutil.Error):
+        parent = psutil.Process(process)
+        family = [*parent.children(recursive=True), parent]
+        for one in family:
+            with contextlib.suppress(psutil.Error):
+                one.kill()

@@ -1,0 +1,165 @@
+"""The leaderboards among the results, and the reports on robustness and hysteresis."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lab.console.results.result_list import Shelved
+from lab.errors import ExperimentError
+from lab.files.documents import read_json
+from lab.intervals import Estimate
+from lab.leaderboard import BOARD_FILE
+
+SHADES = 10
+"""Steps of the colour of a cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class CellShown:
+    """One figure of the table."""
+
+    text: str
+    value: float | None
+    """To sort by."""
+    shade: int
+    """0 to SHADES, by how near to the bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowShown:
+    """One policy of the table."""
+
+    title: str
+    rank: int | None
+    """None: a step of DOOR's ablation."""
+    cells: tuple[CellShown, ...]
+    """A cell per load, and the mean over them."""
+    behind: str
+    """What the row lacks to the best, paired by seed; a dash on boards of older versions."""
+    recovery: CellShown
+    """Seconds to recover after a one-minute rush."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardShown:
+    """A board as a page shows it."""
+
+    result: Shelved
+    title: str
+    engine: str
+    made: int
+    planned: int
+    sessions: str
+    repetitions: int
+    loads: tuple[str, ...]
+    rows: tuple[RowShown, ...]
+    leaders: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """ρ, who is best, who is level with it."""
+    ablation: str
+
+    @property
+    def pictures(self) -> dict[str, bool]:
+        """Which of the board's pictures there are."""
+        drawn = set(self.result.figures())
+        return {key: key in drawn for key in ("board", "curves", "fairness")}
+
+    @property
+    def has_report(self) -> bool:
+        """Whether its page with pictures and tables is here."""
+        return self.result.file("report.html") is not None
+
+    def tables(self, key: str) -> list[Mapping[str, Any]]:
+        """Of one of its exhibits."""
+        return next((one["tables"] for one in self.result.exhibits() if one["key"] == key), [])
+
+    @property
+    def ablation_tables(self) -> list[Mapping[str, Any]]:
+        """What each rule of DOOR brings."""
+        return self.tables("ablation")
+
+    @property
+    def fairness_tables(self) -> list[Mapping[str, Any]]:
+        """Who gets to the end, how soon the others know."""
+        return self.tables("fairness")
+
+
+def boards(results: Iterable[Shelved]) -> list[BoardShown]:
+    """Those that can be read: the newest made here first, then imported ones, then references."""
+    found = [
+        board
+        for result in results
+        if (result.path / BOARD_FILE).is_file() and (board := _board(result)) is not None
+    ]
+    return sorted(
+        found,
+        key=lambda board: (board.result.reference is not None, board.result.imported is not None),
+    )
+
+
+def newest_report(results: Iterable[Shelved], paper: str) -> Shelved | None:
+    """The newest report of this name that was written here; otherwise the reference."""
+    return next(
+        (
+            result
+            for result in results
+            if result.is_reproduction
+            and result.imported is None
+            and result.paper == paper
+            and (result.reference or (result.path / "report.html").is_file())
+        ),
+        None,
+    )
+
+
+def _board(result: Shelved) -> BoardShown | None:
+    """None where its file is damaged, or another program's."""
+    try:
+        plain = read_json(result.path / BOARD_FILE)
+        loads = tuple(str(load) for load in plain["loads"])
+        return BoardShown(
+            result=result,
+            title=str(plain["heading"]),
+            engine=str(plain["engine"]),
+            made=int(plain["made"]),
+            planned=int(plain["planned"]),
+            sessions=str(plain["sessions"]),
+            repetitions=int(plain["repetitions"]),
+            loads=loads,
+            rows=tuple(_row(row, loads) for row in plain["rows"]),
+            leaders=tuple(
+                (load, str(found[0]), tuple(map(str, found[1:])))
+                for load in loads
+                if (found := plain["leaders"].get(load))
+            ),
+            ablation=str(plain["ablation"]),
+        )
+    except (ExperimentError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return None
+
+
+def _row(row: Mapping[str, Any], loads: Iterable[str]) -> RowShown:
+    cells = [_cell(row["estimated"].get(load)) for load in loads]
+    rank = row["rank"]
+    return RowShown(
+        str(row["title"]),
+        None if rank is None else int(rank),
+        (*cells, _cell(row["overall"])),
+        str(row.get("behind", "–")),
+        _recovery(row.get("recovery")),
+    )
+
+
+def _recovery(plain: Mapping[str, Any] | None) -> CellShown:
+    if plain is None:
+        return CellShown("–", None, 0)
+    mean = plain["mean"]
+    return CellShown(str(plain["words"]), None if mean is None else float(mean), 0)
+
+
+def _cell(plain: Mapping[str, Any] | None) -> CellShown:
+    if plain is None:
+        return CellShown("–", None, 0)
+    half = plain["half_width"]
+    known = Estimate(float(plain["mean"]), None if half is None else float(half))
+    shade = round(SHADES * min(1.0, max(0.0, known.mean)))
+    return CellShown(known.text(2), known.mean, shade)

@@ -1,0 +1,51 @@
+"""The leaderboard: how near each policy comes to the best result that can be reached."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_GET
+
+from lab.console.gallery.cards import TODAY_EXHIBITS
+from lab.console.leaderboard import boards
+from lab.console.results import result_list as shelves
+from lab.console.site.permissions import readers
+from lab.leaderboard import HYSTERESIS, ROBUSTNESS
+
+
+@readers
+@require_GET
+def leaderboard(request: HttpRequest) -> HttpResponse:
+    """Show the newest board made here, or the one that `?of=` names, and the newest reports.
+
+    The reference stands in for what has not been made here yet. An imported board is shown only
+    where it is named.
+    """
+    results = [*shelves.shelf(), *shelves.references()]
+    found = boards.boards(results)
+    wanted = request.GET.get("of")
+    if wanted is None:
+        board = next((one for one in found if one.result.imported is None), None)
+    else:
+        board = next((one for one in found if one.result.name == wanted), None)
+        if board is None:
+            raise Http404
+    return render(
+        request,
+        "console/leaderboard.html",
+        {
+            "board": board,
+            "boards": found,
+            "robustness": boards.newest_report(results, ROBUSTNESS),
+            "hysteresis": boards.newest_report(results, HYSTERESIS),
+            "exhibits": TODAY_EXHIBITS,
+            "scoreboard": _scoreboard(),
+        },
+    )
+
+
+def _scoreboard() -> str:
+    """Return the address of the scoreboard; empty without one."""
+    try:
+        return reverse("scoreboard")
+    except NoReverseMatch:
+        return ""

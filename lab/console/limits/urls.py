@@ -1,0 +1,9 @@
+"""Address of the limits."""
+
+from django.urls import path
+
+from lab.console.limits import views
+
+urlpatterns = [
+    path("limits/", views.limits, name="limits"),
+]

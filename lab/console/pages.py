@@ -1,0 +1,74 @@
+"""The registry of the console's pages. A new page is one folder and one line here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+CONSOLE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A folder of `lab.console` with the urls, views, templates and static files of one page."""
+
+    folder: str
+    address: str
+    title: str = ""
+    """Name in the navigation; empty for a page that the navigation does not show."""
+    marks: str = ""
+    """Address of the page that the navigation marks instead of this one."""
+    also: tuple[str, ...] = ()
+    """Other addresses for which the navigation marks this page."""
+    apart: tuple[str, ...] = ()
+    """Addresses under this page's own for which the navigation marks no page."""
+    is_teachers: bool = False
+    """Whether only teachers find it in the navigation, and only if people have accounts."""
+
+    @property
+    def urls(self) -> str:
+        """The module with the page's URL patterns."""
+        return f"lab.console.{self.folder}.urls"
+
+
+PAGES = (
+    Page("gallery", "/", "Gallery", also=("/launch/", "/upload/")),
+    Page("watch", "/watch/", "Watch"),
+    Page("launches", "/launches/", "Queue"),
+    Page("limits", "/limits/", marks="/launches/"),
+    Page("results", "/results/", "Results"),
+    Page("race", "/race/", "Race"),
+    Page("leaderboard", "/leaderboard/", "Leaderboard"),
+    Page("scoreboard", "/scoreboard/", marks="/leaderboard/"),
+    Page(
+        "people",
+        "/people/",
+        "People",
+        apart=("/people/login", "/people/logout", "/people/password", "/people/sign-in"),
+        is_teachers=True,
+    ),
+)
+
+
+def navigation(*, has_people: bool) -> list[tuple[str, str]]:
+    """Return the address and the title of each page in the navigation."""
+    return [
+        (page.address, page.title)
+        for page in PAGES
+        if page.title and (has_people or not page.is_teachers)
+    ]
+
+
+def page_of(path: str) -> str:
+    """Return the address that the navigation marks for `path`; empty if it marks none."""
+    for page in PAGES:
+        if path.startswith(page.apart):
+            return ""
+        is_within = path == "/" if page.address == "/" else path.startswith(page.address)
+        if is_within or path.startswith(page.also):
+            return page.marks or page.address
+    return ""
+
+
+def folders(name: str) -> list[Path]:
+    """Return the folders of this name, `templates` or `static`, of the site and of all pages."""
+    places = ("site", *(page.folder for page in PAGES))
+    return [folder for place in places if (folder := CONSOLE / place / name).is_dir()]

@@ -1,0 +1,318 @@
+"""Accounts of the console: their names, and how they are made and changed.
+
+Two names are alike when they differ only in capitals or compatibility characters. At most one
+account exists of names that are alike.
+"""
+
+import csv
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.hashers import get_hasher
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Count
+
+from lab.console.launches import queue
+from lab.console.models import Launch, State
+from lab.console.people import names
+
+STANDARD_INPUT = "-"
+MOST_NAMES = 500
+"""Students in one list."""
+MOST_LIST_BYTES = 64 * 1024
+MOST_NAME_LENGTH = 150
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
+"""Without i, l, o, 0 and 1, which look alike on paper."""
+
+
+class AccountError(ValueError):
+    """An account cannot be made or changed; one line."""
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def check_name(name: str) -> None:
+    """Raise AccountError unless an account may have this name."""
+    try:
+        User.username_validator(name)
+    except ValidationError:
+        allowed = False
+    else:
+        allowed = 0 < len(name) <= MOST_NAME_LENGTH
+    if not allowed:
+        raise AccountError(f"name: {name!r:.80}; allowed: up to 150 letters, digits and @ . + - _")
+    normal = names.normal(name)
+    if name != normal:
+        raise AccountError(f"name: {name!a:.80}; allowed: its normal form, {normal!a:.80}")
+
+
+def alike(name: str) -> User | None:
+    """Return the account whose name is like this one; None if there is none."""
+    wanted = names.key(name)
+    known = User.objects.values_list("pk", "username")
+    pk = next((pk for pk, one in known if names.key(one) == wanted), None)
+    return None if pk is None else User.objects.get(pk=pk)
+
+
+def _known(name: str) -> User | None:
+    """Return the account of exactly this name; raises AccountError if one is only like it."""
+    check_name(name)
+    account = User.objects.filter(username=name).first() or alike(name)
+    if account is not None and account.username != name:
+        raise AccountError(
+            f"name: {name}; allowed: a name that is not like {account.username}, which exists"
+        )
+    return account
+
+
+# ---- lists of names ------------------------------------------------------------------------------
+
+
+def names_in(text: str, source: str) -> list[str]:
+    """Return the first column of a CSV text, without its head `name` if it has one.
+
+    Columns are separated by commas, semicolons or tabs. Raises AccountError, which begins with
+    `source`, if the text cannot be read, is empty, is too long or names somebody twice.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    delimiter = next((one for one in ",;\t" if one in first), ",")
+    try:
+        rows = csv.reader(lines, delimiter=delimiter)
+        found = [row[0].strip() for row in rows if row and row[0].strip()]
+    except csv.Error as fault:
+        raise AccountError(f"{source}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+    if found and found[0].lower() == "name":
+        del found[0]
+    if not found:
+        raise AccountError(f"{source}: has no names; allowed: one in the first column of each line")
+    if len(found) > MOST_NAMES:
+        raise AccountError(f"{source}: has {len(found)} names; allowed: at most {MOST_NAMES}")
+    by_key: dict[str, list[str]] = {}
+    for name in found:
+        by_key.setdefault(names.key(name), []).append(name)
+    twice = sorted(", ".join(same) for same in by_key.values() if len(same) > 1)
+    if twice:
+        raise AccountError(
+            f"{source}: has one name more than once: {'; '.join(twice):.200}; "
+            "allowed: each name once"
+        )
+    return found
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a CSV file, or of the standard input if its name is STANDARD_INPUT.
+
+    Raises AccountError when it cannot be read or is too long.
+    """
+    try:
+        source = 0 if str(file) == STANDARD_INPUT else file
+        with open(source, "rb", closefd=source != 0) as opened:
+            return decoded(opened.read(MOST_LIST_BYTES + 1), str(file))
+    except OSError as fault:
+        raise AccountError(f"{file}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+
+
+def decoded(content: bytes, source: str) -> str:
+    """Return the text of a list of names; raises AccountError, which begins with `source`."""
+    if len(content) > MOST_LIST_BYTES:
+        raise AccountError(f"{source}: is too long; allowed: at most {MOST_LIST_BYTES:,} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        raise AccountError(f"{source}: cannot be read ({fault}); allowed: CSV, UTF-8") from None
+
+
+# ---- making accounts -----------------------------------------------------------------------------
+
+
+def enrol(name: str, *, teacher: bool) -> str:
+    """Make an account, or give one a new password; return the password.
+
+    A student can become a teacher so, but no teacher a student. Raises AccountError.
+    """
+    password = _new_password()
+    with transaction.atomic():
+        account = _known(name)
+        if account is not None and not account.has_usable_password():
+            raise AccountError(
+                f"name: {name}; allowed: another name, because {name} has no password here"
+            )
+        if account is not None and account.is_staff and not teacher:
+            raise AccountError(f"name: {name}; allowed: a name that is not a teacher's")
+        if account is None:
+            account = User(username=name)
+        if teacher:
+            account.is_staff = account.is_active = True
+        _set(account, password)
+    return password.text
+
+
+def enrol_students(students: Iterable[str]) -> list[tuple[str, str]]:
+    """Return name and password of each; if one name is refused, no account is made or changed."""
+    with transaction.atomic():
+        return [(name, enrol(name, teacher=False)) for name in students]
+
+
+def make_students(students: Iterable[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return name and password of each new student, and the names whose accounts exist already.
+
+    An account that exists is not changed. Raises AccountError, and then makes none.
+    """
+    with transaction.atomic():
+        wanted = list(dict.fromkeys(students))
+        known = User.objects.filter(username__in=wanted).values_list("username", flat=True)
+        existing = set(known)
+        made = [(name, enrol(name, teacher=False)) for name in wanted if name not in existing]
+    return made, [name for name in wanted if name in existing]
+
+
+@dataclass(frozen=True)
+class _Password:
+    text: str
+    hash: str
+
+
+def _new_password() -> _Password:
+    """Three groups of five letters and digits: 74 random bits, and easy to copy from paper."""
+    groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
+    text = "-".join(groups)
+    return _Password(text, get_hasher().made(text))
+
+
+def _set(account: User, password: _Password) -> None:
+    is_new = account.pk is None
+    account.password = password.hash
+    account.save()
+    if not is_new:  # it has no sessions, and a search reads those of everybody
+        end_sessions(account)
+
+
+# ---- changing accounts ---------------------------------------------------------------------------
+
+
+def reset_password(account: User) -> str:
+    """Give the account a new password and end its sessions; return the password."""
+    password = _new_password()
+    with transaction.atomic():
+        current = User.objects.get(pk=account.pk)
+        if not current.has_usable_password():
+            raise AccountError(f"{current} has no password here; allowed: accounts with a password")
+        _set(current, password)
+    return password.text
+
+
+def disable(account: User) -> None:
+    """End the account's sessions and launches, and let nobody log in with it."""
+    with transaction.atomic():
+        _keep_a_teacher(account)
+        User.objects.filter(pk=account.pk).update(is_active=False)
+        end_sessions(account)
+        _cancel_launches(account)
+
+
+def enable(account: User) -> None:
+    """Let the account log in again."""
+    User.objects.filter(pk=account.pk).update(is_active=True)
+
+
+def make_teacher(account: User) -> None:
+    """Let the account do everything."""
+    User.objects.filter(pk=account.pk).update(is_staff=True)
+
+
+def make_student(account: User) -> None:
+    """Let the account do what students may; raises AccountError for the last teacher."""
+    with transaction.atomic():
+        _keep_a_teacher(account)
+        User.objects.filter(pk=account.pk).update(is_staff=False)
+
+
+def delete(account: User) -> None:
+    """End the account's sessions and launches and remove it; its results and notes stay."""
+    try:
+        with transaction.atomic():
+            _keep_a_teacher(account)
+            end_sessions(account)
+            _cancel_launches(account)
+            account.delete()
+    except IntegrityError:  # rows of allauth, which knows of them while it is installed only
+        raise AccountError(
+            f"{account} signed in with a provider that is switched off; switch it on, "
+            "or disable the account."
+        ) from None
+
+
+CHANGES: dict[str, Callable[[User], object]] = {
+    "password": reset_password,
+    "disable": disable,
+    "enable": enable,
+    "teacher": make_teacher,
+    "student": make_student,
+    "delete": delete,
+}
+"""What a teacher may do to the account of another person, by the last part of the address."""
+
+
+def _keep_a_teacher(account: User) -> None:
+    """Raise AccountError if without this account no teacher could log in."""
+    others = User.objects.filter(is_staff=True, is_active=True).exclude(pk=account.pk)
+    if not others.exists():
+        raise AccountError(f"{account} is the last teacher; make another teacher first.")
+
+
+def _cancel_launches(account: User) -> None:
+    for launch in unfinished(account):
+        queue.cancel(launch)
+
+
+def end_sessions(account: User) -> None:
+    """Log the account out everywhere: a copy of an old cookie is worth nothing afterwards."""
+    store = import_module(settings.SESSION_ENGINE).SessionStore
+    for session in store.get_model_class().objects.iterator():
+        if session.get_decoded().get(SESSION_KEY) == str(account.pk):
+            session.delete()
+
+
+# ---- looking at accounts -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Person:
+    """An account and its launches that have not ended."""
+
+    account: User
+    waiting: int
+    running: int
+
+
+def unfinished(account: User) -> Sequence[Launch]:
+    """Return the launches of an account that wait or run, in the order of the queue."""
+    return list(Launch.objects.filter(by=account.username, state__in=(State.QUEUED, State.RUNNING)))
+
+
+def everyone() -> list[Person]:
+    """Return all people, by name."""
+    numbers = {
+        (row["by"], row["state"]): row["number"]
+        for row in Launch.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+        .order_by()
+        .values("by", "state")
+        .annotate(number=Count("pk"))
+    }
+    return [
+        Person(
+            one,
+            numbers.get((one.username, State.QUEUED), 0),
+            numbers.get((one.username, State.RUNNING), 0),
+        )
+        for one in sorted(User.objects.all(), key=lambda one: names.key(one.username))
+    ]

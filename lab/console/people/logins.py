@@ -1,0 +1,177 @@
+"""What a login may cost: attempts are counted before a password is hashed, and few are hashed at
+a time.
+"""
+
+import ipaddress
+import math
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.http import HttpRequest
+
+from lab.console.people import names
+from lab.console.site import allowances
+from lab.console.site.rates import Limit
+
+PER_NAME = Limit(allowances.LOGINS_PER_NAME, allowances.LOGINS_WITHIN_S)
+"""Wrong passwords for one name from one address."""
+PER_ADDRESS = Limit(allowances.LOGINS_PER_ADDRESS, allowances.LOGINS_WITHIN_S)
+"""Wrong passwords from one address for all names, names without an account included."""
+MOST_WAITING = 64
+"""Logins that may wait for a place to hash; a whole class that logs in at once waits here."""
+PATIENCE_S = 20.0
+"""How long a login waits for a place to hash, real seconds."""
+
+
+class TooManyError(Exception):
+    """A password is not tried now; `wait_s` whole seconds later it may be."""
+
+    def __init__(self, wait_s: int, message: str) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+class Places:
+    """At most `most` are inside at a time; others wait, or raise TooManyError."""
+
+    def __init__(self, most: int, *, most_waiting: int, patience_s: float) -> None:
+        self._free = threading.Semaphore(most)
+        self._may_wait = threading.Semaphore(most_waiting)
+        self._patience_s = patience_s
+
+    def __enter__(self) -> None:
+        if self._free.acquire(blocking=False):
+            return
+        if not self._may_wait.acquire(blocking=False):
+            raise self._refusal()
+        try:
+            if not self._free.acquire(timeout=self._patience_s):
+                raise self._refusal()
+        finally:
+            self._may_wait.release()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._free.release()
+
+    def _refusal(self) -> TooManyError:
+        return TooManyError(
+            max(1, math.ceil(self._patience_s / 4)), "Many people log in at this moment."
+        )
+
+
+_PLACES = Places(allowances.PASSWORDS_AT_ONCE, most_waiting=MOST_WAITING, patience_s=PATIENCE_S)
+
+
+class PasswordHasher(PBKDF2PasswordHasher):
+    """Django's hasher; whatever asks for a hash waits for one of the few places."""
+
+    MADE_ITERATIONS = 10_000
+    """For passwords that `made` hashes."""
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        with _PLACES:
+            return super().encode(password, salt, iterations)
+
+    def made(self, password: str) -> str:
+        """Return the hash of a generated password of at least 72 random bits.
+
+        Nobody can try that many, however fast, so few iterations are safe. A class of thirty has
+        its accounts within a second, and logs in at the same time within a few.
+        """
+        return self.encode(password, self.salt(), self.MADE_ITERATIONS)
+
+    def must_update(self, encoded: str) -> bool:
+        """Tell whether the next login hashes this password again: never one that `made` hashed.
+
+        Otherwise the first logins of a class take a second of CPU each, all at the same time. A
+        wrong password for such an account is therefore refused quickly, which tells that the
+        account exists; names of a class are no secret.
+        """
+        if self.decode(encoded)["iterations"] == self.MADE_ITERATIONS:
+            return False
+        return bool(super().must_update(encoded))
+
+
+def network_of(address: str) -> str:
+    """Return what counts as one address: a machine chooses freely within loopback and an IPv6 /64.
+
+    Text that is not an address stays as it is.
+    """
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(known, ipaddress.IPv6Address):
+        if known.ipv4_mapped is None:
+            network = ipaddress.ip_network((known, 64), strict=False)
+            return "loopback" if known.is_loopback else str(network)
+        known = known.ipv4_mapped
+    return "loopback" if known.is_loopback else str(known)
+
+
+def address_of(request: HttpRequest) -> str:
+    """Return what counts as the address that a request comes from."""
+    return network_of(str(request.META.get("REMOTE_ADDR", "")))
+
+
+@contextmanager
+def counted(request: HttpRequest, name: str) -> Iterator[None]:
+    """Count an attempt for this name and address before the block, and forget it if it was right.
+
+    The block raises ValidationError when the password is wrong. `name` is as authentication
+    compares it: `UsernameField` has stripped and normalised it. Raises TooManyError.
+    """
+    address = address_of(request)
+    limits = ((PER_ADDRESS, address), (PER_NAME, f"{address} {names.key(name)}"))
+    reserved: list[tuple[Limit, str]] = []
+
+    def give_back() -> None:
+        for limit, who in reserved:
+            limit.give_back(who)
+
+    for limit, who in limits:
+        wait_s = limit.reserve(who)
+        if wait_s:
+            give_back()
+            raise TooManyError(wait_s, "Too many wrong passwords.")
+        reserved.append((limit, who))
+    try:
+        yield
+    except TooManyError:  # the password was not tried
+        give_back()
+        raise
+    else:
+        give_back()
+
+
+class LoginForm(AuthenticationForm):
+    """Name and password, counted."""
+
+    def clean(self) -> dict[str, Any]:
+        name = self.cleaned_data.get("username")
+        if name is None or not self.cleaned_data.get("password"):
+            return super().clean()
+        with counted(self.request, name):
+            return super().clean()
+
+
+class ChangeForm(PasswordChangeForm):
+    """The old password and a new one; the old one is counted as a login is."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        with counted(self._request, self.user.get_username()):
+            return super().clean_old_password()

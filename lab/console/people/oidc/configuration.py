@@ -1,0 +1,128 @@
+"""The OpenID Connect provider of this lab, as its settings name it."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from runtime import hosts
+from runtime.settings import SettingsError
+
+ISSUER, CLIENT_ID, CLIENT_SECRET, NAME, TEACHERS = (
+    f"DOORBUSTER_LAB_OIDC_{name}"
+    for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME", "TEACHERS")
+)
+_NEEDED = {
+    ISSUER: "the address of the provider, e.g. https://login.example.edu",
+    CLIENT_ID: "the client id that the provider gave you",
+    CLIENT_SECRET: "the client secret that the provider gave you",
+}
+_PACKAGES = ("allauth", "jwt", "oauthlib", "requests")
+_PATIENCE_S = 5
+"""How long the provider may take to answer, real seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The provider, where people without a password here sign in."""
+
+    issuer: str
+    client_id: str
+    client_secret: str
+    name: str
+    """The name after *Sign in with* on the button."""
+    teachers: frozenset[str]
+    """Verified e-mail addresses, in lower case, whose owners become teachers."""
+
+    @property
+    def id(self) -> str:
+        """What accounts are kept under: another issuer's accounts are other accounts."""
+        return "lab-" + hashlib.sha256(self.issuer.encode()).hexdigest()[:12]
+
+    @property
+    def discovery(self) -> str:
+        """The address of the provider's own configuration."""
+        return self.issuer.rstrip("/") + "/.well-known/openid-configuration"
+
+    def django_settings(self) -> dict[str, Any]:
+        """Return what `lab.console.site.settings` adds for allauth."""
+        app = {
+            "provider_id": self.id,
+            "name": self.name,
+            "client_id": self.client_id,
+            "secret": self.client_secret,
+            "settings": {"server_url": self.discovery, "oauth_pkce_enabled": True},
+        }
+        return {
+            "SOCIALACCOUNT_PROVIDERS": {"openid_connect": {"APPS": [app]}},
+            "SOCIALACCOUNT_ADAPTER": "lab.console.people.oidc.people.Adapter",
+            "SOCIALACCOUNT_REQUESTS_TIMEOUT": _PATIENCE_S,
+            "SOCIALACCOUNT_EMAIL_AUTHENTICATION": False,
+            "SOCIALACCOUNT_STORE_TOKENS": False,
+            "ACCOUNT_EMAIL_VERIFICATION": "none",
+            "ACCOUNT_UNIQUE_EMAIL": False,
+            "ACCOUNT_SIGNUP_FIELDS": ["username*"],
+        }
+
+
+APPS = (
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+)
+MIDDLEWARE = "allauth.account.middleware.AccountMiddleware"
+
+
+def provider(variables: Mapping[str, str], *, accounts: bool) -> Provider | None:
+    """Return the provider that the variables name; None if none of them is set.
+
+    Raises SettingsError, a line for each fault.
+    """
+    given = {name: variables.get(name, "").strip() for name in (*_NEEDED, NAME, TEACHERS)}
+    if not any(given.values()):
+        return None
+    faults = [
+        f"{name} is not set; allowed: {what}" for name, what in _NEEDED.items() if not given[name]
+    ]
+    if not accounts:
+        faults.append(f"{ISSUER}: sign-in needs accounts; set DOORBUSTER_LAB_ACCOUNTS=1 too")
+    if given[ISSUER] and not _is_issuer(given[ISSUER]):
+        faults.append(
+            f"{ISSUER}={given[ISSUER]:.200}: not an address of a provider; allowed is "
+            "https://host/path, and http:// on this machine only"
+        )
+    addresses = frozenset(given[TEACHERS].lower().replace(",", " ").split())
+    faults += [
+        f"{TEACHERS}: {one!r:.200} is not an e-mail address; allowed are addresses with spaces "
+        "or commas between"
+        for one in sorted(addresses)
+        if not re.fullmatch(r"[^@\s]+@[^@\s]+", one)
+    ]
+    name = given[NAME] or urlsplit(given[ISSUER]).hostname or ""
+    if len(name) > 60 or not name.isprintable():
+        faults.append(f"{NAME}={name!a:.80}: allowed are at most 60 printable characters")
+    missing = [package for package in _PACKAGES if find_spec(package) is None]
+    if missing:
+        faults.append(
+            f"{ISSUER}: sign-in needs the extra oidc, which is not installed ({', '.join(missing)}"
+            "); fix: .venv/bin/uv sync --locked --inexact --extra oidc"
+        )
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return Provider(given[ISSUER], given[CLIENT_ID], given[CLIENT_SECRET], name, addresses)
+
+
+def _is_issuer(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname or ""
+        parts.port  # noqa: B018 - raises ValueError for what is no port
+    except ValueError:
+        return False
+    if not host or parts.query or parts.fragment or "@" in parts.netloc or not text.isprintable():
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and hosts.is_loopback(host))

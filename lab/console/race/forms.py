@@ -1,0 +1,126 @@
+"""The form of a new race, and which runs of a result can be raced together."""
+
+from collections.abc import Sequence
+
+from django import forms
+
+from gateway.students.files import stem
+from lab.analysis.event_words import load_words
+from lab.cli.experiment_options import with_options
+from lab.console.results.result_list import Shelved
+from lab.console.site import own_policies
+from lab.console.site.settings import LAB
+from lab.errors import SpecError
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.spec import shop_cpus as lane_cpus
+from lab.spec.experiment import MOST_SEED, Spec, changed, load_spec
+from lab.titles import title_of
+
+FEWEST, MOST = 2, 4
+
+Run = tuple[PlannedRun, RunFolder]
+
+
+def fields_of(result: Shelved) -> dict[str, list[Run]]:
+    """Whole runs that had the same customers at the same load, by what they had, for people.
+
+    The heaviest load stands first: there policies differ. The lanes are in the order of the spec:
+    the runs were made in a random one. Empty when the plan is damaged.
+    """
+    spec = result.spec
+    order = [choice.key for choice in spec.policy] if spec else []
+    found: dict[str, list[Run]] = {}
+    for planned, run in sorted(result.runs(), key=lambda one: _place(order, one[0].policy)):
+        if run.is_whole and run.samples_file.is_file():
+            load = load_words(planned.rho)
+            found.setdefault(f"{load}, seed {planned.seed}", []).append((planned, run))
+    return {
+        name: lanes
+        for name, lanes in sorted(found.items(), key=lambda one: _weight(one[1][0][0]))
+        if len(lanes) >= FEWEST
+    }
+
+
+def _weight(planned: PlannedRun) -> tuple[float, int]:
+    return -(planned.rho or 0.0), planned.seed
+
+
+def _place(order: Sequence[str], policy: str) -> int:
+    return order.index(policy) if policy in order else len(order)
+
+
+class RaceForm(forms.Form):
+    """A new race: simulated, or live where this machine has processors for several shops."""
+
+    engine = forms.ChoiceField(
+        choices=[
+            ("simulated", "simulated: seconds or a few minutes, the queue says how long"),
+            ("live", "live: real customers at real shops, all at the same time"),
+        ],
+        initial="simulated",
+        required=False,
+        widget=forms.RadioSelect,
+        label="How",
+    )
+    policies = forms.MultipleChoiceField(
+        choices=own_policies.choices,
+        widget=forms.CheckboxSelectMultiple,
+        label=f"{FEWEST} to {MOST} policies",
+    )
+    rho = forms.FloatField(
+        min_value=0.1, max_value=5, label="Offered load ρ", help_text="0.1 to 5; 1 is the capacity"
+    )
+    sessions = forms.IntegerField(
+        min_value=100, max_value=24_000, help_text="100 to 24,000; the paper has 24,000"
+    )
+    seed = forms.IntegerField(
+        min_value=0, max_value=MOST_SEED, help_text="the same seed brings the same customers"
+    )
+
+    @property
+    def most_live(self) -> int:
+        """How many shops at once this machine has processors for; 0: live races are not offered."""
+        return lane_cpus.most_shops(LAB)
+
+    def clean(self) -> None:
+        """A live race has no more lanes than there are processors for shops."""
+        chosen = self.cleaned_data.get("policies", [])
+        if self.cleaned_data.get("engine") == "live" and len(chosen) > self.most_live:
+            most = self.most_live
+            here = f"for {most} shops" if most else "for one shop only"
+            self.add_error("engine", f"This machine has processors {here} beside everything else.")
+
+    def clean_policies(self) -> list[str]:
+        """The choice, if it is neither too few nor too many."""
+        chosen: list[str] = self.cleaned_data["policies"]
+        if not FEWEST <= len(chosen) <= MOST:
+            raise forms.ValidationError(f"{len(chosen)} chosen; choose {FEWEST} to {MOST}.")
+        return chosen
+
+    def spec(self) -> Spec | None:
+        """The spec of the race; None if a field is wrong, which is then said."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        names = ", ".join(title_of(stem(name)) for name in given["policies"])
+        try:
+            is_live = given["engine"] == "live"
+            base = load_spec("lifo-pri" if is_live else "lifo-pri-simulated")
+            return with_options(
+                changed(base, title=f"Race: {names}"),
+                {
+                    "at_once": is_live or None,
+                    "policies": given["policies"],
+                    "rho": [given["rho"]],
+                    "sessions": given["sessions"],
+                    "seed": given["seed"],
+                    "repetitions": 1,
+                },
+            )
+        except SpecError as fault:
+            self.add_error(None, str(fault))
+            return None
+
+
+BEGINS_WITH = {"policies": ["sq", "8q-lifo-pri"], "rho": 1.4, "sessions": 3000, "seed": 1}
+"""What the form proposes."""

@@ -1,0 +1,11 @@
+"""Addresses of the race page."""
+
+from django.urls import path
+
+from lab.console.race import views
+
+urlpatterns = [
+    path("race/", views.race, name="race"),
+    path("race/lanes/<str:name>/<str:run>.json", views.lane, name="race-lane"),
+    path("race/waiting/<str:pk>/", views.waiting, name="race-waiting"),
+]

@@ -1,0 +1,124 @@
+"""The race: runs over the same customers side by side, drawn in step."""
+
+from itertools import islice
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from gateway.policies.interface import PAGES
+from lab.console.launches.submission import launch_of_spec, submit
+from lab.console.launches.views import OVER
+from lab.console.models import Launch, State
+from lab.console.race import forms as race_forms
+from lab.console.race.forms import BEGINS_WITH, RaceForm
+from lab.console.results import logs, result_list
+from lab.console.site import permissions
+from lab.console.site.allowances import AllowanceError
+from lab.console.site.permissions import readers, students
+from lab.console.watch.live_run import under_way
+from lab.errors import ExperimentError
+from lab.titles import title_of
+
+LISTED = 50
+
+
+@students
+@require_http_methods(["GET", "POST"])
+def race(request: HttpRequest) -> HttpResponse:
+    """Show the lanes of a result, or without one a form and the results that can be raced."""
+    if request.method == "POST":
+        return _begin(request)
+    name = request.GET.get("result", "")
+    if not name:
+        return _choose(request, RaceForm(initial=BEGINS_WITH))
+    chosen = result_list.shelved(name)
+    if chosen is None:
+        raise Http404
+    fields = race_forms.fields_of(chosen)
+    field = request.GET.get("field", "")
+    if field not in fields:
+        field = next(iter(fields), "")
+    runs = fields.get(field, [])
+    wanted = request.GET.getlist("lane")
+    lanes = [one for one in runs if one[0].folder in wanted] if wanted else runs[: race_forms.MOST]
+    fault = ""
+    if wanted and not race_forms.FEWEST <= len(lanes) <= race_forms.MOST:
+        fault = f"lanes: {len(lanes)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
+        lanes = runs[: race_forms.MOST]
+    context = {
+        "result": chosen,
+        "fields": list(fields),
+        "field": field,
+        "runs": [(title_of(planned.policy), planned.folder) for planned, _ in runs],
+        "lanes": [(title_of(planned.policy), planned.folder) for planned, _ in lanes],
+        "chosen": [planned.folder for planned, _ in lanes],
+        "pages": list(PAGES),
+        "fault": fault,
+    }
+    return render(request, "console/race.html", context, status=400 if fault else 200)
+
+
+@readers
+@require_GET
+def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
+    """Return the frames of one run."""
+    chosen = result_list.shelved(name)
+    runs = chosen.runs() if chosen else []
+    found = next((folder for planned, folder in runs if planned.folder == run), None)
+    if chosen is None or found is None or not found.is_whole:
+        raise Http404
+    try:
+        return JsonResponse(logs.ask(chosen, "lane", run=run))
+    except ExperimentError:  # damaged: there is nothing to show
+        raise Http404 from None
+
+
+@readers
+@require_GET
+def waiting(request: HttpRequest, pk: str) -> HttpResponse:
+    """Show a race that is being made; lead to its lanes once it has ended.
+
+    The page asks every second.
+    """
+    launch = get_object_or_404(Launch, pk=pk)
+    if launch.state == State.DONE and launch.result:
+        target = f"{reverse('race')}?result={launch.result}"
+        if not request.headers.get("HX-Request"):
+            return redirect(target)
+        return HttpResponse(headers={"HX-Redirect": target})
+    context = {"launch": launch, "pages": list(PAGES)}
+    if not request.headers.get("HX-Request"):
+        return render(request, "console/race_waiting.html", context)
+    status = OVER if launch.has_ended else 200
+    return render(request, "console/race_waiting_state.html", context, status=status)
+
+
+def _begin(request: HttpRequest) -> HttpResponse:
+    form = RaceForm(request.POST)
+    spec = form.spec()
+    if spec is None:
+        return _choose(request, form, status=400)
+    try:
+        launch = launch_of_spec(spec, permissions.allowance_of(request))
+    except AllowanceError as fault:
+        form.add_error(None, str(fault))
+        return _choose(request, form, status=400)
+    answer = submit(request, lambda: launch)
+    taken_on = Launch.objects.filter(pk=launch.pk).exists()
+    return redirect("race-waiting", launch.pk) if taken_on else answer
+
+
+def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResponse:
+    going = under_way()
+    context: dict[str, Any] = {
+        "form": form,
+        "live_race": going.launch if going and going.beside else None,
+        "results": [
+            *islice(filter(race_forms.fields_of, result_list.shelf()), LISTED),
+            *filter(race_forms.fields_of, result_list.references()),
+        ],
+    }
+    return render(request, "console/race.html", context, status=status)

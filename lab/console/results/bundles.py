@@ -1,0 +1,303 @@
+"""A result as one ZIP file, which another machine can import."""
+
+import hashlib
+import lzma
+import os
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+from xml.etree import ElementTree
+
+from gateway.students import files
+from lab.analysis import logs
+from lab.analysis.logs import TooManyRowsError
+from lab.console.results.file_names import is_name
+from lab.errors import ExperimentError, SpecError
+from lab.files import forms as result_forms
+from lab.report.sealed_page import sealed
+from lab.results.folder import IMPORTED, ResultFolder
+from lab.spec.own_policies import COPIES, named_in
+
+NOTES_FILE = "notes.json"
+"""In a bundle only: the console has notes in its database (`notes`)."""
+MOST_TEXT_BYTES = 16 * 2**20
+"""Bytes of one report, picture or log in a bundle."""
+MOST_EVENTS = 50_000
+"""Events of all runs; the results database keeps a row for each."""
+MOST_READING_S = 2.0
+"""CPU seconds that a page may need to read one file of a result."""
+_TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
+_SUFFIXES = {
+    *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
+    *(".cfg", ".conf"),  # what a peer in the gateway's place ran with
+    *(".png", ".svg", ".md", ".html"),
+}
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(NotImplementedError, RuntimeError, ValueError, OverflowError),
+)
+"""What the library raises of a file that is no ZIP, a damaged or an encrypted one."""
+_POLICY = re.compile(rf"[^/]+/{COPIES}/[^/]+\.py")
+"""A copy of a student's own; it is never run but in a process apart."""
+
+
+class TooLargeError(Exception):
+    """A result has more bytes than a bundle may have, unpacked."""
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self.size_bytes = size_bytes
+
+
+def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> None:
+    """Write the bundle of a result folder, with `notes` (`notes.packed`).
+
+    Raises TooLargeError if its files have more than `most_bytes`: no console would import it.
+    Files that are being written are left out, and those without a suffix: they steer a run that
+    is under way (`load-factor`), and stay behind where one was killed.
+    """
+    paths = list(_files(folder))
+    size_bytes = sum(path.stat().st_size for path in paths) + len(notes)
+    if size_bytes > most_bytes:
+        raise TooLargeError(size_bytes)
+    with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as bundle:
+        for path in paths:
+            bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
+        if notes:
+            bundle.writestr(f"{folder.name}/{NOTES_FILE}", notes)
+
+
+def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Unpack the bundle `file` into the folder `place` and check all that is in it.
+
+    Called in a child process with limits (`runtime.bounded`). `limits` has the highest number of
+    `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer is the
+    `name` of the result folder and its `size_bytes`; or `over`, the limit that the bundle exceeds,
+    with `size`, the value of the bundle.
+    Raises SpecError for what is not a bundle: another format, other kinds of files, paths that lead
+    elsewhere, a damaged result.
+    """
+    place, limits = Path(asked["place"]), asked["limits"]
+    try:
+        with zipfile.ZipFile(asked["file"]) as bundle:
+            name = _checked(bundle, limits)
+            size_bytes = _unpack(bundle, place, limits["bytes"])
+            _check_result(place / name, limits)
+    except _OverError as over:
+        return {"over": over.limit, "size": over.size}
+    except _UNREADABLE as fault:
+        raise SpecError(
+            f"bundle: cannot be read ({fault}); allowed: a ZIP as the console gives it"
+        ) from None
+    except OSError as fault:  # a full disk; one name for a file and a folder
+        raise SpecError(f"bundle: cannot be unpacked ({fault.strerror or fault})") from None
+    return {"name": name, "size_bytes": size_bytes}
+
+
+class _OverError(Exception):
+    """The bundle exceeds a limit."""
+
+    def __init__(self, limit: str, size: int) -> None:
+        super().__init__(limit)
+        self.limit, self.size = limit, size
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        is_being_written = path.name.startswith(".") or not path.suffix
+        # What this console knows: whence the result came, and the notes that its database has.
+        is_mark = path in (folder / IMPORTED, folder / NOTES_FILE)
+        if path.is_file() and not path.is_symlink() and not is_being_written and not is_mark:
+            yield path
+
+
+def _checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
+    """The one folder in it."""
+    entries = bundle.infolist()
+    if len(entries) > limits["files"]:
+        raise _OverError("files", len(entries))
+    size_bytes = sum(entry.file_size for entry in entries)
+    if size_bytes > limits["bytes"]:
+        raise _OverError("bytes", size_bytes)
+    names = set()
+    for entry in entries:
+        path = PurePosixPath(entry.filename)
+        is_link = stat.S_ISLNK(entry.external_attr >> 16)
+        if (
+            path.is_absolute()
+            or "\\" in entry.filename
+            or is_link
+            or not all(map(is_name, path.parts))
+        ):
+            raise SpecError(f"bundle: {entry.filename!r:.80} is no name in a result folder")
+        is_part = path.suffix in _SUFFIXES or _POLICY.fullmatch(entry.filename)
+        if not entry.is_dir() and (len(path.parts) < 2 or not is_part):
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
+                f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
+            )
+        if path.suffix == files.SUFFIX and entry.file_size > files.MOST_BYTES:
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
+                f"allowed: a policy of at most {files.MOST_BYTES:,}"
+            )
+        if path.suffix in _TEXTS and entry.file_size > MOST_TEXT_BYTES:
+            raise SpecError(
+                f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
+                f"allowed: a {path.suffix} file of at most {MOST_TEXT_BYTES:,}"
+            )
+        names.add(path.parts[0])
+    if len(names) != 1:
+        raise SpecError("bundle: holds not one result folder; allowed: what the console gave")
+    return names.pop()
+
+
+def _unpack(bundle: zipfile.ZipFile, place: Path, most_bytes: int) -> int:
+    """Returns how many bytes were written."""
+    size_bytes = 0
+    for entry in bundle.infolist():
+        target = place / entry.filename
+        if entry.is_dir():
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        if target.name == IMPORTED and target.parent.parent == place:
+            continue  # the mark of another console; this one writes its own
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with bundle.open(entry) as source, target.open("xb") as copy:
+            while block := source.read(1 << 20):  # what the directory says of a size may be a lie
+                size_bytes += len(block)
+                if size_bytes > most_bytes:
+                    raise _OverError("bytes", size_bytes)
+                copy.write(block)
+    return size_bytes
+
+
+def _check_own(folder: Path) -> None:
+    """A bundle's spec must mean its own copies: no path of this machine is read for it."""
+    spec = folder / "spec.toml"
+    with _quick(spec):
+        text = spec.read_text(encoding="utf-8", errors="replace") if spec.is_file() else ""
+        named = named_in(text)
+    copies = {
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / COPIES).glob("*.py")
+    }
+    for path, sha256 in named:
+        if sha256 not in copies:
+            raise SpecError(
+                f"bundle: policy {path!r:.80} is not in it; allowed: copies in {COPIES}/"
+            )
+
+
+def _check_result(folder: Path, limits: Mapping[str, int]) -> None:
+    is_report = (folder / "reproduction.json").is_file()
+    if not is_report and not (folder / "plan.json").is_file():
+        raise SpecError("bundle: holds no result (neither plan.json nor reproduction.json)")
+    spec = folder / "spec.toml"
+    if spec.is_file() and spec.stat().st_size > limits["spec_bytes"]:
+        raise _OverError("spec_bytes", spec.stat().st_size)
+    try:
+        _check_texts(folder)
+        if (folder / "plan.json").is_file():
+            _check_plan(folder, limits)
+        logs.check(folder, limits["rows"])
+    except TooManyRowsError as fault:
+        raise _OverError("rows", fault.rows) from None
+    except ExperimentError as fault:
+        raise SpecError(f"bundle: {str(fault).replace(f'{folder.parent}/', '')}") from None
+
+
+def _check_texts(folder: Path) -> None:
+    """Every file that pages read has its form, and is read quickly."""
+    events = 0
+    for path in sorted(folder.rglob("*")):
+        with _quick(path):
+            if path.suffix == ".json":
+                result_forms.read(path)
+            elif path.suffix == ".jsonl":
+                events += len(result_forms.read_lines(path))
+                if events > MOST_EVENTS:
+                    raise ExperimentError(
+                        f"{path}: more than {MOST_EVENTS:,} events in all runs; allowed: "
+                        f"at most {MOST_EVENTS:,}"
+                    )
+            elif path.suffix == ".html":
+                text = path.read_text(encoding="utf-8", errors="replace")
+                path.write_text(sealed(text), encoding="utf-8")
+            elif path.suffix == ".svg":
+                _check_picture(path)
+
+
+def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
+    result = ResultFolder.open(folder)
+    planned = result.plan()
+    if len(planned) > limits["runs"]:
+        raise _OverError("runs", len(planned))
+    _check_own(folder)
+    with _quick(folder / "spec.toml"):
+        known = {choice.key for choice in result.spec().policy}
+    for run in planned:
+        if run.policy not in known or not is_name(run.folder):
+            raise SpecError(
+                f"bundle: its plan has a run {run.folder!r:.80}; allowed: runs of the policies "
+                "in its spec"
+            )
+
+
+@contextmanager
+def _quick(path: Path) -> Iterator[None]:
+    """Refuse a file that takes long to read: pages read it again and again."""
+    began_s = _cpu_s()
+    yield
+    took_s = _cpu_s() - began_s
+    if took_s > MOST_READING_S:
+        raise ExperimentError(
+            f"{path} takes {took_s:.1f} s of CPU to read; allowed: at most {MOST_READING_S:g} s"
+        )
+
+
+def _cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+_ACTIVE = {
+    *("script", "foreignobject", "iframe", "object", "embed", "handler", "listener"),
+    *("animate", "animatemotion", "animatetransform", "set"),
+}
+"""Elements of SVG that run programs, hold other pages or may turn a link into a program."""
+_REFUSED_IN_SVG = (b"<!ENTITY", b"<?xml-stylesheet", b"\0")
+"""Entities; style sheets, which may write scripts; text in another encoding than UTF-8."""
+
+
+def _check_picture(path: Path) -> None:
+    """Refuse an SVG with scripts: a browser runs them when it opens the file from a disk."""
+    found = path.relative_to(path.parents[1]).as_posix()
+    content = path.read_bytes()
+    for part in _REFUSED_IN_SVG:
+        if part in content:
+            raise SpecError(f"bundle: {found!r:.80} has {part!r}; allowed: none in an SVG")
+    try:
+        for _, one in ElementTree.iterparse(path, ("start",)):
+            name = str(one.tag).rpartition("}")[2].lower()
+            attributes = {
+                str(key).rpartition("}")[2].lower(): value for key, value in one.attrib.items()
+            }
+            link = attributes.get("href", "").strip().lower()
+            is_elsewhere = link and not link.startswith(("#", "data:image/png", "data:image/jpeg"))
+            if (
+                name in _ACTIVE
+                or any(key.startswith("on") for key in attributes)
+                or (is_elsewhere and name != "a")
+                or link.startswith("javascript:")
+            ):
+                raise SpecError(
+                    f"bundle: {found!r:.80} has a script or a link ({name}); allowed: pictures "
+                    "that run nothing"
+                )
+    except ElementTree.ParseError as fault:
+        raise SpecError(f"bundle: {found!r:.80} is not an SVG ({fault})") from None

@@ -1,0 +1,86 @@
+"""The curves of a result, computed once for as long as its logs stay as they are."""
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from typing import Any
+
+from lab.console.results.logs import ask
+from lab.console.results.result_list import Shelved, shelved
+from lab.console.site.settings import FOLDER
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_text
+from lab.machine.description import code_digest
+from lab.palette import colour_of
+
+PLACE = FOLDER / "curves"
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def curves(result: Shelved) -> dict[str, Any]:
+    """What `lab.analysis.curves` says of a comparison; raises ExperimentError."""
+    if result.reference and result.computed_curves.is_file():
+        return _shipped(result)
+    with _ONE_AT_A_TIME:  # of a class that looks at once one computes
+        return _kept(result)
+
+
+def _shipped(result: Shelved) -> dict[str, Any]:
+    """The curves that a reference brings instead of its logs; raises ExperimentError."""
+    found = read_json(result.computed_curves)
+    if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
+        raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
+    lines = [{**line, "colour": colour_of(str(line.get("policy")))} for line in found["lines"]]
+    return {**found, "lines": lines}  # in the colours of today, as every other result
+
+
+def _kept(result: Shelved) -> dict[str, Any]:
+    stamp = _stamp(result)
+    kept = PLACE / f"{result.name}.json"
+    try:
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        if found["stamp"] == stamp:
+            return dict(found["curves"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass  # not there yet, or cut short: made anew
+    made: dict[str, Any] = ask(result, "curves")
+    PLACE.mkdir(parents=True, exist_ok=True)
+    write_text(kept, json.dumps({"stamp": stamp, "curves": made}, separators=(",", ":")))
+    return made
+
+
+def warm(name: str) -> None:
+    """Compute them before anybody asks, on what others leave of the CPUs; returns when it is done.
+
+    A result that has none is left alone; why, is told to who opens its page.
+    """
+    result = shelved(name)
+    if result is None or result.is_reproduction:
+        return
+
+    def compute() -> None:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))  # of this thread alone
+        with contextlib.suppress(ExperimentError):
+            curves(result)
+
+    thread = threading.Thread(target=compute, name="curves")
+    thread.start()
+    thread.join()
+
+
+def forget(name: str) -> None:
+    """The result is deleted."""
+    (PLACE / f"{name}.json").unlink(missing_ok=True)
+
+
+def _stamp(result: Shelved) -> str:
+    digest = hashlib.sha256(code_digest().encode())
+    for path in [result.path / "spec.toml", *sorted(result.path.glob("runs/*/run.json"))]:
+        try:
+            changed_ns = path.stat().st_mtime_ns
+        except OSError as fault:
+            raise ExperimentError(f"{path} cannot be read ({fault.strerror}).") from None
+        digest.update(f"{path.parent.name} {changed_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,133 @@
+"""Curves of one result, and overlays of several results."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from lab.analysis.outcomes import FATES, FATES_MEANING
+from lab.console.results import curve_cache, report_overlay, result_list
+from lab.console.results.result_list import Shelved
+from lab.console.site.permissions import readers
+from lab.errors import ExperimentError
+
+MOST_RESULTS = 6
+"""More lines than these give nobody can tell apart."""
+
+
+@readers
+@require_GET
+def numbers(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the curves of a comparison as JSON."""
+    result = result_list.shelved(name)
+    if result is None or result.is_reproduction:
+        raise Http404
+    try:
+        return JsonResponse(curve_cache.curves(result))
+    except ExperimentError as fault:
+        return JsonResponse(
+            {"error": f"The logs of this result cannot be read: {fault}"}, status=422
+        )
+
+
+@readers
+@require_GET
+def sessions(request: HttpRequest, name: str) -> HttpResponse:
+    """Show what became of sessions, as bars; a piece of the result's page."""
+    result = result_list.shelved(name)
+    if result is None or result.is_reproduction:
+        raise Http404
+    try:
+        lines = curve_cache.curves(result)["lines"]
+    except ExperimentError:
+        lines = []
+    said = {"lines": lines, "fates": FATES, "meaning": FATES_MEANING}
+    return render(request, "console/sessions.html", said)
+
+
+@readers
+@require_GET
+def overlay(request: HttpRequest) -> HttpResponse:
+    """Show several results over each other: `?of=<name>&of=<name>`."""
+    names = list(dict.fromkeys(request.GET.getlist("of")))
+    found = [one for name in names if (one := result_list.shelved(name))]
+    if len(found) < len(names):
+        raise Http404
+    if len(found) > MOST_RESULTS:
+        messages.error(request, f"{len(found)} results; allowed: at most {MOST_RESULTS} at once")
+        return redirect("results")
+    if found and all(one.is_reproduction for one in found):
+        return _reports(request, found)
+    chosen = [one for one in found if not one.is_reproduction]
+    for one in found:
+        if one.is_reproduction:
+            messages.warning(
+                request,
+                f"{one.title} is a report: choose it together with reports of the same paper.",
+            )
+    if not chosen:
+        messages.error(request, "Choose the results to be drawn over each other first.")
+        return redirect("results")
+    return render(
+        request,
+        "console/overlay.html",
+        {"results": chosen, "sources": sources(chosen), "differences": _differences(chosen)},
+    )
+
+
+def _reports(request: HttpRequest, found: list[Shelved]) -> HttpResponse:
+    """Show reports of one paper over each other: claims side by side, panels drawn together."""
+    if len({one.paper for one in found}) > 1:
+        papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
+        messages.error(
+            request, f"These are reports of different papers ({papers}); choose reports of one."
+        )
+        return redirect("results")
+    context = {
+        "results": found,
+        "differences": _differences(found),
+        "claims": report_overlay.claims(found),
+        "exhibits": report_overlay.exhibits(found),
+        "names": [
+            (letter, _called(one, alone=len(found) == 1))
+            for letter, one in zip("ABCDEF", found, strict=False)
+        ],
+    }
+    return render(request, "console/report_overlay.html", context)
+
+
+def sources(results: list[Shelved]) -> list[dict[str, str]]:
+    """Return where the page finds the numbers of each result, and the name of the result there."""
+    titles = [one.title for one in results]
+    return [
+        {
+            "name": one.name,
+            "title": _called(one, alone=titles.count(one.title) == 1),
+            "url": reverse("result-curves", args=[one.name]),
+        }
+        for one in results
+    ]
+
+
+def _called(result: Shelved, *, alone: bool) -> str:
+    """Return the title, with what distinguishes it from others."""
+    more = [
+        *([] if alone else [result.when]),
+        *(["imported"] if result.imported else []),
+        *(["Reference"] if result.reference else []),
+    ]
+    return f"{result.title} ({', '.join(more)})" if more else result.title
+
+
+def _differences(results: list[Shelved]) -> list[tuple[str, list[str]]]:
+    """Return what differs between the results in engine, versions and machine, by result."""
+    known: list[dict[str, Any]] = [one.circumstances() for one in results]
+    names = dict.fromkeys(name for one in known for name in one)
+    return [
+        (name, [str(one.get(name, "–")) for one in known])
+        for name in names
+        if len({str(one.get(name)) for one in known}) > 1
+    ]

@@ -1,0 +1,120 @@
+"""The decision trace of one attempt: what the policy knew, why it served, held or refused it."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gateway.policies.registry import NO_ADMISSION, admission_sheet, sheet
+from gateway.policies.sheet import Sheet
+from gateway.students.naming import sheet_of_file
+from lab.analysis.decision_trace import Story, Wanted
+from lab.baselines import sheets as peers
+from lab.baselines.sheets import PEERS
+from lab.console.results.decision_words import answer, facts, sentences
+from lab.console.results.logs import ask
+from lab.console.results.result_list import Shelved
+from lab.console.site.settings import FOLDER
+from lab.errors import ExperimentError
+from lab.files.documents import write_text
+from lab.files.run_folder import PlannedRun
+from lab.machine.description import code_digest
+from lab.results.folder import ResultFolder
+from lab.spec.sections import PolicyChoice
+from lab.titles import title_of
+
+PLACE = FOLDER / "stories"
+MOST_KEPT = 500
+NOT_KNOWN = (
+    "A live run keeps what the gateway knew once in each utilisation interval, not at every "
+    "decision: who stood before this request, who was preferred to it and what the policy knew "
+    "at that very moment is not known any more. The same spec simulated shows every decision."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A policy's sheet with the parameters of this run."""
+
+    title: str
+    sheet: Sheet
+    values: Mapping[str, Any]
+
+
+def sheets(choice: PolicyChoice) -> list[Known]:
+    """Of the queueing policy and, where there is one, of the admission policy before it.
+
+    Or of the peer in the gateway's place.
+    """
+    if choice.gateway is not None:
+        values = peers.read(choice.gateway, choice.parameters)
+        return [Known(title_of(choice.gateway), PEERS[choice.gateway].sheet, values)]
+    queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
+    found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
+    if choice.admission != NO_ADMISSION:
+        door = admission_sheet(choice.admission)
+        values = door.read(choice.admission_parameters)
+        found.insert(0, Known(title_of(choice.admission), door, values))
+    return found
+
+
+def told(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
+    """`sentences`, `answer` and `preferred` of an attempt of a simulated run.
+
+    The first time it takes as long as the run took. Raises ExperimentError.
+    """
+    story = _kept(result, planned, attempt)
+    if not story.same_run:
+        raise ExperimentError(
+            "This version of Doorbuster makes another run of the same spec and seed than the one "
+            "that was kept (see Machine and versions), so that it cannot say what happened in it. "
+            "Run it again and look there."
+        )
+    if not story.found:
+        raise ExperimentError("No policy was asked about this one: books' covers take no worker.")
+    spec = ResultFolder(result.path).spec()
+    abandonment = spec.abandonment_of(spec.choice(planned.policy))
+    return {
+        "answer": answer(story),
+        "sentences": sentences(story, attempt, abandonment),
+        "preferred": [
+            one | {"knew": facts(one["knew"], attempt["page"])} for one in story.preferred[-5:]
+        ],
+    }
+
+
+def logged(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
+    """`samples` around an attempt of a live run, the run's `events`, and `not_known`.
+
+    Raises ExperimentError.
+    """
+    asked = {name: attempt[name] for name in ("page", "started_s", "finished_s")}
+    found = ask(result, "around", run=planned.folder, **asked)
+    return found | {"not_known": NOT_KNOWN}
+
+
+def _kept(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> Story:
+    wanted = Wanted(
+        *(attempt[name] for name in ("session", "step", "attempt", "page", "started_s"))
+    )
+    run = ResultFolder(result.path).run(planned)
+    try:
+        changed_ns = run.summary_file.stat().st_mtime_ns
+    except OSError as fault:
+        raise ExperimentError(f"{run.summary_file} cannot be read ({fault.strerror}).") from None
+    told_of = [result.name, planned.folder, changed_ns, code_digest()]
+    digest = hashlib.sha256(json.dumps([told_of, asdict(wanted)]).encode()).hexdigest()[:32]
+    path = PLACE / f"{digest}.json"
+    try:
+        return Story(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        pass  # not told yet
+    found = ask(result, "explain", large=True, run=planned.folder, wanted=asdict(wanted))
+    story, text = Story(**found), json.dumps(found)
+    PLACE.mkdir(parents=True, exist_ok=True)
+    kept = sorted(PLACE.glob("*.json"), key=lambda one: one.stat().st_mtime)
+    for old in kept[: max(0, len(kept) - MOST_KEPT)]:
+        old.unlink(missing_ok=True)
+    write_text(path, text)
+    return story

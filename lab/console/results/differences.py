@@ -1,0 +1,40 @@
+"""What differs between this machine and the one that made a result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lab.console.results.result_list import Shelved
+from lab.console.site.settings import LAB
+from lab.machine.description import describe_machine, describe_versions
+
+MACHINE = {"cpu": "CPU", "cpus": "CPUs", "memory_gib": "GiB of memory", "shop_workers": "workers"}
+"""What decides how fast a live run is; a kernel's patch level is on the page below."""
+CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
+VERSIONS = {**CODE, "python": "Python"}
+
+
+def differences(result: Shelved) -> list[str]:
+    """A line for each: `CPUs: 4 there, 2 here`; empty where all is alike or nothing is known.
+
+    Two versions with the same code make the same results: the version counts only where a result
+    does not know its code.
+    """
+    versions = result.facts("versions")
+    names = VERSIONS if CODE.keys() <= versions.keys() else {**VERSIONS, "doorbuster": "version"}
+    if result.engine == "simulated":
+        names = {name: words for name, words in names.items() if name != "parts"}
+    pairs = (
+        (MACHINE, result.facts("machine"), describe_machine(LAB)),
+        (names, versions, describe_versions()),
+    )
+    return [line for names, there, here in pairs for line in _unlike(names, there, here)]
+
+
+def _unlike(
+    names: Mapping[str, str], there: Mapping[str, Any], here: Mapping[str, Any]
+) -> list[str]:
+    return [
+        f"{words}: {there[name]} there, {here.get(name)} here"
+        for name, words in names.items()
+        if name in there and there[name] != here.get(name)
+    ]

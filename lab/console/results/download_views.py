@@ -1,0 +1,160 @@
+"""Downloads of a result: tables and logs as CSV, one HTML page, everything as a bundle."""
+
+import csv
+import io
+import tempfile
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.views.decorators.http import require_GET
+
+from lab.console.results import bundles, logs, notes, one_page, result_list
+from lab.console.results.result_list import Shelved
+from lab.console.site import allowances, permissions, rates
+from lab.console.site.permissions import readers
+from lab.console.site.rates import BusyError, TooOftenError, Turns
+from lab.errors import ExperimentError
+from lab.files.run_folder import RunFolder
+
+LOGS = ("attempts", "samples")
+PATIENCE_S = 5.0
+"""How long a download waits, in real seconds, while others are packed."""
+AGAIN_S = 10
+"""When a browser that came too early may ask again, in real seconds."""
+
+_TURNS = Turns(allowances.DOWNLOADS_AT_ONCE)
+View = Callable[..., HttpResponseBase]
+
+
+def packed(view: View) -> View:
+    """Return a view that packs one download of a person at a time and few of everybody.
+
+    Other requests, and those over the person's limit, are answered with 429 and one line.
+    """
+
+    @require_GET
+    @wraps(view)
+    def limited(request: HttpRequest, **more: Any) -> HttpResponseBase:
+        key = permissions.key_of(request)
+        try:
+            with _TURNS.turn(key, PATIENCE_S):
+                rates.spend(permissions.allowance_of(request), "downloads_per_minute", key)
+                return view(request, **more)
+        except BusyError as busy:
+            whose = "another download of yours" if busy.is_own else "downloads for other people"
+            words = f"The console is packing {whose}. Try again in {AGAIN_S} s."
+            return _refused(words, 429, wait_s=AGAIN_S)
+        except TooOftenError as fault:
+            return _refused(str(fault), 429, wait_s=fault.wait_s)
+
+    return limited
+
+
+@readers
+@packed
+def table(request: HttpRequest, name: str, number: int) -> HttpResponse:
+    """Return one table as CSV."""
+    result = result_of(name)
+    tables = result.every_table()
+    if number >= len(tables):
+        raise Http404
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(tables[number]["header"])
+    lines.writerows(tables[number]["rows"])
+    file = _name_of(result, f"{name}-{number + 1}.csv")
+    return _attached(text.getvalue().encode(), "text/csv; charset=utf-8", file)
+
+
+@readers
+@packed
+def log(request: HttpRequest, name: str, run: str, log: str) -> HttpResponseBase:
+    """Return the attempts or samples of a run as CSV; times are in paper seconds."""
+    result = result_of(name)
+    run_of(result, run)
+    if log not in LOGS:
+        raise Http404
+    written = tempfile.NamedTemporaryFile()  # noqa: SIM115 - the response closes it
+    try:
+        logs.ask(result, "write_csv", run=run, log=log, to=written.name)
+    except ExperimentError as fault:
+        written.close()
+        return _refused(str(fault), 422)
+    return FileResponse(
+        written,
+        as_attachment=True,
+        filename=_name_of(result, f"{run}-{log}.csv"),
+        content_type="text/csv",
+    )
+
+
+@readers
+@packed
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the result as one HTML file that needs no other file."""
+    result = result_of(name)
+    file = _name_of(result, f"{name}.html")
+    return _attached(one_page.of(result, notes.of(name)).encode(), "text/html; charset=utf-8", file)
+
+
+@readers
+@packed
+def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
+    """Return the whole result as one file, for another machine."""
+    result = result_of(name)
+    most_bytes = allowances.TEACHER.bundle_unpacked_bytes
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    try:
+        bundles.write(result.path, file, most_bytes, notes.packed(name))
+    except bundles.TooLargeError as fault:
+        file.close()
+        size, most = (
+            allowances.written("bundle_unpacked_bytes", number)
+            for number in (fault.size_bytes, most_bytes)
+        )
+        return _refused(
+            f"The files of this result have {size}; allowed in a bundle: at most {most}. "
+            "The administrator can copy its folder from this machine.",
+            422,
+        )
+    except OSError as fault:
+        file.close()
+        return _refused(f"The bundle cannot be packed: {fault.strerror or fault}.", 503)
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=_name_of(result, f"{name}.zip"))
+
+
+def result_of(name: str) -> Shelved:
+    """Return the result of this name; raises Http404."""
+    result = result_list.shelved(name)
+    if result is None:
+        raise Http404
+    return result
+
+
+def run_of(result: Shelved, folder: str) -> RunFolder:
+    """Return a whole run of the result; raises Http404."""
+    found = next((run for planned, run in result.runs() if planned.folder == folder), None)
+    if found is None or not found.is_whole:
+        raise Http404
+    return found
+
+
+def _name_of(result: Shelved, file: str) -> str:
+    """Return the name of a download, which shows whether the result is imported."""
+    return f"imported-{file}" if result.imported else file
+
+
+def _refused(words: str, status: int, *, wait_s: int | None = None) -> HttpResponse:
+    """Answer with one line instead of a file."""
+    headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+    kind = "text/plain; charset=utf-8"
+    return HttpResponse(f"{words}\n", status=status, content_type=kind, headers=headers)
+
+
+def _attached(content: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

@@ -1,0 +1,111 @@
+"""The decision explorer: choose an attempt, read why it was served, held or refused."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from gateway.policies.interface import PAGES
+from lab.analysis.attempt_choice import KINDS
+from lab.console.results import decision_trace, logs
+from lab.console.results.download_views import result_of, run_of
+from lab.console.site.permissions import readers
+from lab.errors import ExperimentError
+from lab.results.folder import ResultFolder
+
+A_PAGE = 25
+
+
+@readers
+@require_GET
+def attempts(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the attempts of a run, by kind, page type and session."""
+    result = result_of(name)
+    whole = [(planned, run) for planned, run in result.runs() if run.is_whole]
+    if not whole:
+        raise Http404
+    folder = request.GET.get("run") or whole[-1][0].folder
+    kind = request.GET.get("kind", "slow")
+    page = request.GET.get("type", "")
+    session = request.GET.get("session", "").strip()
+    run_of(result, folder)
+    fault = ""
+
+    def ask(number: int) -> dict[str, Any]:
+        """The attempts on a page of this number."""
+        first = (number - 1) * A_PAGE
+        wanted = {"kind": kind, "page": page, "session": session, "first": first, "most": A_PAGE}
+        found: dict[str, Any] = logs.ask(result, "attempts", run=folder, **wanted)
+        return found
+
+    wanted = request.GET.get("page", "")
+    number = int(wanted) if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 else 1
+    try:
+        found = ask(max(1, number))
+        rows = Paginator(range(found["number"]), A_PAGE).get_page(number)
+        if rows.number != max(1, number):  # past the last one
+            found = ask(rows.number)
+    except ExperimentError as error:
+        found, fault = {"rows": []}, str(error)
+        rows = Paginator(range(0), A_PAGE).get_page(1)
+    return render(
+        request,
+        "console/attempts.html",
+        {
+            "result": result,
+            "runs": [planned for planned, _ in whole],
+            "run": folder,
+            "kinds": KINDS,
+            "kind": kind,
+            "types": list(PAGES),
+            "type": page,
+            "session": session,
+            "page": rows,
+            "rows": found["rows"],
+            "fault": fault,
+        },
+    )
+
+
+@readers
+@require_GET
+def why(request: HttpRequest, name: str) -> HttpResponse:
+    """Show one attempt: what the policy knew, and what it decided."""
+    result = result_of(name)
+    folder = request.GET.get("run", "")
+    run_of(result, folder)
+    planned = next(planned for planned, _ in result.runs() if planned.folder == folder)
+    try:
+        key = {part: int(request.GET.get(part, "")) for part in ("session", "step", "attempt")}
+        told = logs.ask(result, "attempt", run=folder, **key)
+        sheets = decision_trace.sheets(ResultFolder(result.path).spec().choice(planned.policy))
+    except (ValueError, LookupError, ExperimentError):
+        raise Http404 from None
+    attempt = told["attempt"]
+    if attempt is None:
+        raise Http404
+    context: dict[str, Any] = {
+        "result": result,
+        "planned": planned,
+        "attempt": attempt,
+        "sheets": sheets,
+        "others": told["others"],
+    }
+    if attempt["attempt"] == 0:
+        context["never"] = True
+    elif result.engine == "live":
+        try:
+            context |= decision_trace.logged(result, planned, attempt)
+        except ExperimentError:
+            raise Http404 from None
+    elif "HX-Request" not in request.headers:
+        context["wait"] = request.get_full_path()  # made again; the page asks for it once it stands
+    else:
+        try:
+            context["story"] = decision_trace.told(result, planned, attempt)
+        except ExperimentError as fault:
+            context["fault"] = str(fault)
+        return render(request, "console/story.html", context)
+    return render(request, "console/why.html", context)

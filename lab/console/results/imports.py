@@ -1,0 +1,168 @@
+"""Results from other machines: who may bring how many, and the mark that they carry.
+
+The bundle is unpacked and checked in a child process with limits. What it says of itself is never
+believed: the mark is ours, and the name cannot be one that this lab uses or will use.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Final
+
+from lab.console.site import allowances, rates
+from lab.console.site.allowances import Allowance, AllowanceError
+from lab.console.site.rates import BusyError, Turns
+from lab.errors import ExperimentError, SpecError
+from lab.results.folder import Imported, began_at_of
+from runtime import bounded
+from runtime.bounded import BoundedError, Bounds, BoundsExceededError
+
+_TURN_S: Final = 60.0
+_MEMORY_BYTES: Final = 512 * 2**20
+"""A bundle is read piece by piece: this is enough for a bundle of any size."""
+_LIMITS: Final = {
+    "files": "bundle_files",
+    "rows": "bundle_rows",
+    "runs": "runs_per_launch",
+    "spec_bytes": "spec_bytes",
+}
+"""What is counted in a bundle → the limit in `allowances`."""
+_TURNS: Final = Turns(2)
+
+
+def bring(file: IO[bytes], results_dir: Path, *, by: str, key: str, allowance: Allowance) -> Path:
+    """Unpack a bundle as an imported result of `by`; whole or not at all.
+
+    `key` is for whom imports are counted. Raises AllowanceError for a limit, SpecError for what is
+    no bundle.
+    """
+    with _turn(key):
+        kept = kept_by(results_dir, by)
+        allowances.require(allowance, "kept_imports", len(kept) + 1)
+        rates.spend(allowance, "imports_per_hour", key)
+        results_dir.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=".import-", dir=results_dir))
+        try:
+            return _brought(file, place, results_dir, by, allowance, kept)
+        except OSError as fault:
+            raise SpecError(f"bundle: cannot be kept ({fault.strerror or fault})") from None
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def kept_by(results_dir: Path, person: str) -> list[Imported]:
+    """The marks of all results that this person has imported."""
+    marks = (Imported.read(path.parent) for path in results_dir.glob("[!.]*/imported.json"))
+    return [mark for mark in marks if mark is not None and mark.by == person]
+
+
+def name_for(told: str, now: datetime) -> str:
+    """The name under which a result called `told` is kept: its own, if it has a date that is past.
+
+    Other names are the lab's own, or would sort before everything that is made from now on.
+    """
+    began_at = began_at_of(told)
+    if began_at is not None and began_at <= now:
+        return told
+    words = re.sub(r"^\d{8}T\d{6}Z-?", "", told, flags=re.ASCII)
+    words = re.sub(r"[^\w.-]+", "-", words).strip("-. ")[:100]
+    return f"{now:%Y%m%dT%H%M%SZ}-{words or 'imported'}"
+
+
+def _brought(
+    file: IO[bytes],
+    place: Path,
+    results_dir: Path,
+    by: str,
+    allowance: Allowance,
+    kept: list[Imported],
+) -> Path:
+    sha256 = _copied(file, place / "bundle.zip")
+    found = _unpacked(place, allowance, sum(mark.size_bytes for mark in kept))
+    now = datetime.now(UTC)
+    target = results_dir / name_for(found["name"], now)
+    if target.exists():
+        raise SpecError(f"bundle: {target.name} is here already; delete it first")
+    source = place / "result" / found["name"]
+    mark = Imported(by, now.isoformat(timespec="seconds"), sha256, found["size_bytes"])
+    mark.write(source)
+    os.replace(source, target)
+    return target
+
+
+def _copied(file: IO[bytes], to: Path) -> str:
+    digest = hashlib.sha256()
+    with to.open("wb") as copy:
+        while block := file.read(1 << 20):
+            digest.update(block)
+            copy.write(block)
+    return digest.hexdigest()
+
+
+def _unpacked(place: Path, allowance: Allowance, kept_bytes: int) -> dict[str, Any]:
+    """What `bundles.unpack` says of a bundle that is within all limits."""
+    (place / "result").mkdir()
+    free_bytes = shutil.disk_usage(place).free - allowances.FREE_DISK_BYTES
+    of_bytes = {
+        "bundle_unpacked_bytes": allowance.bundle_unpacked_bytes,
+        "kept_import_bytes": allowance.kept_import_bytes - kept_bytes,
+        "free": free_bytes,
+    }
+    limit = min(of_bytes, key=lambda name: of_bytes[name])
+    most_bytes = max(0, of_bytes[limit])
+    asked = {
+        "file": str(place / "bundle.zip"),
+        "place": str(place / "result"),
+        "limits": {
+            "bytes": most_bytes,
+            **{name: getattr(allowance, known) for name, known in _LIMITS.items()},
+        },
+    }
+    minutes = 1 + allowance.bundle_rows // 20_000_000
+    bounds = Bounds(
+        memory_bytes=_MEMORY_BYTES,
+        cpu_s=60 * minutes,
+        wall_s=120 * minutes,
+        file_bytes=most_bytes,
+    )
+    try:
+        found: dict[str, Any] = bounded.call("lab.console.results.bundles:unpack", asked, bounds)
+    except BoundsExceededError as fault:
+        raise SpecError(
+            f"bundle: it cannot be read within the console's limits: {fault}; allowed: a bundle "
+            "that a console has packed"
+        ) from None
+    except BoundedError as fault:
+        raise SpecError(str(fault)) from None
+    if "over" not in found:
+        return found
+    if found["over"] != "bytes":
+        raise AllowanceError(allowances.refusal(allowance, _LIMITS[found["over"]], found["size"]))
+    if limit == "free":
+        floor = allowances.written("bundle_bytes", allowances.FREE_DISK_BYTES)
+        raise ExperimentError(
+            f"bundle: the disk has too little room; allowed: imports that leave {floor} free. "
+            "Delete results that you do not need."
+        )
+    size_bytes = found["size"] + (kept_bytes if limit == "kept_import_bytes" else 0)
+    raise AllowanceError(allowances.refusal(allowance, limit, size_bytes))
+
+
+@contextmanager
+def _turn(key: str) -> Iterator[None]:
+    """One import of a person at a time, two of everybody."""
+    try:
+        with _TURNS.turn(key, _TURN_S):
+            yield
+    except BusyError as busy:
+        if busy.is_own:
+            words = "bundle: another import of yours is running; wait until it has ended"
+        else:
+            words = "bundle: the console is reading other bundles; try again in a minute"
+        raise SpecError(words) from None

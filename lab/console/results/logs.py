@@ -1,0 +1,82 @@
+"""Answers from the raw logs of results, made where they can do no harm.
+
+Small logs are read in this process. Logs that may need much memory or time are read in a child
+process with limits, one at a time: the console serves everybody.
+"""
+
+import json
+import threading
+from typing import Any, Final
+
+from lab.analysis import logs
+from lab.console.results.result_list import Shelved
+from lab.errors import ExperimentError
+from lab.results.folder import ResultFolder
+from runtime import bounded
+from runtime.bounded import BoundedError, Bounds, BoundsExceededError
+
+SMALL_ROWS: Final = 200_000
+"""Rows that are read in this process; about 30 MiB."""
+SMALL_BYTES: Final = 32 * 2**20
+"""Uncompressed bytes of the same."""
+BOUNDS: Final = Bounds(
+    memory_bytes=1536 * 2**20,
+    cpu_s=120,
+    wall_s=300,
+    answer_bytes=32 * 2**20,
+    file_bytes=2**30,
+    is_idle=True,
+)
+"""What the answer to one question may take. Ten million attempts of one run fit."""
+_TURN_S: Final = 120.0
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def ask(result: Shelved, question: str, *, large: bool = False, **asked: object) -> Any:
+    """Return the answer of `lab.analysis.logs.<question>` for this result.
+
+    `large` questions always go to a child. Raises ExperimentError when a log is damaged or too
+    large.
+    """
+    argument = {"path": str(result.path), **asked}
+    run = asked.get("run")
+    try:
+        if large or not _is_small(result, run if isinstance(run, str) else None):
+            return _of_child(f"lab.analysis.logs:{question}", argument)
+        # As from a child: values that JSON has no form for are found here, not on a page.
+        return json.loads(json.dumps(getattr(logs, question)(argument)))
+    except ExperimentError as fault:
+        raise type(fault)(result.shown(str(fault))) from None
+    except Exception as fault:  # whatever a damaged file leads to, it is this result's affair
+        raise ExperimentError(f"{result.name}: {type(fault).__name__}: {fault}") from None
+
+
+def rows_of(path: str) -> Any:
+    """The rows of a result for the results database, read in a child process.
+
+    Raises ExperimentError.
+    """
+    return _of_child("lab.database.rows:rows_of", path)
+
+
+def _is_small(result: Shelved, run: str | None) -> bool:
+    rows, size_bytes = logs.size(ResultFolder(result.path), run)
+    return rows <= SMALL_ROWS and size_bytes <= SMALL_BYTES
+
+
+def _of_child(function: str, argument: object) -> Any:
+    if not _ONE_AT_A_TIME.acquire(timeout=_TURN_S):
+        raise ExperimentError(
+            "The console is reading other large logs; try again in a few minutes."
+        )
+    try:
+        return bounded.call(function, argument, BOUNDS)
+    except BoundsExceededError as fault:
+        raise ExperimentError(
+            f"Its logs are too large for the console: {fault}. The command line has no such limit: "
+            "doorbuster report FOLDER."
+        ) from None
+    except BoundedError as fault:
+        raise ExperimentError(str(fault)) from None
+    finally:
+        _ONE_AT_A_TIME.release()

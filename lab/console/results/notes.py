@@ -1,0 +1,77 @@
+"""Notes on results: who may write how many, and how they travel with a bundle."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.console.models import Note
+from lab.console.results.bundles import NOTES_FILE
+from lab.console.site import allowances, rates
+from lab.console.site.allowances import Allowance
+from lab.files import forms as result_forms
+
+FROM_BUNDLE = " (as a bundle says)"
+"""Stands behind the name of a note that a bundle brought: nobody here can know who wrote it."""
+_MOST_BYTES = result_forms.MOST_BYTES // 2
+
+
+def write(result: str, text: str, *, by: str, key: str, allowance: Allowance) -> None:
+    """Keep a note of `by` on a result; `key` is for whom notes are counted.
+
+    Raises AllowanceError.
+    """
+    mine = Note.objects.filter(result=result, by=by).count()
+    allowances.require(allowance, "notes_per_result", mine + 1)
+    rates.spend(allowance, "notes_per_hour", key)
+    Note.objects.create(result=result, text=text, by=by)
+
+
+def of(result: str) -> list[Note]:
+    """The notes on a result, the oldest first."""
+    return list(Note.objects.filter(result=result))
+
+
+def that_travel(result: str) -> list[Note]:
+    """Those of them that a bundle has room for: the newest, the oldest of these first."""
+    found: list[Note] = []
+    left_bytes = _MOST_BYTES
+    for note in reversed(of(result)[-result_forms.MOST_NOTES :]):
+        left_bytes -= len(_json([_plain(note)]))
+        if left_bytes < 0:
+            break
+        found.append(note)
+    return found[::-1]
+
+
+def packed(result: str) -> bytes:
+    """The content of a bundle's NOTES_FILE; empty where there are no notes."""
+    found = that_travel(result)
+    return _json([_plain(note) for note in found]) if found else b""
+
+
+def unpack(folder: Path) -> None:
+    """Keep the notes that a bundle brought into the folder of its result.
+
+    Raises ExperimentError when the file does not have its form.
+    """
+    file = folder / NOTES_FILE
+    if not file.is_file():
+        return
+    Note.objects.bulk_create(
+        Note(
+            result=folder.name,
+            text=one["text"],
+            by=one["by"].removesuffix(FROM_BUNDLE)[: 150 - len(FROM_BUNDLE)] + FROM_BUNDLE,
+            at=datetime.fromisoformat(one["at"]).astimezone(UTC),
+        )
+        for one in result_forms.read(file)
+    )
+    file.unlink()
+
+
+def _plain(note: Note) -> dict[str, str]:
+    return {"text": note.text, "by": note.by, "at": note.at.isoformat()}
+
+
+def _json(plain: object) -> bytes:
+    return json.dumps(plain, ensure_ascii=False, indent=1).encode()

@@ -1,0 +1,63 @@
+"""A result as one HTML file: tables, figures, what a reader must know, notes, spec, machine.
+
+A reproduction has written its own page.
+"""
+
+import base64
+from collections.abc import Sequence
+from html import escape
+
+from django.template.loader import render_to_string
+
+from lab.console.models import Note
+from lab.console.results.result_list import Shelved
+from lab.report.sealed_page import SEAL, sealed
+
+MOST_REPORT_BYTES = 64 * 2**20
+MOST_PICTURES_BYTES = 32 * 2**20
+"""Bytes of all figures; those that do not fit are left out."""
+
+
+def of(result: Shelved, notes: Sequence[Note]) -> str:
+    """The page with these notes; it loads nothing and runs nothing, also from a disk."""
+    report = result.file("report.html")
+    if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
+        text = sealed(report.read_text(encoding="utf-8", errors="replace"))
+        body, end, rest = text.removeprefix(SEAL).rpartition("</body>")
+        written = render_to_string("console/notes.html", {"notes": notes}) if notes else ""
+        return SEAL + _mark(result) + body + (written + end + rest if end else rest + written)
+    figures = []
+    left_bytes = MOST_PICTURES_BYTES
+    for name in result.figures():
+        svg = result.file(f"figures/{name}.svg")
+        left_bytes -= svg.stat().st_size if svg else 0
+        if svg and left_bytes >= 0:
+            figures.append((name, _inline(svg.read_bytes())))
+    return sealed(
+        render_to_string(
+            "console/one_page.html",
+            {
+                "result": result,
+                "progress": result.progress(),
+                "lines": result.lines(),
+                "tables": result.every_table(),
+                "figures": figures,
+                "spec_text": result.text("spec.toml"),
+                "machine": result.facts("machine"),
+                "versions": result.facts("versions"),
+                "notes": notes,
+            },
+        )
+    )
+
+
+def _mark(result: Shelved) -> str:
+    mark = result.imported or result.reference
+    if mark is None:
+        return ""
+    return f"<p><strong>Not measured here: {escape(mark.words)}.</strong></p>"
+
+
+def _inline(svg: bytes) -> str:
+    """An SVG as an address of its own: within an image no script of it can run."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"

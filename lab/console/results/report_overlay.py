@@ -1,0 +1,120 @@
+"""Reports of one paper over each other: their claims, figures and tables by exhibit.
+
+The numbers behind a figure come from `figures/<exhibit>.csv`. What cannot be read is left out.
+"""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lab.console.results.result_list import Shelved
+from lab.palette import curve_styles
+
+MOST_POINTS = 20_000
+"""Points of one figure of one report that are drawn."""
+
+
+def claims(results: Sequence[Shelved]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
+    """Return (claim, what is required, its row in each report or None), in the first's order."""
+    by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
+    texts = dict.fromkeys(text for known in by_report for text in known)
+    return [
+        (
+            text,
+            next((known[text].get("Required", "") for known in by_report if text in known), ""),
+            [known.get(text) for known in by_report],
+        )
+        for text in texts
+    ]
+
+
+def exhibits(results: Sequence[Shelved]) -> list[dict[str, Any]]:
+    """Return what each report has of an exhibit.
+
+    An exhibit has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has
+    it) and `panels`, which can be drawn together.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for place, result in enumerate(results):
+        for one in result.exhibits():
+            known = found.setdefault(
+                one["key"],
+                {
+                    "key": one["key"],
+                    "heading": one.get("heading", ""),
+                    "what": one.get("what", ""),
+                    "parts": [],
+                    "panels": {},
+                },
+            )
+            known["parts"].append(
+                {"result": result, "figure": one["figure"], "tables": one["tables"]}
+            )
+            _add_panels(known["panels"], place, one, result)
+    for known in found.values():
+        known["panels"] = list(known["panels"].values())
+        for panel in known["panels"]:
+            styles = curve_styles([line["curve"] for line in panel["lines"].values()])
+            for line in panel["lines"].values():
+                line["colour"] = styles[line["curve"]].colour
+    return list(found.values())
+
+
+def _add_panels(
+    panels: dict[str, dict[str, Any]], place: int, exhibit: Mapping[str, Any], result: Shelved
+) -> None:
+    """Add the curves of one report: `lines` with `report`, `curve`, `x`, `mean`, `half`."""
+    titles = {
+        str(table.get("title", "")).split(": ")[0]: table
+        for table in exhibit["tables"]
+        if table.get("header")
+    }
+    for row in _rows(result, exhibit["key"]):
+        table = titles.get(row["panel"], {})
+        panel = panels.setdefault(
+            row["panel"],
+            {
+                "title": table.get("title", row["panel"]),
+                "x_label": str(table["header"][0]) if table else "",
+                "x_names": {},
+                "lines": {},
+                "published": {},
+            },
+        )
+        x = row["x"]
+        if row["x_name"]:
+            panel["x_names"][f"{x:g}"] = row["x_name"]
+        line = panel["lines"].setdefault(
+            f"{place}/{row['curve']}",
+            {"report": place, "curve": row["curve"], "x": [], "mean": [], "half": []},
+        )
+        line["x"].append(x)
+        line["mean"].append(row["mean"])
+        line["half"].append(row["half_width_95"])
+        if row["published"] is not None:
+            panel["published"][f"{row['curve']}/{x:g}"] = [row["curve"], x, row["published"]]
+
+
+def _rows(result: Shelved, key: str) -> list[dict[str, Any]]:
+    """Return the points of a figure; none where its file is missing or damaged."""
+    found = []
+    for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):
+        try:
+            found.append(
+                {
+                    **{name: str(row[name] or "") for name in ("panel", "curve", "x_name")},
+                    "x": float(row["x"]),
+                    **{name: _number(row[name]) for name in ("mean", "half_width_95", "published")},
+                }
+            )
+        except (KeyError, ValueError, TypeError):
+            return []
+        if not math.isfinite(found[-1]["x"]) or len(found) > MOST_POINTS:
+            return []
+    return found
+
+
+def _number(text: str) -> float | None:
+    value = float(text) if text else None
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,458 @@
+"""Results as the console shows them: which results exist, and what is in each.
+
+A result may be damaged, on purpose or not. It is then shown as damaged: nothing here raises, so
+that no page of another result fails.
+"""
+
+import csv
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from lab.console.results.file_names import is_name
+from lab.console.site.settings import LAB
+from lab.errors import ExperimentError
+from lab.files import forms as result_forms
+from lab.files.documents import read_json
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.leaderboard import BOARD_FILE
+from lab.results import reference
+from lab.results.folder import Imported, ResultFolder, began_at_of
+from lab.results.reference import Reference
+from lab.spec.experiment import Spec
+from lab.titles import title_of
+
+T = TypeVar("T")
+
+MOST_TEXT_BYTES = 4 * 2**20
+"""Bytes of a text that a page shows: tables.md, a table as CSV, a spec."""
+_SUMMARISED = ("spec.toml", BOARD_FILE, *result_forms.FILES)
+"""Files that a summary rests on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What lists, searches and leaderboards ask of a result; made once for unchanged files."""
+
+    is_reproduction: bool
+    paper: str
+    title: str
+    engine: str
+    searched: str
+    """Text in which a search looks for its words."""
+    spec: Spec | None
+    plan: tuple[PlannedRun, ...]
+    """Empty for a reproduction, and for a damaged result."""
+    damage: str
+    """Why one of its files cannot be read; empty where all can."""
+    imported: Imported | None
+    reference: Reference | None
+
+
+_summaries: dict[Path, tuple[object, Summary]] = {}
+_run_faults: dict[str, tuple[object, str]] = {}
+_MOST_KEPT = 50_000
+
+
+def _stamp(path: Path | str) -> object:
+    """Another value for every change of a file; None where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _summary(path: Path) -> Summary:
+    stamp = [_stamp(path / name) for name in _SUMMARISED]
+    known = _summaries.get(path)
+    if known is None or known[0] != stamp:
+        if len(_summaries) >= _MOST_KEPT:
+            _summaries.clear()
+        known = _summaries[path] = (stamp, _summarised(path))
+    return known[1]
+
+
+def _summarised(path: Path) -> Summary:
+    faults: list[str] = []
+
+    def read(reader: Callable[[], T], otherwise: T) -> T:
+        try:
+            return reader()
+        except ExperimentError as fault:
+            faults.append(str(fault))
+        except Exception as fault:  # a form that nobody has thought of is damage, too
+            faults.append(f"{path.name}: {type(fault).__name__}: {fault}")
+        return otherwise
+
+    is_reproduction = (path / "reproduction.json").is_file()
+    told: dict[str, Any] = {}
+    spec, plan = None, ()
+    folder = ResultFolder(path)
+    if is_reproduction:
+        told = read(lambda: read_json(path / "reproduction.json"), told)
+    else:
+        spec = read(folder.spec, None)
+        plan = read(lambda: tuple(folder.plan()), plan)
+    for name in result_forms.FILES:
+        if name not in ("plan.json", "reproduction.json") and (path / name).is_file():
+            read(lambda name=name: read_json(path / name), None)
+    told_title = str(told.get("title") or _words(re.sub(r"^\d{8}T\d{6}Z-", "", path.name)))
+    title = told_title if spec is None else spec.title
+    policies = [] if spec is None else [choice.key for choice in spec.policy]
+    imported = Imported.read(path)
+    made_for_all = Reference.read(path)
+    marks = [
+        *(["imported"] if imported else []),
+        *([reference.TITLE] if made_for_all else []),
+    ]
+    if made_for_all and not (path / reference.MARK).is_file():
+        faults.append(f"{path / reference.MARK} is missing")
+    return Summary(
+        is_reproduction=is_reproduction,
+        paper=str(told.get("paper", "")),
+        title=title,
+        engine=str(told.get("engine", "")) if spec is None else spec.engine,
+        searched=" ".join(
+            (
+                title,
+                path.name,
+                *policies,
+                *map(title_of, policies),
+                *marks,
+                *_dates(path, made_for_all),
+            )
+        ).casefold(),
+        spec=spec,
+        plan=plan,
+        damage="; ".join(faults)[:1000],
+        imported=imported,
+        reference=made_for_all,
+    )
+
+
+def _dates(path: Path, reference: Reference | None) -> list[str]:
+    """When a result began, as pages write it and as people look for it."""
+    at = reference.at if reference else began_at_of(path.name)
+    return [] if at is None else [f"{at.day} {at:%b %Y}, {at:%H:%M}", f"{at:%Y-%m-%d}"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """One result folder. Whatever its files hold, no method raises."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def summary(self) -> Summary:
+        return _summary(self.path)
+
+    @property
+    def is_reproduction(self) -> bool:
+        return self.summary.is_reproduction
+
+    @property
+    def paper(self) -> str:
+        """What a reproduction is of; empty for a comparison."""
+        return self.summary.paper
+
+    @property
+    def imported(self) -> Imported | None:
+        """Its mark, if it was made on another machine."""
+        return self.summary.imported
+
+    @property
+    def reference(self) -> Reference | None:
+        """Its mark, if it comes with Doorbuster."""
+        return self.summary.reference
+
+    @property
+    def began_at(self) -> datetime | None:
+        """By its name, or by the mark of a reference; None for one that was renamed."""
+        return self.reference.at if self.reference else began_at_of(self.name)
+
+    @property
+    def when(self) -> str:
+        """To the second, for results of one title; its name where that does not tell."""
+        return f"{self.began_at:%d %b %Y %H:%M:%S}" if self.began_at else self.name
+
+    @property
+    def spec(self) -> Spec | None:
+        """Of a comparison; None of a reproduction, and where it is damaged."""
+        return self.summary.spec
+
+    @property
+    def title(self) -> str:
+        return self.summary.title
+
+    @property
+    def policies(self) -> set[str]:
+        """The keys of the policies that a comparison compares."""
+        return {choice.key for choice in self.spec.policy} if self.spec else set()
+
+    @property
+    def searched(self) -> str:
+        """What a search looks through."""
+        return self.summary.searched
+
+    @property
+    def engine(self) -> str:
+        return self.summary.engine
+
+    @property
+    def damage(self) -> str:
+        """Why it cannot be read as a whole; empty where it can."""
+        files = ResultFolder(self.path).run_files(self.summary.plan)
+        found = self.summary.damage or next(
+            (fault for file in files if (fault := _fault(file))), ""
+        )
+        return self.shown(found)
+
+    def shown(self, fault: str) -> str:
+        """A fault for a page: files are named from the result's folder on, not from the root."""
+        return fault.replace(f"{self.path.parent}/", "")
+
+    def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
+        """Planned runs and their folders; empty for a reproduction, and where it is damaged."""
+        folder = ResultFolder(self.path)
+        return [(planned, folder.run(planned)) for planned in self.summary.plan]
+
+    def progress(self) -> tuple[int, int]:
+        """(whole runs, planned runs)."""
+        plan = self.summary.plan
+        if self.reference and not self.has_logs:
+            return len(plan), len(plan)
+        return sum(map(os.path.exists, ResultFolder(self.path).run_files(plan))), len(plan)
+
+    @property
+    def has_logs(self) -> bool:
+        """Whether the raw logs of a run are here; most references come without."""
+        return any(map(os.path.exists, ResultFolder(self.path).run_files(self.summary.plan)))
+
+    @property
+    def has_curves(self) -> bool:
+        """Whether its curves are here or can be computed from its logs."""
+        return self.has_logs or (self.reference is not None and self.computed_curves.is_file())
+
+    @property
+    def computed_curves(self) -> Path:
+        """Where a reference without logs keeps its curves."""
+        return self.path / reference.CURVES
+
+    @property
+    def has_png(self) -> bool:
+        """Whether its figures are here as PNG, too: references have them as SVG alone."""
+        return next((self.path / "figures").glob("*.png"), None) is not None
+
+    def tables(self) -> list[Mapping[str, Any]]:
+        """Of a comparison as tables.json has them; empty until a report has been written."""
+        return self._read("tables.json")
+
+    def claims(self) -> list[Mapping[str, str]]:
+        """Of a reproduction what must hold, as claims.json has it."""
+        return self._read("claims.json")
+
+    def exhibits(self) -> list[Mapping[str, Any]]:
+        """Of a report (a reproduction, a leaderboard) its tables and figures, in their order.
+
+        As exhibits.json has them; a report from before there was one has its tables as CSV alone.
+        """
+        found = self._read("exhibits.json") or self._tables_alone()
+        drawn = self.figures()
+        return [{**one, "figure": one["key"] if one["key"] in drawn else None} for one in found]
+
+    def _tables_alone(self) -> list[Mapping[str, Any]]:
+        by_key: dict[str, list[dict[str, Any]]] = {key: [] for key in self.figures()}
+        for path in sorted((self.path / "tables").glob("*.csv")):
+            key = re.sub(r"-\d$", "", path.stem)
+            by_key.setdefault(key if key in by_key else path.stem, []).append(_of_csv(path))
+        return [
+            {"key": key, "heading": _words(key), "tables": tables} for key, tables in by_key.items()
+        ]
+
+    def every_table(self) -> list[Mapping[str, Any]]:
+        """All tables there are, in the order of the page."""
+        if not self.is_reproduction:
+            return self.tables()
+        return [table for one in self.exhibits() for table in one["tables"]]
+
+    def lines(self) -> list[str]:
+        """What a reader must know before believing the tables, as tables.md has it."""
+        text = self.text("tables.md")
+        head = text.split("\n### ", 1)[0]
+        return [line[2:] for line in head.splitlines() if line.startswith("- ")]
+
+    def circumstances(self) -> dict[str, str]:
+        """Where, with what and how it was made: what must be alike where figures are compared."""
+        spec = self.spec
+        how = {} if spec is None else {
+            "engine": spec.engine,
+            "time scale": f"{spec.time_scale:g}" if spec.engine == "live" else "–",
+            "page profile": spec.page_profile,
+            "load": spec.load.words(),
+            "first seed": str(spec.seed),
+        }  # fmt: skip
+        made = "here"
+        if self.reference:
+            made = reference.TITLE
+        elif self.imported:
+            made = self.imported.words
+        return (
+            how
+            | {"made": made}
+            | {
+                f"{name} ({kind})": str(value)
+                for kind in ("machine", "versions")
+                for name, value in self.facts(kind).items()
+            }
+        )
+
+    @property
+    def origin(self) -> str:
+        """Version and CPUs in a few words, to tell results apart at a glance."""
+        machine, versions = self.facts("machine"), self.facts("versions")
+        version = str(versions.get("doorbuster", "")).partition(",")[0][:7]
+        cpus = f"{machine['cpus']} × {machine.get('cpu', 'CPU')}" if "cpus" in machine else ""
+        return ", ".join(filter(None, (version, cpus)))
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """machine or versions; empty where they are not known."""
+        if (self.path / f"{name}.json").is_file():
+            return dict(self._read(f"{name}.json") or {})
+        known = dict(self._read("reproduction.json") or {}).get(name)
+        return known if isinstance(known, dict) else {}
+
+    def _read(self, name: str) -> Any:
+        """A JSON file in its form; an empty list where it is missing or damaged."""
+        try:
+            return read_json(self.path / name)
+        except ExperimentError:
+            return []
+
+    def text(self, name: str) -> str:
+        """A text file of the result; empty where it is missing, and cut where it is too long."""
+        try:
+            with (self.path / name).open("rb") as file:
+                return file.read(MOST_TEXT_BYTES).decode("utf-8", errors="replace")
+        except (OSError, ValueError):
+            return ""
+
+    def figures(self) -> list[str]:
+        """Names of the figures, without suffix."""
+        found = (self.path / "figures").glob("*.svg")
+        return sorted(path.stem for path in found if is_name(path.name))
+
+    def file(self, name: str) -> Path | None:
+        """A file within, by its relative name; None for anything else."""
+        if not all(map(is_name, name.split("/"))):
+            return None
+        path = self.path / name
+        inside = path.resolve().is_relative_to(self.path.resolve())
+        return path if inside and path.is_file() else None
+
+    def delete(self) -> None:
+        """Remove it, at once for everybody: it is renamed first. Never of a reference."""
+        assert self.reference is None
+        gone = self.path.with_name(f".deleted-{self.name}")
+        self.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def shelf() -> list[Shelved]:
+    """All results of this lab, the newest first; `references` are not among them."""
+    return sorted(_found(), key=lambda one: one.name, reverse=True)
+
+
+def references() -> list[Shelved]:
+    """The results that come with Doorbuster, by name."""
+    return [
+        Shelved(path)
+        for path in reference.folders()
+        if is_name(path.name) and (_is_result(path) or (path / reference.MARK).is_file())
+    ]
+
+
+def references_for(result: Shelved) -> list[Shelved]:
+    """The references that this result can be drawn over: of the same paper, or of its policies."""
+    if result.reference:
+        return []
+    return [one for one in references() if _is_alike(one, result)]
+
+
+def _is_alike(one: Shelved, other: Shelved) -> bool:
+    if one.is_reproduction or other.is_reproduction:
+        return one.is_reproduction and other.is_reproduction and one.paper == other.paper
+    return one.has_curves and bool(one.policies & other.policies)
+
+
+def shelved(name: str) -> Shelved | None:
+    """The result of this name; a reference comes before a result of this lab."""
+    if not is_name(name):
+        return None
+    found = next((one for one in references() if one.name == name), None)
+    one = found or Shelved(LAB.results_dir / name)
+    return one if found or _is_result(one.path) else None
+
+
+def _found() -> Iterator[Shelved]:
+    if LAB.results_dir.is_dir():
+        for path in LAB.results_dir.iterdir():
+            if is_name(path.name) and _is_result(path):
+                yield Shelved(path)
+
+
+def _is_result(path: Path) -> bool:
+    return (path / "plan.json").is_file() or (path / "reproduction.json").is_file()
+
+
+def matching(results: Iterable[Shelved], words: str, engine: str) -> list[Shelved]:
+    """Those whose title, name or policies have every one of `words`; `engine` empty for any."""
+    wanted = words.casefold().split()
+    return [
+        one
+        for one in results
+        if (not engine or one.engine == engine)
+        and (not wanted or all(word in one.searched for word in wanted))
+    ]
+
+
+def _of_csv(path: Path) -> dict[str, Any]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            text = file.read(MOST_TEXT_BYTES)
+            header, *rows = [*csv.reader(text.splitlines(keepends=True))] or [[]]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        header, rows = [], []
+    return {"title": _words(path.stem), "header": header, "rows": rows, "note": ""}
+
+
+def _fault(file: str) -> str:
+    """Why the run.json of a whole run cannot be read; read once for an unchanged file."""
+    stamp = _stamp(file)
+    if stamp is None:
+        return ""
+    known = _run_faults.get(file)
+    if known is None or known[0] != stamp:
+        if len(_run_faults) >= _MOST_KEPT:
+            _run_faults.clear()
+        try:
+            read_json(Path(file))
+            fault = ""
+        except ExperimentError as error:
+            fault = str(error)
+        known = _run_faults[file] = (stamp, fault)
+    return known[1]
+
+
+def _words(key: str) -> str:
+    words = key.replace("-", " ")
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,244 @@
+// The curves of one result, or of several over each other. All numbers come computed; what is
+// chosen stands in the address, so that a link shows the same again.
+"use strict";
+addEventListener("DOMContentLoaded", async () => {
+  const section = document.querySelector(".curves");
+  if (!section) return;
+  const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
+  const id = (name) => document.getElementById(name);
+  const sources = JSON.parse(id("sources").textContent);
+  const state = id("curves-state");
+  const chosen = new URL(location.href).searchParams;
+
+  const results = await Promise.all(
+    sources.map(async (source) => {
+      try {
+        const answer = await fetch(source.url);
+        return { source, ...(await answer.json()) };
+      } catch {
+        return { source, error: "The console does not answer." };
+      }
+    }),
+  );
+  const faults = results.filter((one) => one.error).map((one) => `${one.source.title}: ${one.error}`);
+  const whole = results.filter((one) => !one.error && one.lines.length);
+  state.textContent = faults.join(" ") || (whole.length ? "" : "No run of it is whole yet.");
+  if (!whole.length) return;
+  id("curve-choice").hidden = false;
+  const several = sources.length > 1;
+
+  // ---- what there is to choose ----
+  const policies = [...new Set(whole.flatMap((one) => one.lines.map((line) => line.policy)))];
+  const loads = [...new Set(whole.flatMap((one) => one.lines.map((line) => line.load)))];
+  const common = loads.findLast((load) => whole.every((one) => one.lines.some((line) => line.load === load)));
+  const pages = [...new Set(whole.flatMap((one) => one.lines.flatMap((line) => Object.keys(line.attempts))))];
+  const shared = pages.filter((page) => whole.every((one) => one.lines.some((line) => page in line.above)));
+  const highest = (one) => one.lines.reduce((most, line) => (line.rho > most.rho ? line : most)).load;
+  const HIGHEST = "the highest of each";
+  const group = (one, policy) => `${one.source.name}/${policy}`;
+  // At first a result of many policies, a board, shows those that another result has, too.
+  const isNew = !["page", "load", "against", "hide"].some((name) => chosen.has(name));
+  const crowded = (one) => several && new Set(one.lines.map((line) => line.policy)).size > 8;
+  const isElsewhere = (one, policy) => whole.some((other) => other !== one && other.lines.some((line) => line.policy === policy));
+  const lines = whole.flatMap((one, place) =>
+    [...new Map(one.lines.map((line) => [line.policy, line]))].map(([policy, { title, colour }]) => ({
+      key: group(one, policy),
+      result: one,
+      policy,
+      title: several ? `${one.source.title}: ${title}` : title,
+      colour, // the policy's own, everywhere
+      // Several results: a dash for each result; one: a dash for each policy.
+      dash: DASHES[(several ? place : policies.indexOf(policy)) % DASHES.length],
+      shown: isNew ? !(crowded(one) && !isElsewhere(one, policy)) : !chosen.getAll("hide").includes(group(one, policy)),
+    })),
+  );
+
+  const pageNames = JSON.parse(id("page-names").textContent);
+  function options(select, values, wanted, words) {
+    for (const value of values) select.add(new Option(words(value), value, false, value === wanted));
+    select.value = values.includes(wanted) ? wanted : values[0];
+    select.closest("label").hidden = values.length < 2;
+  }
+  options(id("page"), pages, chosen.get("page") ?? (shared.includes("Br-1") ? "Br-1" : shared[0] ?? pages[0]), (page) => pageNames[page] ?? page);
+  options(id("load"), several && loads.length > 1 ? [...loads, HIGHEST] : loads, chosen.get("load") ?? common ?? HIGHEST, (load) => load || "closed loop");
+  const figures = [...new Map(whole.flatMap((one) => one.against_rho.map((figure) => [figure.key, figure.words])))];
+  options(id("against"), figures.map(([key]) => key), chosen.get("against") ?? figures[0]?.[0], (key) => new Map(figures).get(key));
+  id("against").closest("label").hidden = false;
+  id("rho-figure").hidden = !figures.length;
+
+  for (const line of lines) {
+    const label = document.createElement("label");
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: line.shown });
+    box.addEventListener("change", () => {
+      line.shown = box.checked;
+      draw();
+    });
+    const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    swatch.setAttribute("class", "swatch");
+    swatch.setAttribute("aria-hidden", "true");
+    swatch.innerHTML = `<line x1="0" y1="6" x2="40" y2="6" stroke="${line.colour}" stroke-width="3" stroke-dasharray="${line.dash.join(" ")}"/>`;
+    line.value = Object.assign(document.createElement("span"), { className: "value" });
+    label.className = "choice";
+    const words = document.createElement("span");
+    words.append(line.title, line.value);
+    label.append(box, swatch, words);
+    id("lines").append(label);
+  }
+  for (const select of ["page", "load", "against"]) id(select).addEventListener("change", () => draw());
+  id("curve-choice").addEventListener("submit", (event) => event.preventDefault());
+
+  // ---- drawing ----
+  const axis = (label, more) => ({ label, labelSize: 20, stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") }, ...more });
+  let plots = [];
+
+  function readout(plot, drawn) {
+    const at = plot.cursor.idx;
+    for (const line of lines) line.value.textContent = "";
+    if (at == null) return;
+    drawn.forEach(({ line, place, words }) => {
+      const value = plot.data[place][at];
+      if (value != null) line.value.textContent = ` ${words(value, plot.data[0][at])}`;
+    });
+  }
+
+  function add(element, data, series, bands, axes, scales, drawn, plugins = []) {
+    const plot = new uPlot(
+      {
+        width: element.clientWidth,
+        height: Math.max(240, Math.min(380, element.clientWidth * 0.6)),
+        legend: { show: false },
+        cursor: { drag: { x: false, y: false }, y: false },
+        scales: { x: { time: false, ...scales.x }, y: scales.y },
+        axes,
+        series: [{}, ...series],
+        bands,
+        plugins,
+        hooks: { setCursor: [(u) => readout(u, drawn)] },
+      },
+      data,
+      element,
+    );
+    plots.push([plot, element]);
+  }
+
+  const shown = () => lines.filter((line) => line.shown);
+  const parts = () =>
+    shown().flatMap((line) =>
+      line.result.lines.filter((one) => one.policy === line.policy && one.load === (id("load").value === HIGHEST ? highest(line.result) : id("load").value)).map((one) => ({ line, one })),
+    );
+  const percent = (value, at) => `${(100 * value).toFixed(1)} % at ${at.toFixed(2)} s`;
+
+  function above() {
+    const page = id("page").value;
+    const data = [whole[0].times_s];
+    const series = [];
+    const bands = [];
+    const drawn = [];
+    for (const { line, one } of parts()) {
+      const curve = one.above[page];
+      if (!curve) continue;
+      drawn.push({ line, place: data.length, words: percent });
+      data.push(curve.mean);
+      series.push({ stroke: line.colour, width: 2.5, dash: line.dash, points: { show: false } });
+      if (curve.low[0] === null) continue;
+      bands.push({ series: [data.length, data.length + 1], fill: `${line.colour}33` });
+      data.push(curve.high, curve.low);
+      for (let i = 0; i < 2; i += 1) series.push({ stroke: "transparent", width: 0, points: { show: false } });
+    }
+    const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => `${Math.round(100 * tick)} %`) });
+    add(id("above"), data, series, bands, [axis("t, paper seconds"), ratio], { x: {}, y: { range: [0, 1.02] } }, drawn);
+  }
+
+  function histogram() {
+    const page = id("page").value;
+    const bins = whole[0].times_s.filter((time) => Number.isInteger(time)).slice(0, -1);
+    const data = [bins];
+    const series = [];
+    const drawn = [];
+    for (const { line, one } of parts()) {
+      if (!one.histogram[page]) continue;
+      drawn.push({ line, place: data.length, words: (value, at) => `${(100 * value).toFixed(1)} % from ${at} to ${at + 1} s` });
+      data.push(one.histogram[page]);
+      series.push({ stroke: line.colour, fill: `${line.colour}1c`, width: 2, dash: line.dash, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } });
+    }
+    const ratio = axis("share of attempts", { size: 56, values: (u, ticks) => ticks.map((tick) => `${+(100 * tick).toFixed(1)} %`) });
+    add(id("histogram"), data, series, [], [axis("response time, paper seconds"), ratio], { x: {}, y: { range: (u, low, high) => [0, Math.max(0.02, high * 1.1)] } }, drawn);
+  }
+
+  function whiskers(list) {
+    return {
+      hooks: {
+        draw: [
+          (u) => {
+            const half = 4 * devicePixelRatio;
+            u.ctx.save();
+            u.ctx.lineWidth = 1.5 * devicePixelRatio;
+            for (const { colour, points } of list) {
+              u.ctx.strokeStyle = colour;
+              for (const { rho, low, high } of points) {
+                if (low === null) continue;
+                const x = u.valToPos(rho, "x", true);
+                const [bottom, top] = [u.valToPos(low, "y", true), u.valToPos(high, "y", true)];
+                u.ctx.beginPath();
+                for (const [fromX, fromY, toX, toY] of [[x, bottom, x, top], [x - half, bottom, x + half, bottom], [x - half, top, x + half, top]]) {
+                  u.ctx.moveTo(fromX, fromY);
+                  u.ctx.lineTo(toX, toY);
+                }
+                u.ctx.stroke();
+              }
+            }
+            u.ctx.restore();
+          },
+        ],
+      },
+    };
+  }
+
+  function againstRho() {
+    const key = id("against").value;
+    const drawnLines = shown().flatMap((line) => {
+      const figure = line.result.against_rho.find((one) => one.key === key);
+      const found = figure?.lines.find((one) => one.policy === line.policy);
+      return found ? [{ line, colour: line.colour, points: found.points }] : [];
+    });
+    const rhos = [...new Set(drawnLines.flatMap(({ points }) => points.map((point) => point.rho)))].sort((a, b) => a - b);
+    const data = [rhos, ...drawnLines.map(({ points }) => rhos.map((rho) => points.find((point) => point.rho === rho)?.mean ?? null))];
+    const series = drawnLines.map(({ line }) => ({ stroke: line.colour, width: 2.5, dash: line.dash, spanGaps: true, points: { show: true, size: 9, fill: line.colour } }));
+    const top = Math.max(0, ...drawnLines.flatMap(({ points }) => points.map((point) => point.high ?? point.mean)));
+    const drawn = drawnLines.map(({ line }, place) => ({ line, place: place + 1, words: (value, rho) => `${value.toPrecision(3)} at ρ = ${rho}` }));
+    add(
+      id("against-rho"), data, series, [],
+      [axis("offered load ρ", { splits: () => rhos, values: (u, ticks) => ticks.map(String) }), axis(undefined, { size: 62 })],
+      { x: { range: () => [rhos[0] - 0.15, rhos.at(-1) + 0.15] }, y: { range: [0, top * 1.08 || 1] } },
+      drawn, [whiskers(drawnLines)],
+    );
+  }
+
+  function draw() {
+    for (const [plot] of plots) plot.destroy();
+    plots = [];
+    if (shown().length) {
+      above();
+      histogram();
+      if (figures.length) againstRho();
+    }
+    state.textContent = shown().length ? faults.join(" ") : "Choose a line.";
+    const address = new URL(location.href);
+    for (const select of ["page", "load", "against"]) {
+      if (id(select).options.length > 1) address.searchParams.set(select, id(select).value);
+    }
+    address.searchParams.delete("hide");
+    for (const line of lines) if (!line.shown) address.searchParams.append("hide", line.key);
+    history.replaceState(null, "", address);
+  }
+
+  id("curves-charts").hidden = id("curves-help").hidden = false;
+  draw();
+  addEventListener("themed", draw);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (width === innerWidth) return; // a phone's address bar comes and goes
+    width = innerWidth;
+    draw();
+  });
+});

@@ -1,0 +1,96 @@
+// Panels of several reports drawn together: a colour for each curve, a dash for each report, which
+// has a letter.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const DASHES = [[], [10, 6], [3, 4], [12, 5, 3, 5], [6, 3], [2, 6]];
+  const LETTERS = "ABCDEF";
+  const drawings = [];
+
+  function whiskers(lines, xs) {
+    return {
+      hooks: {
+        draw: [
+          (u) => {
+            u.ctx.save();
+            u.ctx.lineWidth = 1.5 * devicePixelRatio;
+            lines.forEach((line, place) => {
+              if (!u.series[place + 1].show || line.x.length > 40) return;
+              u.ctx.strokeStyle = line.colour;
+              line.x.forEach((x, i) => {
+                if (line.half[i] === null || line.mean[i] === null) return;
+                const at = u.valToPos(x, "x", true);
+                u.ctx.beginPath();
+                u.ctx.moveTo(at, u.valToPos(line.mean[i] - line.half[i], "y", true));
+                u.ctx.lineTo(at, u.valToPos(line.mean[i] + line.half[i], "y", true));
+                u.ctx.stroke();
+              });
+            });
+            u.ctx.restore();
+          },
+        ],
+      },
+    };
+  }
+
+  function draw(element, panel) {
+    const curves = [...new Set(Object.values(panel.lines).map((line) => line.curve))];
+    const named = Object.keys(panel.x_names).length > 0;
+    const all = Object.values(panel.lines);
+    const beside = (place) => (named ? ((place + 0.5) / all.length - 0.5) * 0.6 : 0); // where x is a name, points stand side by side
+    const lines = all.map((line, place) => ({ ...line, x: line.x.map((x) => x + beside(place)) }));
+    const colours = new Map(lines.map((line) => [line.curve, line.colour]));
+    const published = Object.values(panel.published).map(([curve, x, y]) => [curve, x + beside(all.findIndex((line) => line.curve === curve)), y]);
+    const names = (x) => panel.x_names[String(Math.round(x))] ?? "";
+    const highest = Math.max(...lines.flatMap((line) => line.mean.map((y, i) => y + (line.half[i] ?? 0))), ...published.map(([, , y]) => y));
+    const lowest = Math.min(0, ...lines.flatMap((line) => line.mean.map((y, i) => y - (line.half[i] ?? 0))), ...published.map(([, , y]) => y));
+    const xs = [...new Set([...lines.flatMap((line) => line.x), ...published.map(([, x]) => x)])].sort((a, b) => a - b);
+    if (!xs.length) return;
+    const column = (points) => { const known = new Map(points); return xs.map((x) => known.get(x) ?? null); };
+    const data = [xs, ...lines.map((line) => column(line.x.map((x, i) => [x, line.mean[i]])))];
+    const series = lines.map((line) => ({
+      label: `${line.curve}, ${LETTERS[line.report]}`, stroke: line.colour, width: named ? 0 : 2, dash: DASHES[line.report % DASHES.length], spanGaps: true,
+      points: { show: named || line.x.length < 40, size: 7, stroke: line.colour, fill: line.report ? style("--card") : line.colour },
+    }));
+    for (const curve of curves) {
+      const points = published.filter(([of]) => of === curve).map(([, x, y]) => [x, y]);
+      if (!points.length) continue;
+      data.push(column(points));
+      series.push({ label: `${curve}, published`, stroke: colours.get(curve), width: 0, points: { show: true, size: 11, width: 2, fill: "transparent" } });
+    }
+    const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") } };
+    const span = xs.at(-1) - xs[0] || 1;
+    const ticks = named ? { splits: () => Object.keys(panel.x_names).map(Number), values: (u, all) => all.map(names) } : {};
+    drawings.push([
+      new uPlot(
+        {
+          width: element.clientWidth, height: Math.max(240, Math.min(380, element.clientWidth * 0.6)),
+          scales: { x: { time: false, range: () => [xs[0] - 0.03 * span, xs.at(-1) + 0.03 * span] }, y: { range: () => [lowest, highest * 1.05 || 1] } },
+          axes: [{ ...axis, label: panel.x_label, labelSize: 20, ...ticks }, { ...axis, size: 62 }],
+          series: [{ label: panel.x_label, ...(named ? { value: (u, x) => (x === null ? "--" : names(x)) } : {}) }, ...series], plugins: [whiskers(lines, xs)],
+        },
+        data, element,
+      ),
+      element,
+    ]);
+  }
+
+  const wanted = [];
+  for (const place of document.querySelectorAll("[data-exhibit]")) {
+    for (const panel of JSON.parse(place.nextElementSibling.textContent)) {
+      const figure = document.createElement("figure");
+      const element = Object.assign(document.createElement("div"), { className: "chart" });
+      element.setAttribute("role", "img");
+      element.setAttribute("aria-label", `${panel.title}, a line for each curve and report; its numbers are in the tables below`);
+      figure.append(Object.assign(document.createElement("figcaption"), { textContent: panel.title }), element);
+      place.append(figure);
+      wanted.push([element, panel]);
+    }
+  }
+  for (const [element, panel] of wanted) draw(element, panel); // after all have their widths
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (width === innerWidth) return; // a phone's address bar comes and goes
+    width = innerWidth;
+    for (const [plot, element] of drawings) plot.setSize({ width: element.clientWidth, height: plot.height });
+  });
+});

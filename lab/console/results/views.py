@@ -1,0 +1,198 @@
+"""The result list, one result and its files; import, notes, running again, deleting."""
+
+import mimetypes
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from lab.console.launches.submission import launch_of_spec, submit
+from lab.console.models import Note
+from lab.console.results import curve_cache, differences, imports, logs, notes
+from lab.console.results import result_list as shelves
+from lab.console.results.curve_views import sources
+from lab.console.results.download_views import result_of
+from lab.console.site import allowances, permissions
+from lab.console.site.permissions import readers, result_owners, students
+from lab.console.site.settings import LAB
+from lab.database.publishing import keep_in_step
+from lab.errors import ExperimentError
+from lab.report.claims import held_words
+from lab.results.folder import ResultFolder
+
+A_PAGE = 25
+ENGINES = ("live", "simulated")
+
+
+@readers
+@require_GET
+def shelf(request: HttpRequest) -> HttpResponse:
+    """Show all results, newest first, by words and engine, a page at a time; then references."""
+    words = request.GET.get("words", "").strip()[:100]
+    engine = request.GET.get("engine", "")
+    found = shelves.matching(shelves.shelf(), words, engine if engine in ENGINES else "")
+    page = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
+    references = shelves.matching(shelves.references(), words, engine if engine in ENGINES else "")
+    return render(
+        request,
+        "console/shelf.html",
+        {
+            "page": page,
+            "references": references,
+            "words": words,
+            "engine": engine,
+            "engines": ENGINES,
+        },
+    )
+
+
+@readers
+@require_GET
+def one(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the tables, curves, runs and notes of a result, and its downloads."""
+    result = result_of(name)
+    made, planned = result.progress()
+    claims = result.claims() if result.is_reproduction else []
+    return render(
+        request,
+        "console/result.html",
+        {
+            "result": result,
+            "made": made,
+            "planned": planned,
+            "runs": result.runs(),
+            "has_logs": result.has_logs,
+            "has_curves": result.has_curves,
+            "references": shelves.references_for(result),
+            "sources": sources([result]),
+            "lines": result.lines(),
+            "tables": result.tables(),
+            "claims": claims,
+            "held": held_words([str(claim.get("Holds")) for claim in claims]),
+            "exhibits": result.exhibits() if result.is_reproduction else [],
+            "all_tables": result.every_table(),
+            "figures": result.figures(),
+            "has_report": result.file("report.html") is not None,
+            "spec_text": "" if result.is_reproduction else result.text("spec.toml"),
+            "machine": result.facts("machine"),
+            "versions": result.facts("versions"),
+            "elsewhere": differences.differences(result),
+            "notes": notes.of(name),
+            "may_delete": permissions.may_delete(request, name),
+        },
+    )
+
+
+@readers
+@require_GET
+def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
+    """Return a file of a result as it is."""
+    path = result_of(name).file(file)
+    if path is None:
+        raise Http404
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+    if path.suffix in (".toml", ".jsonl", ".log", ".md", ".cfg", ".conf"):
+        kind = "text/plain; charset=utf-8"
+    response = FileResponse(path.open("rb"), content_type=kind)
+    if path.suffix == ".parquet" or "download" in request.GET:
+        response["Content-Disposition"] = f'attachment; filename="{path.name}"'
+    if path.suffix in (".html", ".svg"):  # somebody else's bundle may have brought it
+        response["Content-Security-Policy"] = (
+            "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; sandbox"
+        )
+    return response
+
+
+@students
+@require_POST
+def bring(request: HttpRequest) -> HttpResponse:
+    """Import a bundle from another machine."""
+    sent = request.FILES.get("bundle")
+    if sent is None:
+        messages.error(request, "Choose a bundle (ZIP) first.")
+        return redirect("results")
+    allowance = permissions.allowance_of(request)
+    try:
+        allowances.require(allowance, "bundle_bytes", sent.size or 0)
+        path = imports.bring(
+            sent.file,
+            LAB.results_dir,
+            by=permissions.name_of(request),
+            key=permissions.key_of(request),
+            allowance=allowance,
+        )
+        notes.unpack(path)
+    except ExperimentError as fault:
+        messages.error(request, str(fault))
+        return redirect("results")
+    _keep_in_step(request, path.name)
+    messages.success(request, f"Imported as {path.name}.")
+    return redirect("result", path.name)
+
+
+@students
+@require_POST
+def note(request: HttpRequest, name: str) -> HttpResponse:
+    """Write a note on a result."""
+    text = request.POST.get("text", "").strip()
+    most = Note._meta.get_field("text").max_length
+    if len(text) > most:
+        messages.error(request, f"note: {len(text):,} characters; allowed: at most {most:,}")
+    elif text:
+        try:
+            notes.write(
+                result_of(name).name,
+                text,
+                by=permissions.name_of(request),
+                key=permissions.key_of(request),
+                allowance=permissions.allowance_of(request),
+            )
+        except ExperimentError as fault:
+            messages.error(request, str(fault))
+    return redirect("result", name)
+
+
+@students
+@require_POST
+def again(request: HttpRequest, name: str) -> HttpResponse:
+    """Launch the spec of a result again, with its seed."""
+    result = result_of(name)
+    try:
+        spec = None if result.is_reproduction else ResultFolder(result.path).spec()
+    except ExperimentError as fault:
+        messages.error(request, str(fault))
+        return redirect("result", name)
+    if spec is None:
+        raise Http404
+    for words in differences.differences(result):
+        messages.warning(request, f"Not as it was made: {words}.")
+    return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
+
+
+@result_owners
+@require_http_methods(["GET", "POST"])
+def delete(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for a confirmation, then delete the result; a reference cannot be deleted."""
+    result = result_of(name)
+    if result.reference:
+        raise PermissionDenied(
+            f"{result.title} comes with Doorbuster: nobody deletes it. You may delete results that "
+            "this lab has made or imported."
+        )
+    if request.method == "POST":
+        result.delete()
+        curve_cache.forget(name)
+        Note.objects.filter(result=name).delete()
+        _keep_in_step(request, name)
+        messages.success(request, f"{result.name} is deleted.")
+        return redirect("results")
+    written = {"notes": len(notes.of(name)), "kept_notes": len(notes.that_travel(name))}
+    return render(request, "console/delete.html", {"result": result} | written)
+
+
+def _keep_in_step(request: HttpRequest, name: str) -> None:
+    """Publish the change to the database of the dashboards."""
+    keep_in_step(LAB, [name], lambda words: messages.warning(request, words), logs.rows_of)

@@ -1,0 +1,232 @@
+"""What one person may have of the lab: every limit, stated once.
+
+Limits that hold for another reason are stated where that reason is: the size of a policy file in
+`gateway.students.files`, the sizes that a spec may name in `lab.spec.experiment`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from lab.console.site.settings import LAB
+from lab.durations import duration
+from lab.errors import SpecError
+from runtime.settings import SettingsError
+
+VARIABLE = "DOORBUSTER_LAB_STUDENT_LIMITS"
+MIB = 2**20
+GIB = 2**30
+
+
+class AllowanceError(SpecError):
+    """Somebody asks for more than one person may have; the text is a `refusal`."""
+
+
+def _bytes(number: float) -> str:
+    for unit, size in (("GiB", GIB), ("MiB", MIB), ("KiB", 2**10)):
+        if number >= size:
+            return f"{number / size:,.4g} {unit}"
+    return f"{number:,.0f} bytes"
+
+
+def _seconds(number: float) -> str:
+    if number <= 0:
+        return "0 s"
+    return duration(number) if math.isfinite(number) else "no end"
+
+
+def _number(number: float) -> str:
+    return f"{number:,.0f}"
+
+
+def _limit(title: str, write: Callable[[float], str] = _number) -> Any:
+    return field(metadata={"title": title, "write": write})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """The limits of one person. Seconds are real seconds."""
+
+    whose: str
+    """`a student` or `a teacher`."""
+
+    # Launches. The limits are checked before the runs of a spec are planned.
+    runs_per_launch: int = _limit("Runs in one launch")
+    expected_s_per_launch: int = _limit("Expected time of one launch", _seconds)
+    own_policies_per_launch: int = _limit("Own policies in one launch")
+    waiting_launches: int = _limit("Launches that wait in the queue")
+    waiting_expected_s: int = _limit("Expected time of all launches that wait", _seconds)
+    launches_per_minute: int = _limit("Launches in a minute")
+    predictions_per_minute: int = _limit("Predictions of the launch form in a minute")
+
+    # The process that carries out a simulated launch, with everything that it starts.
+    job_memory_bytes: int = _limit("Memory of one simulated launch", _bytes)
+    job_least_s: int = _limit("CPU time that every simulated launch has", _seconds)
+    job_times_expected: int = _limit(
+        "CPU time of a simulated launch, in multiples of its expected time on all its processors"
+    )
+
+    # What is sent.
+    uploads_per_minute: int = _limit("Spec files sent in a minute")
+    spec_bytes: int = _limit("Size of a spec file", _bytes)
+    imports_per_hour: int = _limit("Bundles imported in an hour")
+    bundle_bytes: int = _limit("Size of a bundle", _bytes)
+    bundle_unpacked_bytes: int = _limit("Size of a bundle, unpacked", _bytes)
+    bundle_files: int = _limit("Files in a bundle")
+    bundle_rows: int = _limit("Rows of all tables in a bundle")
+
+    # What is taken away.
+    downloads_per_minute: int = _limit("Downloads of bundles, tables, logs and pages in a minute")
+
+    # What is kept.
+    kept_imports: int = _limit("Imported results that are kept")
+    kept_import_bytes: int = _limit("Size of all imported results that are kept", _bytes)
+    notes_per_hour: int = _limit("Notes written in an hour")
+    notes_per_result: int = _limit("Notes on one result")
+
+    def job_limit_s(self, expected_s: float) -> float:
+        """CPU seconds of all processes of a simulated launch together."""
+        return max(self.job_least_s, self.job_times_expected * expected_s)
+
+
+TEACHER = Allowance(
+    whose="a teacher",
+    runs_per_launch=20_000,
+    expected_s_per_launch=72 * 3600,
+    own_policies_per_launch=50,
+    waiting_launches=100,
+    waiting_expected_s=240 * 3600,
+    launches_per_minute=30,
+    predictions_per_minute=240,
+    job_memory_bytes=8 * GIB,
+    job_least_s=3600,
+    job_times_expected=10,
+    uploads_per_minute=30,
+    spec_bytes=1 * MIB,
+    imports_per_hour=200,
+    bundle_bytes=256 * MIB,
+    bundle_unpacked_bytes=4 * GIB,
+    bundle_files=20_000,
+    bundle_rows=50_000_000,
+    downloads_per_minute=300,
+    kept_imports=1_000,
+    kept_import_bytes=50 * GIB,
+    notes_per_hour=600,
+    notes_per_result=200,
+)
+"""Teachers; without accounts everybody. The command line `doorbuster` has none of these limits."""
+
+_STUDENT = Allowance(
+    whose="a student",
+    runs_per_launch=2_000,
+    expected_s_per_launch=30 * 60,
+    own_policies_per_launch=10,
+    waiting_launches=5,
+    waiting_expected_s=60 * 60,
+    launches_per_minute=10,
+    predictions_per_minute=60,
+    job_memory_bytes=1 * GIB,
+    job_least_s=5 * 60,
+    job_times_expected=3,
+    uploads_per_minute=10,
+    spec_bytes=64 * 2**10,
+    imports_per_hour=10,
+    bundle_bytes=64 * MIB,
+    bundle_unpacked_bytes=512 * MIB,
+    bundle_files=5_000,
+    bundle_rows=5_000_000,
+    downloads_per_minute=30,
+    kept_imports=20,
+    kept_import_bytes=1 * GIB,
+    notes_per_hour=60,
+    notes_per_result=20,
+)
+
+# ---- limits of the whole lab ---------------------------------------------------------------------
+
+QUEUED_LAUNCHES = 200
+"""Launches of everybody together that may wait."""
+DOWNLOADS_AT_ONCE = 2
+"""Downloads that are packed at the same time; each may keep a CPU busy for a minute."""
+FREE_DISK_BYTES = 1 * GIB
+"""What an import leaves free on the disk."""
+
+# ---- before anybody has logged in ----------------------------------------------------------------
+
+LOGINS_WITHIN_S = 300
+"""The time within which wrong passwords count."""
+LOGINS_PER_NAME = 5
+"""Wrong passwords for one name from one address."""
+LOGINS_PER_ADDRESS = 50
+"""Wrong passwords from one address, for whatever names: a class may share an address."""
+PASSWORDS_AT_ONCE = 2
+"""Passwords that are checked at the same time; a check takes about 0.2 s of a CPU."""
+
+
+def limits() -> dict[str, str]:
+    """The name of each limit, and its title for people."""
+    return {one.name: one.metadata["title"] for one in fields(Allowance) if one.metadata}
+
+
+def written(limit: str, value: float) -> str:
+    """A value of a limit for people: `2,000`, `30 min`, `64 MiB`."""
+    return _write(limit)(value)
+
+
+def _write(limit: str) -> Callable[[float], str]:
+    found: Callable[[float], str] = Allowance.__dataclass_fields__[limit].metadata["write"]
+    return found
+
+
+def refusal(allowance: Allowance, limit: str, asked: float) -> str:
+    """Why `asked` is too much: the limit, what was asked for, what is allowed, who can raise it."""
+    most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
+    if too_much == most:  # rounded, they look alike
+        unit = {_bytes: " bytes", _seconds: " s"}.get(_write(limit), "")
+        most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
+    said = f"{limits()[limit]}: {too_much}; allowed: {most} for {allowance.whose}."
+    return f"{said} {way_out(allowance, limit, 'do')}"
+
+
+def way_out(allowance: Allowance, limit: str, do: str) -> str:
+    """Who has more than a limit allows; `do` is the verb for what somebody else may do."""
+    if allowance.whose == TEACHER.whose:
+        return "The command line `doorbuster` has no such limit."
+    return f"A teacher may {do} it for you, or the administrator raises {limit} in {VARIABLE}."
+
+
+def require(allowance: Allowance, limit: str, asked: float) -> None:
+    """Raise AllowanceError when `asked` is more than the limit of this name."""
+    if not asked <= getattr(allowance, limit):  # also refuses what is no number
+        raise AllowanceError(refusal(allowance, limit, asked))
+
+
+def student(text: str) -> Allowance:
+    """The allowance of a student under the setting `text`: `runs_per_launch=5000 bundle_files=9`.
+
+    Raises SettingsError, a line for each fault.
+    """
+    changes: dict[str, int] = {}
+    faults = []
+    for word in text.replace(",", " ").split():
+        name, _, value = word.partition("=")
+        if name not in limits():
+            faults.append(f"{name!r:.60} is not a limit; allowed: {', '.join(limits())}")
+            continue
+        most = getattr(TEACHER, name)
+        is_whole = value.isascii() and value.isdigit() and len(value) < 20
+        if not is_whole or not 1 <= int(value) <= most:
+            faults.append(
+                f"{name}={value:.60}: allowed is a whole number from 1 to {most}, "
+                "the limit of a teacher"
+            )
+            continue
+        changes[name] = int(value)
+    if faults:
+        raise SettingsError("\n".join(f"{VARIABLE}: {fault}" for fault in faults))
+    return replace(_STUDENT, **changes)  # type: ignore[arg-type]
+
+
+STUDENT = student(LAB.lab_student_limits)
+"""Students of this lab."""

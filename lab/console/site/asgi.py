@@ -1,0 +1,94 @@
+"""The console for an ASGI server, and the tasks that run next to its pages."""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
+
+from django.core.asgi import get_asgi_application
+
+django_application = get_asgi_application()
+
+from asgiref.sync import sync_to_async  # noqa: E402 - Django is set up first
+
+from lab.console.gallery import cards  # noqa: E402
+from lab.console.launches import queue, workers  # noqa: E402
+from lab.console.models import Launch, State  # noqa: E402
+from lab.console.site import uploads  # noqa: E402
+from lab.console.site.allowances import TEACHER  # noqa: E402
+from lab.console.site.settings import LAB  # noqa: E402
+from lab.console.watch.broadcast import Watch  # noqa: E402
+from lab.console.watch.live_run import lanes_now, peer_now, under_way  # noqa: E402
+from runtime import monitoring  # noqa: E402
+
+KEEP_EVERY_S = 2.0
+logger = logging.getLogger("lab.console")
+
+
+def _run_under_way() -> Mapping[str, Any] | None:
+    found = under_way()
+    return found and found.told()
+
+
+pages = uploads.bounded(django_application, uploads.allowed_bytes)
+watch = Watch(LAB, _run_under_way, lanes_now, peer_now)
+"""Of this server process."""
+
+
+@sync_to_async
+def _first_look() -> None:
+    """The first page a class sees shall move: a short comparison starts by itself, once."""
+    if LAB.first_look and not Launch.objects.exists():
+        exhibit = cards.exhibit("first-look")
+        assert exhibit is not None
+        launch = cards.launch_of(exhibit, TEACHER)
+        launch.gives_way = True
+        queue.enqueue(launch)
+
+
+@sync_to_async
+def _keep() -> None:
+    queue.reap()
+    workers.end_left_overs()
+    monitoring.forget_dead(LAB.state_dir)
+    if Launch.objects.filter(state=State.QUEUED).exists():
+        workers.tell()
+
+
+async def _keeper() -> None:
+    """Notices what has died, and wakes the workers when something waits."""
+    await _first_look()
+    while True:
+        try:
+            await _keep()
+        except Exception:  # the broker or the disk may be away; the next look comes soon
+            logger.exception("the keeper could not look")
+        await asyncio.sleep(KEEP_EVERY_S)
+
+
+async def application(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    send: Callable[[dict[str, Any]], Awaitable[None]],
+) -> None:
+    """Django, and the server's lifespan around it."""
+    if scope["type"] != "lifespan":
+        await pages(scope, receive, send)
+        return
+    tasks: list[asyncio.Task[None]] = []
+    while True:
+        message = await receive()
+        if message["type"] == "lifespan.startup":
+            tasks = [asyncio.create_task(watch.run()), asyncio.create_task(_keeper())]
+            await send({"type": "lifespan.startup.complete"})
+        else:
+            for task in tasks:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+            await send({"type": "lifespan.shutdown.complete"})
+            return

@@ -1,0 +1,35 @@
+"""What every page shows around its content: the navigation and the live run."""
+
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest
+
+from lab.console import pages
+from lab.console.models import Launch, State
+from lab.console.site.monitoring_links import Watchers, links, watchers_of
+from lab.console.site.permissions import is_teacher, name_of
+from lab.console.site.settings import LAB
+from lab.console.watch.live_run import under_way
+from runtime import hosts, monitoring
+
+_watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
+
+
+def frame(request: HttpRequest) -> dict[str, object]:
+    """Navigation and what is carried out live."""
+    if LAB.lab_accounts and not request.user.is_authenticated:  # the login itself
+        return {"navigation": (), "here": ""}
+    has_people = LAB.lab_accounts and is_teacher(request)
+    return {
+        "person": name_of(request),
+        "is_teacher": is_teacher(request),
+        "navigation": pages.navigation(has_people=has_people),
+        "here": pages.page_of(request.path),
+        "live_now": under_way(),
+        "waiting_now": Launch.objects.filter(state=State.QUEUED).count(),
+        "shop_port": LAB.gateway_port,
+        "scrapes_lanes": monitoring.scrapes_loopback(LAB),
+        "watchers": links(
+            _watchers.there(), urlsplit(f"//{request.get_host()}").hostname or "", LAB.inner_host
+        ),
+    }

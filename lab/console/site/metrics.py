@@ -1,0 +1,137 @@
+"""The lab's metrics for Prometheus: launches, live runs under way, whether counts reconcile."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from django.db.models import Count
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from lab.console.models import Launch, State
+from lab.engines.live import announcement as live_runs
+from lab.errors import ExperimentError
+from lab.results.folder import ResultFolder, made_here
+from runtime.settings import Settings
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+NEWEST: Final = 5
+"""Result folders that are read; imported ones are not."""
+
+_PREFIX: Final = "doorbuster_lab_"
+_ENGINES: Final = ("live", "simulated")
+_RUN: Final = ("experiment", "run")
+_CHOSEN: Final = ("policy", "admission", "abandonment", "rho")
+
+_OF_CUSTOMERS: Final = (
+    ("run_planned_sessions", "planned", "Sessions planned"),
+    ("run_confirms_total", "confirms", "Orders that customers saw confirmed"),
+    (
+        "run_late_attempts_total",
+        "late_attempts",
+        "Attempts that were sent later than the schedule wanted, beyond the tolerance",
+    ),
+    (
+        "run_schedule_lag_seconds",
+        "behind_s",
+        "How far behind its schedule the load generator was, at worst, lately (real seconds)",
+    ),
+)
+"""Of the load generator's counts: (name, field of `loadgen.tally`, meaning)."""
+
+
+class LabMetrics(Collector):
+    """A registry of its own, read through `text`."""
+
+    def __init__(self, lab: Settings, viewers: Callable[[], int]) -> None:
+        """`viewers`: how many watch live."""
+        self._lab = lab
+        self._viewers = viewers
+        self._reconciles: dict[Path, bool] = {}
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+        ProcessCollector(registry=self.registry)
+
+    def text(self) -> bytes:
+        """The exposition format."""
+        return generate_latest(self.registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """Called by the registry."""
+        yield _launches()
+        yield from _runs(live_runs.under_way(self._lab.state_dir))
+        yield from self._experiments()
+        yield GaugeMetricFamily(f"{_PREFIX}viewers", "Who watches live.", self._viewers())
+
+    def _experiments(self) -> Iterator[Metric]:
+        finished = GaugeMetricFamily(
+            f"{_PREFIX}finished_runs", "Whole runs of the newest experiments.", labels=_RUN[:1]
+        )
+        unreconciled = GaugeMetricFamily(
+            f"{_PREFIX}unreconciled_runs",
+            "Of those, runs whose counts (customers', gateway's, shop's) do not reconcile.",
+            labels=_RUN[:1],
+        )
+        looked_into: dict[Path, bool] = {}
+        for path in islice(made_here(self._lab.results_dir, "plan.json"), NEWEST):
+            folder = ResultFolder(path)
+            try:
+                whole = folder.whole_runs()
+                for _, run in whole:
+                    known = self._reconciles.get(run.summary_file)
+                    looked_into[run.summary_file] = (
+                        run.summary().reconciles if known is None else known
+                    )
+            except (ExperimentError, OSError):  # a plan of another kind, or a damaged run
+                continue
+            wrong = sum(not looked_into[run.summary_file] for _, run in whole)
+            finished.add_metric([folder.path.name], len(whole))
+            unreconciled.add_metric([folder.path.name], wrong)
+        self._reconciles = looked_into
+        yield from (finished, unreconciled)
+
+
+def _launches() -> Metric:
+    family = GaugeMetricFamily(
+        f"{_PREFIX}launches", "Launches of the console.", labels=["engine", "state"]
+    )
+    there = {
+        (row["engine"], row["state"]): row["number"]
+        for row in Launch.objects.order_by().values("engine", "state").annotate(number=Count("*"))
+    }
+    for engine in _ENGINES:
+        for state in State.values:
+            family.add_metric([engine, state], there.get((engine, state), 0))
+    return family
+
+
+def _runs(runs: list[dict[str, Any]]) -> Iterator[Metric]:
+    def family(name: str, meaning: str, *labels: str) -> Any:
+        kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+        return kind(_PREFIX + name.removesuffix("_total"), f"{meaning}.", labels=[*_RUN, *labels])
+
+    def add(family: Any, run: Mapping[str, Any], value: object, *labels: str) -> None:
+        if isinstance(value, int | float):
+            family.add_metric([*(str(run.get(name, "")) for name in _RUN), *labels], value)
+
+    info = family("run_info", "1 for each live run under way", *_CHOSEN)
+    start = family("run_start_timestamp_seconds", "When the live run under way began, Unix time")
+    sessions = family("run_sessions_total", "Sessions that started, and ended", "event")
+    attempts = family("run_attempts_total", "Attempts of customers, by what became of them",
+                      "outcome")  # fmt: skip
+    for run in runs:
+        add(info, run, 1, *(str(run.get(name, "")) for name in _CHOSEN))
+        add(start, run, run.get("started_at"))
+        customers = run.get("customers", {})
+        for event in ("started", "ended"):
+            add(sessions, run, customers.get(event), event)
+        for outcome, number in customers.get("outcomes", {}).items():
+            add(attempts, run, number, outcome)
+    yield from (info, start, sessions, attempts)
+    for name, key, meaning in _OF_CUSTOMERS:
+        one = family(name, meaning)
+        for run in runs:
+            add(one, run, run.get("customers", {}).get(key))
+        yield one

@@ -1,0 +1,82 @@
+"""Links to Prometheus and Grafana, where they answer."""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from runtime import hosts
+from runtime.answering import get_refusal
+from runtime.settings import Settings
+
+LOOK_EVERY_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """One of them: `name` is also that of its service in containers."""
+
+    name: str
+    title: str
+    port: int
+    health: str
+
+
+def watchers_of(lab: Settings) -> tuple[Watcher, ...]:
+    """All that there may be."""
+    return (
+        Watcher("prometheus", "Prometheus", lab.prometheus_port, "/-/ready"),
+        Watcher("grafana", "Grafana", lab.grafana_port, "/api/health"),
+    )
+
+
+class Watchers:
+    """Which of them answered when they were last asked; at first none."""
+
+    def __init__(
+        self,
+        watchers: Sequence[Watcher],
+        host: str,
+        *,
+        refusal: Callable[[str, int, str], str | None] = get_refusal,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`host`: where this machine's own listen; `refusal`: why one does not answer there."""
+        self._watchers = tuple(watchers)
+        self._host = host
+        self._refusal = refusal
+        self._clock = clock
+        self._there: tuple[Watcher, ...] = ()
+        self._due_s = float("-inf")
+        self._lock = threading.Lock()
+
+    def there(self) -> tuple[Watcher, ...]:
+        """Those that answered; asks anew in the background when that is long ago."""
+        with self._lock:
+            if self._clock() >= self._due_s:
+                self._due_s = self._clock() + LOOK_EVERY_S
+                threading.Thread(target=self.look, name="watchers", daemon=True).start()
+        return self._there
+
+    def look(self) -> None:
+        """Ask all of them now: on this machine, then by the names of the services of Compose."""
+        self._there = tuple(
+            one
+            for one in self._watchers
+            if any(
+                self._refusal(host, one.port, one.health) is None for host in (self._host, one.name)
+            )
+        )
+
+
+def links(there: Sequence[Watcher], own_host: str, inner_host: str) -> list[tuple[str, str]]:
+    """(address, title) of each for a browser that calls the console by `own_host`, without port.
+
+    They listen beside the console only on this machine's loopback, unless the inner host says
+    otherwise: whoever comes from elsewhere gets no link that leads nowhere.
+    """
+    inner_is_far = not hosts.is_loopback(inner_host) and inner_host not in hosts.EVERYWHERE
+    if not (hosts.is_loopback(own_host) or inner_is_far):
+        return []
+    host = inner_host if inner_is_far else own_host
+    return [(f"http://{hosts.authority(host, one.port)}/", one.title) for one in there]

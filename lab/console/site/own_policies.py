@@ -1,0 +1,36 @@
+"""Policies that forms offer: the registry's, and the files in the folder of own ones.
+
+Only what lies in the folder is offered: no path comes from a browser.
+"""
+
+from pathlib import Path
+
+from gateway.policies import registry
+from gateway.policies.sheet import PolicyError, Sheet
+from gateway.students import files, naming
+from lab.titles import title_of
+
+FOLDER = Path(files.FOLDER)
+
+
+def choices() -> list[tuple[str, str]]:
+    """(name or path, title) of every policy; asked for anew with each form."""
+    known = [(name, title_of(name)) for name in registry.POLICIES]
+    return known + [(path, f"{files.stem(path)} (own)") for path in own()]
+
+
+def own() -> list[str]:
+    """The paths of own ones."""
+    return files.listed(FOLDER)
+
+
+def sheet_of(name: str) -> Sheet | None:
+    """None for what is not offered, or no policy as it is now."""
+    if name in registry.POLICIES:
+        return registry.sheet(name)
+    if name not in own():
+        return None
+    try:
+        return naming.sheet_of_file(files.read(name))
+    except PolicyError:
+        return None

@@ -1,0 +1,198 @@
+"""Who may do what. Every view has one of these permissions as its decorator.
+
+Without accounts (the default) the console listens on loopback and everybody is a teacher. With
+accounts, `AccountsMiddleware` asks the view's permission before each request. A view without a
+permission is closed to everybody.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.contrib.auth import aget_user
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.deprecation import MiddlewareMixin
+
+from lab.console.models import Launch
+from lab.console.results.result_list import shelved
+from lab.console.site.allowances import STUDENT, TEACHER, Allowance
+from lab.console.site.sessions import SessionStore
+from lab.console.site.settings import LAB
+from lab.console.watch.live_run import under_way
+
+View = TypeVar("View", bound=Callable[..., Any])
+Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
+"""Returns why a student may not do this with these arguments of the address; empty if they may."""
+
+
+def _allowed(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    return ""
+
+
+def _for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    return "Only a teacher may do this."
+
+
+def _accounts_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    return "Only a teacher sees and changes accounts."
+
+
+def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    if owns(request, Launch.objects.filter(**arguments).first()):
+        return ""
+    return "Only who launched it, or a teacher, cancels it."
+
+
+def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    if may_delete(request, arguments["name"]):
+        return ""
+    return "Only a teacher deletes results; you may delete those that you imported."
+
+
+def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    going = under_way()
+    # A launch that only waits for the machine has no run, and changes nothing.
+    owns_run = going is not None and going.run is not None and owns(request, going.launch)
+    if owns_run and not LAB.lab_classroom:
+        return ""
+    return "The shop is changed by the teacher, or by who launched the live run under way."
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A decorator of views: what a student may read and send there. A teacher may do everything."""
+
+    reads: Rule = _allowed
+    """For GET and HEAD."""
+    sends: Rule = _allowed
+    """For all other methods."""
+    needs_login: bool = True
+
+    def __call__(self, view: View) -> View:
+        """Mark the view with this permission."""
+        vars(view)["permission"] = self
+        return view
+
+    def check(self, request: HttpRequest, arguments: Mapping[str, Any]) -> None:
+        """Raise PermissionDenied with the reason if this person may not do this."""
+        if is_teacher(request):
+            return
+        rule = self.reads if request.method in ("GET", "HEAD") else self.sends
+        if reason := rule(request, arguments):
+            raise PermissionDenied(reason)
+
+
+everybody = Permission(needs_login=False)
+"""Everybody, also without a login."""
+students = Permission()
+"""Students and teachers read and send."""
+readers = Permission(sends=_for_teachers)
+"""Students and teachers read; only teachers send."""
+teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
+"""Only teachers read and send: the pages of accounts."""
+launch_owners = Permission(sends=_for_who_launched)
+"""Students and teachers read; teachers and the person who launched it send."""
+result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
+"""Teachers and the person who imported the result: reading asks for the confirmation."""
+run_owners = Permission(sends=_for_whose_run_is_under_way)
+"""Students and teachers read; teachers and the person whose live run is under way change it."""
+
+
+class AccountsMiddleware(MiddlewareMixin):
+    """Holds every request to the permission of its view; in force only with accounts."""
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., Any], args: Any, more: dict[str, Any]
+    ) -> HttpResponse | None:
+        """Return None to go on, or a redirect to the login; raises PermissionDenied."""
+        permission: Permission | None = getattr(view, "permission", None)
+        if permission is None:
+            raise PermissionDenied("This page has no permission yet. Its view needs a decorator.")
+        if not permission.needs_login:
+            return None
+        if not request.user.is_authenticated:
+            if request.headers.get("HX-Request"):
+                return HttpResponse(status=401, headers={"HX-Redirect": reverse("login")})
+            return redirect_to_login(request.get_full_path())
+        permission.check(request, more)
+        return None
+
+
+def is_teacher(request: HttpRequest) -> bool:
+    """Whether one may do everything."""
+    return not LAB.lab_accounts or request.user.is_staff
+
+
+def allowance_of(request: HttpRequest) -> Allowance:
+    """What this person may have."""
+    return TEACHER if is_teacher(request) else STUDENT
+
+
+def allowance_of_launch(launch: Launch) -> Allowance:
+    """What the person may have who asked for this launch."""
+    from django.contrib.auth.models import User
+
+    if not LAB.lab_accounts or not launch.by:  # asked for without accounts, or by the console
+        return TEACHER
+    is_staff = User.objects.filter(username=launch.by, is_staff=True).exists()
+    return TEACHER if is_staff else STUDENT
+
+
+def owns(request: HttpRequest, launch: Launch | None) -> bool:
+    """Whether this launch is one's own, or one is a teacher."""
+    if is_teacher(request):
+        return True
+    return launch is not None and launch.by == request.user.get_username()
+
+
+def may_delete(request: HttpRequest, result: str) -> bool:
+    """Whether this person may delete the result: teachers all, students their own imports.
+
+    Nobody deletes what comes with Doorbuster.
+    """
+    found = shelved(result)
+    if found and found.reference:
+        return False
+    if is_teacher(request):
+        return True
+    mark = found and found.imported
+    return bool(mark) and mark.by == request.user.get_username()
+
+
+def name_of(request: HttpRequest) -> str:
+    """Who this is, for notes and launches; empty without accounts."""
+    return request.user.get_username() if LAB.lab_accounts else ""
+
+
+async def is_logged_in(request: HttpRequest) -> bool:
+    """Whether the session of a request that takes long is still one of an enabled account."""
+    if not LAB.lab_accounts:
+        return True
+    return await allowance_of_session(request.session.session_key) is not None
+
+
+async def allowance_of_session(key: str | None) -> Allowance | None:
+    """Return what the person of this session may have; None if it is not an enabled account's."""
+    request = HttpRequest()
+    request.session = SessionStore(key)
+    request.user = await aget_user(request)
+    return allowance_of(request) if request.user.is_authenticated else None
+
+
+def key_of(request: HttpRequest) -> str:
+    """Of whom launches are counted."""
+    return name_of(request) or str(request.META.get("REMOTE_ADDR", ""))
+
+
+def refusal(request: HttpRequest, launch: Launch) -> str:
+    """Why this person may not launch this now; empty when it is all right."""
+    if is_teacher(request):
+        return ""
+    if LAB.lab_classroom and launch.is_live:
+        return (
+            "engine: live; allowed in the classroom: simulated. The teacher runs live experiments."
+        )
+    return ""

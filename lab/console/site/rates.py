@@ -1,0 +1,135 @@
+"""How often one person, or one address, may do something, and how many do it at the same time.
+
+The counts are in memory: the console is one process, and a restart forgets them.
+"""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lab.console.site.allowances import Allowance, AllowanceError, refusal
+
+
+class Limit:
+    """At most `most` times within `within_s` real seconds for each key."""
+
+    def __init__(
+        self, most: int, within_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.most = most
+        self.within_s = within_s
+        self._clock = clock
+        self._times: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def reserve(self, key: str) -> int:
+        """Count one more and return 0, or return the whole seconds until it is possible again.
+
+        Threads that ask at the same moment get `most` places together.
+        """
+        with self._lock:
+            times = self._recent(key)
+            if len(times) >= self.most:
+                return max(1, math.ceil(times[0] + self.within_s - self._clock()))
+            if len(self._times) > 10_000:  # addresses that never came back
+                self._times = {one: kept for one in self._times if (kept := self._recent(one))}
+            self._times.setdefault(key, times).append(self._clock())
+            return 0
+
+    def count(self, key: str) -> int:
+        """Return how often this key was counted within the time."""
+        with self._lock:
+            return len(self._recent(key))
+
+    def give_back(self, key: str) -> None:
+        """Forget the newest count of this key."""
+        with self._lock:
+            times = self._times.get(key)
+            if times:
+                times.pop()
+
+    def _recent(self, key: str) -> deque[float]:
+        times = self._times.get(key, deque())
+        while times and times[0] <= self._clock() - self.within_s:
+            times.popleft()
+        return times
+
+
+class BusyError(Exception):
+    """No turn is free now."""
+
+    def __init__(self, *, is_own: bool) -> None:
+        super().__init__()
+        self.is_own = is_own
+        """Whether the same key has its turn, and not only others."""
+
+
+class Turns:
+    """One thing at a time for each key, and at most `most` for everybody."""
+
+    def __init__(self, most: int) -> None:
+        self._free = threading.Semaphore(most)
+        self._keys: set[str] = set()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def turn(self, key: str, patience_s: float) -> Iterator[None]:
+        """Hold a turn until the block ends; raises BusyError.
+
+        A second turn of the same key is refused at once, one that others hold up after
+        `patience_s` real seconds.
+        """
+        with self._lock:
+            if key in self._keys:
+                raise BusyError(is_own=True)
+            self._keys.add(key)
+        try:
+            if not self._free.acquire(timeout=patience_s):
+                raise BusyError(is_own=False)
+            try:
+                yield
+            finally:
+                self._free.release()
+        finally:
+            with self._lock:
+                self._keys.discard(key)
+
+
+class TooOftenError(AllowanceError):
+    """A person has done it as often as they may; `wait_s` whole seconds later they may again."""
+
+    def __init__(self, message: str, wait_s: int) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+_WITHIN_S = {
+    "launches_per_minute": 60.0,
+    "predictions_per_minute": 60.0,
+    "uploads_per_minute": 60.0,
+    "downloads_per_minute": 60.0,
+    "imports_per_hour": 3600.0,
+    "notes_per_hour": 3600.0,
+}
+_counted: dict[tuple[str, int], Limit] = {}
+
+
+def _limit(allowance: Allowance, name: str) -> Limit:
+    most = getattr(allowance, name)
+    return _counted.setdefault((name, most), Limit(most, _WITHIN_S[name]))
+
+
+def spend(allowance: Allowance, name: str, key: str) -> None:
+    """Count one more of what `name` limits for this person; raises TooOftenError at the limit."""
+    limit = _limit(allowance, name)
+    if wait_s := limit.reserve(key):
+        words = refusal(allowance, name, limit.most + 1)
+        raise TooOftenError(f"{words} You may do it again in {wait_s} s.", wait_s)
+
+
+def spent(allowance: Allowance, key: str) -> dict[str, int]:
+    """How often this person has lately done what each rate limits."""
+    return {name: _limit(allowance, name).count(key) for name in _WITHIN_S}

@@ -1,0 +1,89 @@
+"""What a page of the console may load, and by which names the console may be called."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.http.request import split_domain_port
+from django.utils.decorators import sync_and_async_middleware
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+
+
+@sync_and_async_middleware
+def ContentSecurityMiddleware(  # noqa: N802 - named as every middleware
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Adds the header to every answer that has none."""
+    from asgiref.sync import iscoroutinefunction
+
+    if iscoroutinefunction(get_response):
+
+        async def middleware(request: HttpRequest) -> HttpResponse:
+            response = await get_response(request)
+            response.headers.setdefault("Content-Security-Policy", POLICY)
+            return response
+
+    else:
+
+        def middleware(request: HttpRequest) -> HttpResponse:
+            response = get_response(request)
+            response.headers.setdefault("Content-Security-Policy", POLICY)
+            return response
+
+    return middleware
+
+
+def is_own_name(host: str) -> bool:
+    """Whether a console that asks nobody who they are may be called so; `host` without port.
+
+    A page of elsewhere can make its own name lead to this machine (DNS rebinding), and would then
+    be of this origin: no check of Origin stops it. It needs a name of the public kind for that, so
+    addresses and names without a dot are good, and of others those that this machine has.
+    """
+    name = host.removeprefix("[").removesuffix("]").lower().rstrip(".")
+    if "." not in name and ":" not in name:
+        return bool(name)
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        lab = settings.LAB
+        return name in {lab.inner_host, lab.host, socket.getfqdn().lower()}
+    return True
+
+
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    name, _ = split_domain_port(request.get_host())
+    if settings.LAB.lab_accounts or is_own_name(name):
+        return None
+    return HttpResponse(
+        "Host: this console has no accounts and is called by an address of its machine only, "
+        "e.g. http://127.0.0.1; DOORBUSTER_LAB_ACCOUNTS=1 lets it be called by any name.\n",
+        status=400,
+        content_type="text/plain; charset=utf-8",
+    )
+
+
+@sync_and_async_middleware
+def OwnNameMiddleware(  # noqa: N802 - named as every middleware
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Refuses who calls the console by somebody else's name."""
+    from asgiref.sync import iscoroutinefunction
+
+    if iscoroutinefunction(get_response):
+
+        async def middleware(request: HttpRequest) -> HttpResponse:
+            return _refusal(request) or await get_response(request)
+
+    else:
+
+        def middleware(request: HttpRequest) -> HttpResponse:
+            return _refusal(request) or get_response(request)
+
+    return middleware

@@ -1,0 +1,33 @@
+"""Files go out piece by piece, read in threads: the event loop waits for no disk.
+
+Without this Django reads the whole file into memory before its first byte leaves, and warns of it.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.decorators import async_only_middleware
+
+
+@async_only_middleware
+def SendingMiddleware(  # noqa: N802 - named as every middleware
+    get_response: Callable[[HttpRequest], Awaitable[HttpResponseBase]],
+) -> Callable[[HttpRequest], Awaitable[HttpResponseBase]]:
+    """The first of all, for the static files, too."""
+
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = await get_response(request)
+        if response.streaming and not response.is_async:
+            response.streaming_content = in_threads(response.streaming_content)
+        return response
+
+    return middleware
+
+
+async def in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The same pieces, each taken in a thread; an empty one is the end, as of a file."""
+    take = sync_to_async(partial(next, pieces, b""))
+    while piece := await take():
+        yield piece

@@ -1,0 +1,123 @@
+"""Serve the console: one uvicorn process, an event loop for streams, threads for pages.
+
+There is no master process: whatever kills this process frees its port, and its supervisor starts
+the next one.
+"""
+
+import faulthandler
+import logging
+import socket
+import ssl
+
+import click
+from uvicorn import Config, Server
+
+from lab.console.site.settings import LAB
+from lab.console.site.tls_listener import TlsListener
+from runtime import hosts
+
+GRACE_S = 1
+STUCK_S = 120.0
+"""A process whose event loop has stood still for this long ends; its supervisor starts another."""
+SIGN_OF_LIFE_EVERY_S = 10
+KEPT_ALIVE_S = 30
+WAITING_CONNECTIONS = 2048
+
+logger = logging.getLogger("lab.console")
+
+
+class ConsoleServer(Server):
+    """A uvicorn that accepts TLS through TlsListener and ends open streams before it waits.
+
+    A stream ends only when it is told to. Without that uvicorn would cancel it at the end of
+    GRACE_S and log a traceback for each.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.config.ssl is None or sockets is None:
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        self.servers = [
+            TlsListener(each, self.config.ssl, self._protocol)  # type: ignore[misc]
+            for each in sockets
+        ]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        from lab.console.site.asgi import watch
+
+        watch.end()
+        await super().shutdown(sockets)
+
+    def _protocol(self) -> object:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
+
+
+def serve() -> None:
+    """Serve until a signal comes. Raises click's error in one line if that is impossible."""
+    if LAB.lab_is_hidden:
+        logger.warning(
+            "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "
+            "run and delete; mend: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
+            "People)",
+            LAB.host,
+            LAB.lab_host,
+        )
+    config = Config(
+        "lab.console.site.asgi:application",
+        loop="uvloop",
+        http="httptools",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,  # no proxy is in front, and any client could write these fields
+        server_header=False,
+        timeout_keep_alive=KEPT_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_notify=SIGN_OF_LIFE_EVERY_S,
+        callback_notify=_sign_of_life,
+    )
+    listening = _listening()
+    config.load()
+    config.ssl = _tls() if LAB.lab_accounts else None
+    ConsoleServer(config).run([listening])
+
+
+async def _sign_of_life() -> None:
+    faulthandler.dump_traceback_later(STUCK_S, exit=True)
+
+
+def _listening() -> socket.socket:
+    host = hosts.authority(LAB.lab_host, LAB.lab_port)
+    try:
+        address = hosts.address(LAB.lab_host)
+        made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, LAB.lab_port))
+        made.listen(WAITING_CONNECTIONS)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise click.ClickException(
+            f"the console cannot listen on {host}: {why}; end the program that holds the port, or "
+            "set DOORBUSTER_LAB_PORT (environment or .env) to a free one"
+        ) from None
+    made.setblocking(False)
+    return made
+
+
+def _tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_cert_chain(LAB.lab_tls_certificate, LAB.lab_tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise click.ClickException(
+            f"DOORBUSTER_LAB_TLS_CERTIFICATE={LAB.lab_tls_certificate}, "
+            f"DOORBUSTER_LAB_TLS_KEY={LAB.lab_tls_key}: {error.strerror or error}; set both to a "
+            "certificate and its key (PEM), or set neither and run `make certs`"
+        ) from None
+    return context

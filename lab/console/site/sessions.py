@@ -1,0 +1,71 @@
+"""Sessions whose keys are kept as digests: a copy of the database contains no cookie."""
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends import db
+from django.utils import timezone
+
+KEY_LENGTH = 40
+"""Of Django's column, in characters; 40 hexadecimal digits are 160 bits."""
+
+
+def digest_of(key: str) -> str:
+    """Return what the database has in place of this key.
+
+    A key has 165 random bits, so that it needs neither salt nor a slow hash.
+    """
+    return hashlib.sha256(key.encode()).hexdigest()[:KEY_LENGTH]
+
+
+class SessionStore(db.SessionStore):
+    """Django's sessions in the database, found by the digest of their key."""
+
+    def _get_session_from_db(self) -> Any:
+        return self._known(self._rows().first())
+
+    async def _aget_session_from_db(self) -> Any:
+        return self._known(await self._rows().afirst())
+
+    def _rows(self) -> Any:
+        return self.model.objects.filter(
+            session_key=digest_of(self.session_key), expire_date__gt=timezone.now()
+        )
+
+    def _known(self, row: Any) -> Any:
+        if row is None:
+            self._session_key = None  # as Django does: an unknown key is not taken over
+        return row
+
+    def exists(self, session_key: str) -> bool:
+        return bool(super().exists(digest_of(session_key)))
+
+    async def aexists(self, session_key: str) -> bool:
+        return bool(await super().aexists(digest_of(session_key)))
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        return _under_digest(super().create_model_instance(data))
+
+    async def acreate_model_instance(self, data: dict[str, Any]) -> Any:
+        return _under_digest(await super().acreate_model_instance(data))
+
+    def delete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            super().delete(digest_of(key))
+
+    async def adelete(self, session_key: str | None = None) -> None:
+        if key := session_key or self.session_key:
+            await super().adelete(digest_of(key))
+
+
+def _under_digest(row: Any) -> Any:
+    row.session_key = digest_of(row.session_key)
+    return row
+
+
+class MessageStorage(CookieStorage):
+    """Messages in a cookie whose name is the console's own, as those of its other cookies are."""
+
+    cookie_name = f"{settings.COOKIES_BEGIN}messages"

@@ -1,0 +1,96 @@
+// What the charts have in common: colours of the theme, marks where something was changed.
+"use strict";
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const MARKS = { start: "--good", end: "--soft", policy: "--accent", abandonment: "--accent", load: "--bad" };
+
+function marks(list) {
+  // list: [{x, text, kind}]; drawn as dashed lines with their words, which keep out of each other's way.
+  return {
+    hooks: {
+      draw: [
+        (plot) => {
+          const { ctx, bbox } = plot;
+          const size = textSize() * 0.8 * devicePixelRatio;
+          const taken = []; // [line, end]: words that stand already
+          ctx.save();
+          ctx.beginPath();
+          ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+          ctx.clip();
+          ctx.textAlign = "left";
+          ctx.textBaseline = "alphabetic";
+          ctx.font = `600 ${size}px system-ui, sans-serif`;
+          for (const { x, text, kind } of list) {
+            const at = plot.valToPos(x, "x", true);
+            if (at < bbox.left || at > bbox.left + bbox.width) continue;
+            ctx.strokeStyle = style(MARKS[kind] ?? "--accent");
+            ctx.lineWidth = 1.5 * devicePixelRatio;
+            ctx.setLineDash([6, 4]);
+            ctx.beginPath();
+            ctx.moveTo(at, bbox.top);
+            ctx.lineTo(at, bbox.top + bbox.height);
+            ctx.stroke();
+            if (kind === "end") continue; // the line says enough
+            const wide = ctx.measureText(text).width;
+            const left = Math.min(at + 5, bbox.left + bbox.width - wide - 4);
+            let line = 0;
+            while (taken.some((each) => each.line === line && left < each.to && left + wide > each.from)) line += 1;
+            taken.push({ line, from: left, to: left + wide + 8 });
+            if (line > 4) continue;
+            const low = bbox.top + size * 1.3 * (line + 1);
+            ctx.fillStyle = style("--card");
+            ctx.globalAlpha = 0.8; // what is behind the words stays to be guessed
+            ctx.fillRect(left - 3, low - size, wide + 6, size * 1.3);
+            ctx.globalAlpha = 1;
+            ctx.fillStyle = ctx.strokeStyle;
+            ctx.fillText(text, left, low);
+          }
+          ctx.restore();
+        },
+      ],
+    },
+  };
+}
+
+const textSize = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+function chart(element, series, markList, range) {
+  const height = () => Math.round(textSize() * 14);
+  const font = () => `${Math.round(textSize() * 0.8)}px system-ui, sans-serif`;
+  const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line") }, ticks: { stroke: () => style("--line") }, font: font(), labelFont: font() };
+  const plot = new uPlot(
+    {
+      width: element.clientWidth,
+      height: height(),
+      plugins: [marks(markList)],
+      cursor: { drag: { x: false, y: false } },
+      scales: { x: { time: false }, y: { range: range || ((u, low, high) => [0, Math.max(1, high * 1.15)]) } },
+      axes: [{ ...axis, label: "paper seconds", size: textSize() * 2, labelSize: textSize() * 1.4 }, { ...axis, size: textSize() * 3.2 }],
+      series: [{ label: "paper s", value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(0)) }, ...series.map((one) => ({ width: 2.5, points: { show: false }, value: (u, v) => (v === null || v === undefined ? "–" : v.toFixed(v < 10 && v % 1 ? 2 : 0)), ...one, stroke: () => (one.colour.startsWith("--") ? style(one.colour) : one.colour) }))],
+    },
+    [[], ...series.map(() => [])],
+    element,
+  );
+  addEventListener("resize", () => plot.setSize({ width: element.clientWidth, height: height() }));
+  addEventListener("themed", () => plot.redraw());
+  return plot;
+}
+
+function bars(element, lengths, most, names = []) {
+  // One bar for each page type, its name before it and the number beside it.
+  if (!element.children.length) {
+    lengths.forEach((_, page) => {
+      const row = document.createElement("div");
+      row.className = names.length ? "queue named" : "queue";
+      const name = names.length ? `<span class="name">${names[page]}</span>` : "";
+      row.innerHTML = `${name}<span class="bar p${page}"></span><span class="length"></span>`;
+      element.append(row);
+    });
+  }
+  lengths.forEach((length, page) => {
+    const row = element.children[page];
+    row.querySelector(".bar").style.width = `${Math.min(100, (100 * length) / most)}%`;
+    const number = row.querySelector(".length");
+    const text = String(length ?? "–"); // a peer does not say which pages wait
+    if (number.textContent !== text) number.textContent = text;
+  });
+}

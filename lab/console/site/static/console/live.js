@@ -1,0 +1,173 @@
+// The stream of looks at the gateway, and what every live page shows of the newest.
+"use strict";
+const live = (() => {
+  const KEPT = 2400;
+  const state = { frames: [], marks: [], newest: null };
+  const listeners = [];
+  const awayListeners = [];
+  const LOST = "The console does not answer: what stands here is of before. It goes on by itself when the console is back.";
+  const ENDED = "The console sends this page nothing more: what stands here is of before. Load the page anew; you may have to log in again.";
+  const money = new Intl.NumberFormat("en", { style: "currency", currency: "EUR", maximumFractionDigits: 0 });
+
+  function take(frame) {
+    if (frame.away) {
+      state.newest = frame;
+      return;
+    }
+    const last = state.frames.at(-1);
+    if (last && last.gateway !== frame.gateway) state.frames.length = state.marks.length = 0; // its clock and counts begin anew
+    for (const mark of frame.marks || []) state.marks.push(mark);
+    state.frames.push(frame);
+    if (state.frames.length > KEPT) state.frames.shift();
+    state.newest = frame;
+  }
+
+  // The start of the run under way, or of the last one; undefined before the first.
+  const start = () => state.marks.findLast((one) => one.kind === "start");
+
+  // The frame `seconds` (real) before number `at`, or the one before it.
+  function earlier(at, seconds) {
+    let i = at - 1;
+    while (i > 0 && state.frames[at].at - state.frames[i].at < seconds) i -= 1;
+    return state.frames[i];
+  }
+  // Requests of a fate per paper second, about the last two real ones; null where it cannot be known.
+  function rate(at, ...fates) {
+    if (at < 1) return null;
+    const [before, now] = [earlier(at, 2), state.frames[at]];
+    const passed = now.time_s - before.time_s;
+    if (passed <= 0) return null;
+    const more = fates.reduce((sum, fate) => sum + now.counts[fate] - before.counts[fate], 0);
+    return more / passed;
+  }
+
+  const time = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium", timeZone: "UTC" });
+  const digits = (value, n = 1) => (value === null || value === undefined ? "–" : value.toFixed(n));
+  const percent = (ratio) => (ratio === null || ratio === undefined ? "–" : `${Math.round(100 * ratio)} %`);
+
+  function wasted(frame) {
+    const from = start()?.base.work ?? state.frames[0].work;
+    const since = (name) => (frame.work[name] ?? 0) - (from[name] ?? 0);
+    const spent = since("cpu_s");
+    return spent > 0.5 ? Math.max(0, (since("wasted_cpu_s") + since("unanswered_cpu_s")) / spent) : null;
+  }
+
+  const ABANDONMENT = { ignore: "orphans are served in full", "drop-queued": "who leaves is taken out of the queue", cancel: "who leaves stops the work" };
+
+  // Which run is under way, what was changed in it, and whose purchases the tiles show after it.
+  function runWords({ run, sold, title }) {
+    const ended = sold?.ended_at ? `confirms and revenue are those of ${sold.words}, which ended at ${time.format(sold.ended_at * 1000)} UTC` : "";
+    if (!run) return ["No run is under way", ended].filter(Boolean).join("; ");
+    const begun = start();
+    const switched = run.run && begun && state.marks.some((mark) => mark.kind === "policy" && mark.at >= begun.at);
+    const changed = [switched ? `now ${title} decides` : "", run.load_factor && run.load_factor !== 1 ? `load × ${run.load_factor}` : ""];
+    return [run.words, ...changed, ended].filter(Boolean).join(" · ");
+  }
+
+  // The texts of a frame by the name of their place (data-show).
+  function texts() {
+    const frame = state.newest;
+    const at = state.frames.length - 1;
+    const found = {
+      run: runWords(frame),
+      policy: frame.title,
+      fallen_back: frame.fallen_back,
+      discipline: frame.discipline,
+      abandonment: ABANDONMENT[frame.abandonment] ?? frame.abandonment,
+      confirms: frame.confirms ?? "–",
+      revenue: frame.sold ? money.format(frame.sold.revenue_cents / 100) : "–",
+      waiting: frame.waiting ?? "–",
+      "in-service": `${frame.in_service} / ${frame.workers}`,
+      cpu: percent(frame.cpu_utilisation_ratio),
+      dropped: digits(rate(at, "dropped", "rejected")),
+      wasted: percent(wasted(frame)),
+      beyond: frame.strip && frame.waiting > frame.strip.length ? `and ${frame.waiting - frame.strip.length} newer ones` : "",
+    };
+    for (const fate of ["arrived", "answered", "abandoned_waiting"]) found[fate] = digits(rate(at, fate));
+    if (frame.sessions) found.sessions = `${frame.sessions.admitted} / ${frame.sessions.rejected}`;
+    if (frame.connections) found.connections = ["new", "resumed", "refused"].map((kind) => frame.connections[kind]).join(" / ");
+    return found;
+  }
+
+  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
+
+  function show() {
+    const frame = state.newest;
+    const away = document.getElementById("away");
+    if (away) {
+      away.hidden = !frame.away;
+      set(away, frame.away ?? "");
+    }
+    if (frame.away) return;
+    const found = texts();
+    for (const place of document.querySelectorAll("[data-show]")) set(place, found[place.dataset.show] ?? "");
+    for (const part of document.querySelectorAll("[data-only]")) part.hidden = !frame[part.dataset.only];
+  }
+
+  // For people who listen: now and then a sentence, not every number as it changes.
+  const SAY_EVERY_MS = 10000;
+  let saidAt = -Infinity;
+  function say() {
+    const place = document.getElementById("summary");
+    if (!place || state.newest.away || performance.now() - saidAt < SAY_EVERY_MS) return;
+    saidAt = performance.now();
+    const found = texts();
+    const confirms = found.confirms === "–" ? "" : `, ${found.confirms} ${found.confirms === 1 ? "confirm" : "confirms"}`;
+    set(place, `${found.policy}: ${found.waiting} wait, CPU ${found.cpu}${confirms}.`);
+  }
+
+  function told() {
+    if (!state.newest) return;
+    show();
+    say();
+    for (const listener of state.newest.away ? awayListeners : listeners) listener();
+  }
+
+  function follow(address = "/watch/stream") {
+    const stream = new EventSource(address);
+    stream.addEventListener("history", (event) => {
+      const { frames, marks } = JSON.parse(event.data);
+      state.frames.length = state.marks.length = 0;
+      for (const frame of frames) take({ ...frame, marks: [] });
+      state.marks.push(...marks);
+      told();
+    });
+    stream.addEventListener("look", (event) => {
+      take(JSON.parse(event.data));
+      told();
+    });
+    stream.addEventListener("error", () => {
+      // The browser asks again by itself, unless it was refused or led to another page.
+      take({ away: stream.readyState === EventSource.CLOSED ? ENDED : LOST });
+      told();
+    });
+    addEventListener("pagehide", () => stream.close());
+    addEventListener("pageshow", (event) => event.persisted && follow(address), { once: true });
+  }
+  return { state, start, rate, follow, onLook: (listener) => listeners.push(listener), onAway: (listener) => awayListeners.push(listener) };
+})();
+
+// Requests that wait, one by one: newcomers enter on the right, whoever goes fades where it stood.
+function strip(element) {
+  const shown = new Map();
+  const motion = !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  return (requests) => {
+    const now = new Map(requests.map((request) => [request[0], request]));
+    for (const [id, dot] of shown) {
+      if (now.has(id)) continue;
+      shown.delete(id);
+      dot.classList.add("goes");
+      setTimeout(() => dot.remove(), motion ? 350 : 0);
+    }
+    for (const [id, page, left] of requests) {
+      let dot = shown.get(id);
+      if (!dot) {
+        dot = document.createElement("i");
+        dot.className = `request q${page}${motion ? " comes" : ""}`;
+        shown.set(id, dot);
+        element.append(dot); // ids only grow: the newest is always the last
+      }
+      dot.classList.toggle("left", Boolean(left));
+    }
+  };
+}

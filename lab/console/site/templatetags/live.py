@@ -1,0 +1,19 @@
+"""Template tags for the live run and for names of page types."""
+
+from django import template
+
+from gateway.policies.interface import PAGES
+
+register = template.Library()
+
+
+@register.inclusion_tag("console/glance.html")
+def glance() -> dict[str, object]:
+    """A small picture of the live run, there while one is under way."""
+    return {"pages": list(PAGES)}
+
+
+@register.simple_tag
+def page_names() -> dict[str, str]:
+    """Return each page type with its name, as choices show it: "Br-1" → "Br-1 home"."""
+    return {page.value: f"{page} {page.name.lower()}" for page in PAGES}

@@ -1,0 +1,85 @@
+"""How large a request may be: known before anything of it is kept.
+
+Django writes a whole body to the disk before it asks whose it is: without this anybody who reaches
+the console could fill it, and a student could send as much as a teacher.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from django.http import parse_cookie
+
+from lab.console.site.allowances import STUDENT, TEACHER, Allowance, written
+from lab.console.site.settings import FILE_UPLOAD_MAX_MEMORY_SIZE, LAB, SESSION_COOKIE_NAME
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+IMPORT_PATH = "/results/import"
+FORM_BYTES = 1024 * 1024
+"""What a form may have around its file."""
+
+
+def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[int]]) -> Application:
+    """The same, but it is let go of once a body turns out larger than `most_bytes` of its scope."""
+
+    async def within(scope: Scope, receive: Receive, send: Send) -> None:
+        most = await most_bytes(scope)
+        declared = _header(scope, b"content-length")
+        if declared.isdigit() and int(declared) > most:
+            await _refuse(send, most)
+            return
+        seen = 0
+
+        async def counted() -> dict[str, Any]:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            # To Django they have left: it drops what it has and answers nothing.
+            return message if seen <= most else {"type": "http.disconnect"}
+
+        await application(scope, counted, send)
+        if seen > most:  # it came in pieces that did not say how many there are
+            await _refuse(send, most)
+
+    return within
+
+
+async def allowed_bytes(scope: Scope) -> int:
+    """Return how many bytes the body may have: a person's bundle, or what is kept in memory."""
+    if scope["path"] == IMPORT_PATH and (allowance := await _allowance_of(scope)):
+        return allowance.bundle_bytes + FORM_BYTES
+    return FILE_UPLOAD_MAX_MEMORY_SIZE
+
+
+async def _allowance_of(scope: Scope) -> Allowance | None:
+    """Return what the sender of the request may have; None if nobody is logged in."""
+    if not LAB.lab_accounts:
+        return TEACHER
+    from lab.console.site import permissions
+
+    cookies = parse_cookie(_header(scope, b"cookie").decode("latin-1"))
+    return await permissions.allowance_of_session(cookies.get(SESSION_COOKIE_NAME))
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    return next((text for key, text in scope["headers"] if key == name), b"")
+
+
+async def _refuse(send: Send, most: int) -> None:
+    people = (STUDENT, TEACHER) if LAB.lab_accounts else (TEACHER,)
+    sizes = [written("bundle_bytes", one.bundle_bytes) for one in people]
+    whose = [f" from {one.whose} who is logged in" if LAB.lab_accounts else "" for one in people]
+    bundle = " and ".join(f"{size}{who}" for size, who in zip(sizes, whose, strict=True))
+    words = (
+        f"The request is too large; allowed: at most {most:,} bytes here, "
+        f"and an imported bundle of at most {bundle}.\n"
+    ).encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(words)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": words})

@@ -1,0 +1,10 @@
+"""Addresses for programs: the health check and the metrics."""
+
+from django.urls import path
+
+from lab.console.site import views
+
+urlpatterns = [
+    path("health", views.health, name="health"),
+    path("metrics", views.metrics, name="metrics"),
+]

@@ -1,0 +1,31 @@
+"""Pages for programs: the health check and the metrics for Prometheus."""
+
+from functools import cache
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.http import require_GET
+
+from lab.console.site.metrics import CONTENT_TYPE, LabMetrics
+from lab.console.site.permissions import everybody
+from lab.console.site.settings import LAB
+
+
+@everybody
+@require_GET
+def health(request: HttpRequest) -> HttpResponse:
+    """Answer the program that started this server."""
+    return JsonResponse({"status": "ok"})
+
+
+@everybody
+@require_GET
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Return metrics of experiments, without any of people: Prometheus has no account."""
+    return HttpResponse(_metrics().text(), content_type=CONTENT_TYPE)
+
+
+@cache
+def _metrics() -> LabMetrics:
+    from lab.console.site.asgi import watch
+
+    return LabMetrics(LAB, lambda: watch.viewers)

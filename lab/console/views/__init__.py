@@ -1,1 +1,0 @@
-"""The console's pages: one module for each part of the navigation."""

@@ -1,0 +1,206 @@
+"""The watch: it samples the gateway twice a second and sends each sample to all viewers.
+
+Sixty viewers cost the gateway no more than one. The watch asks which requests wait only while
+somebody has the watch page open.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import secrets
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
+
+from lab.analysis.event_words import factor_words
+from lab.console.watch.frames import Frame, Mark, changes, frame_of, thinned
+from lab.console.watch.lanes import LaneLooks, LanesNow
+from lab.console.watch.proxies import InPlace, PeerNow
+from lab.console.watch.purchases import Sold
+from lab.engines.live.appliance import Appliance
+from lab.errors import ExperimentError
+from runtime.settings import Settings
+
+EVERY_S = 0.5
+KEPT = 2400
+"""Looks that are kept: twenty minutes."""
+TOLD = 400
+"""So many of them whoever comes late is told, evenly over that time."""
+MARKS_KEPT = 200
+BEHIND = 20
+"""A viewer who takes so few of what it is sent loses the oldest."""
+STRIP = 300
+"""Requests of the queue that are shown one by one."""
+
+UnderWay = Callable[[], Mapping[str, Any] | None]
+"""The live run under way, as a frame has it (`under_way.UnderWay.told`)."""
+
+logger = logging.getLogger("lab.console")
+
+
+class Watch:
+    """Looks at one gateway while its loop runs; `frames` has the last ones, oldest first.
+
+    Every frame has a number; `name` changes with every start, so that a number of an earlier
+    server is not taken for one of this.
+    """
+
+    def __init__(
+        self,
+        lab: Settings,
+        under_way: UnderWay,
+        lanes_now: LanesNow = lambda: (),
+        peer_now: PeerNow = lambda: None,
+    ) -> None:
+        self._peer_now = peer_now
+        self._in_place = InPlace()
+        self._lab = lab
+        self._under_way = under_way
+        self._lanes = LaneLooks(lab, lanes_now)
+        self.name = secrets.token_hex(4)
+        self.frames: deque[Frame] = deque(maxlen=KEPT)
+        self.marks: deque[Mark] = deque(maxlen=MARKS_KEPT)
+        self._viewers: dict[asyncio.Queue[bytes | None], bool] = {}
+        self._seen: Frame | None = None
+        self._run: Mapping[str, Any] | None = None
+        self._sold = Sold()
+        self._number = 0
+        self._history: tuple[int, bytes] | None = None  # of that number: a class comes at once
+        self._has_ended = False
+
+    @property
+    def viewers(self) -> int:
+        """How many watch."""
+        return len(self._viewers)
+
+    async def run(self) -> None:
+        """Look until cancelled; then every stream ends."""
+        appliance = Appliance(self._lab)
+        due_s = time.monotonic()
+        try:
+            while True:
+                try:
+                    frame = await asyncio.to_thread(self._look, appliance)
+                except ExperimentError as fault:
+                    frame = {"away": str(fault)}
+                except Exception:  # whatever it is, the next look may be better
+                    logger.exception("the gateway could not be looked at")
+                    frame = {"away": "The console could not look at the gateway; see its log."}
+                self._tell(frame)
+                due_s = max(due_s + EVERY_S, time.monotonic())
+                await asyncio.sleep(due_s - time.monotonic())
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Every stream ends, also one that begins later; whoever ends the server says so first."""
+        self._has_ended = True
+        for queue in self._viewers:
+            _put(queue, None)
+
+    def _is_watched_closely(self) -> bool:
+        return any(list(self._viewers.values()))  # a copy: also asked by the thread that looks
+
+    async def follow(self, after: str = "", *, closely: bool = True) -> AsyncIterator[bytes]:
+        """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
+        history, then every look from now on.
+
+        Only for viewers who look `closely` the gateway is asked who waits.
+        """
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue(BEHIND)
+        missed = self._missed(after)  # no await until the queue is known: nothing is left out
+        self._viewers[queue] = closely
+        try:
+            for told in missed:
+                yield told
+            while not self._has_ended and (told := await queue.get()) is not None:
+                yield told
+        finally:
+            del self._viewers[queue]
+
+    def _missed(self, after: str) -> list[bytes]:
+        name, _, number = after.partition("-")
+        if name == self.name and number.isdigit():
+            missed = [frame for frame in self.frames if frame["number"] > int(number)]
+            if len(missed) == self._number - int(number) <= BEHIND:
+                return [self._event("look", frame) for frame in missed]
+        if self._history is None or self._history[0] != self._number:
+            self._history = (self._number, self._whole_history())
+        return [self._history[1]]
+
+    def _whole_history(self) -> bytes:
+        frames = thinned([frame for frame in self.frames if "away" not in frame], TOLD)
+        if self.frames and "away" in self.frames[-1]:
+            frames.append(self.frames[-1])
+        history = {"frames": frames, "marks": list(self.marks)}
+        return event("history", history, f"{self.name}-{self._number}")
+
+    def _look(self, appliance: Appliance) -> Frame:
+        peer = self._peer_now()
+        snapshot = self._in_place.look(appliance.gateway.call("GET", "/snapshot"), peer)
+        queue = None
+        if peer is None and self._is_watched_closely():
+            queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
+            if snapshot.get("shadows"):
+                snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}
+        now = time.time()
+        beside = self._lanes.look(now)
+        run = self._under_way()
+        return frame_of(snapshot, queue, self._sold.look(run, now)) | {"run": run} | beside
+
+    def _tell(self, frame: Frame) -> None:
+        self._number += 1
+        frame |= {"number": self._number, "at": time.time(), "marks": []}
+        if "away" not in frame:
+            if self._seen is not None and self._seen["gateway"] != frame["gateway"]:
+                # Its clock and counts begin anew: no figure of before belongs to those of now.
+                self.frames.clear()
+                self.marks.clear()
+                self._seen = None
+            frame["marks"] = self._marks(frame)
+            self.marks.extend(frame["marks"])
+            self._seen = frame
+        self.frames.append(frame)
+        told = self._event("look", frame)
+        for queue in self._viewers:
+            _put(queue, told)
+
+    def _marks(self, frame: Frame) -> list[Mark]:
+        """What was changed, and runs that began or ended, since the last look that was answered."""
+        before, self._run = self._run, frame["run"]
+        goes_on = _run_number(before) == _run_number(self._run)
+        # What a launch sets before and between its runs nobody has changed.
+        prepares = self._run is not None and (_run_number(before) is None or not goes_on)
+        found = [] if prepares else changes(self._seen, frame)
+        if not goes_on:
+            if _run_number(before):
+                found.append({"kind": "end", "text": "run ended"})
+            if self._run is not None and _run_number(self._run):
+                base = {name: frame[name] for name in ("counts", "work")}
+                found.append({"kind": "start", "text": self._run["words"], "base": base})
+        elif _run_number(before) and before["load_factor"] != self._run["load_factor"]:
+            found.append({"kind": "load", "text": factor_words(self._run["load_factor"])})
+        return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
+
+    def _event(self, name: str, frame: Frame) -> bytes:
+        return event(name, frame, f"{self.name}-{frame['number']}")
+
+
+def event(name: str, told: Mapping[str, Any], id: str) -> bytes:
+    """A server-sent event (HTML Living Standard, 9.2)."""
+    data = json.dumps(told, separators=(",", ":"))
+    return f"event: {name}\nid: {id}\ndata: {data}\n\n".encode()
+
+
+def _run_number(run: Mapping[str, Any] | None) -> tuple[str, int] | None:
+    """Which run of which experiment; None before, between and after runs."""
+    return (run["experiment"], run["run"]) if run is not None and "run" in run else None
+
+
+def _put(queue: asyncio.Queue[bytes | None], told: bytes | None) -> None:
+    if queue.full():
+        with contextlib.suppress(asyncio.QueueEmpty):
+            queue.get_nowait()
+    queue.put_nowait(told)

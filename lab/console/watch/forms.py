@@ -1,0 +1,199 @@
+"""The forms that change a run while it goes on: its policy, shadows, abandonment and load."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+
+from gateway.policies.interface import PAGES
+from gateway.policies.registry import (
+    ADMISSIONS,
+    NO_ADMISSION,
+    PolicyError,
+    admission_sheet,
+    create,
+)
+from gateway.policies.sheet import Parameter, Sheet
+from gateway.students import files, naming
+from lab.console.launches.forms import ABANDONMENTS
+from lab.console.site import own_policies
+from lab.console.site.settings import LAB
+from lab.engines.live.appliance import Appliance
+from lab.errors import ExperimentError
+from lab.files.run_folder import HIGHEST_LOAD_FACTOR
+from lab.titles import title_of
+
+
+class PolicyForm(forms.Form):
+    """Policy, admission before it, and the parameters of both.
+
+    Parameters have their fields by name, `admission.<name>` those of the admission; a value per
+    page type is `<name>.<page>`. What is not sent keeps its default: a policy that was just chosen
+    has none of its fields in the form yet.
+    """
+
+    policy = forms.ChoiceField(choices=own_policies.choices)
+    admission = forms.ChoiceField(
+        choices=[
+            (name, "no admission" if name == NO_ADMISSION else title_of(name))
+            for name in ADMISSIONS
+        ],
+        label="behind",
+    )
+
+    def __init__(self, given: Mapping[str, Any], ids: str = "id") -> None:
+        """`given`: what was sent, or the choice in force as `in_force` has it. The elements' ids
+        begin with `ids`: two such forms may be on a page."""
+        policy, admission = given.get("policy", ""), given.get("admission", NO_ADMISSION)
+        self.sheets: list[tuple[str, Sheet]] = []
+        if (queueing := own_policies.sheet_of(policy)) is not None:
+            self.sheets.append(("", queueing))
+        if admission in ADMISSIONS:
+            self.sheets.append(("admission.", admission_sheet(admission)))
+        values: dict[str, Any] = {"policy": policy, "admission": admission}
+        found: dict[str, forms.Field] = {}
+        for prefix, known in self.sheets:
+            for parameter in known.parameters:
+                for name, default, field in _fields(parameter):
+                    found[prefix + name] = field
+                    values[prefix + name] = given.get(prefix + name, default)
+        super().__init__(values, auto_id=f"{ids}_%s")
+        self.fields |= found
+
+    def call(self) -> Mapping[str, Any] | None:
+        """The body of `PUT /policy`; None if a field is wrong, which is then said."""
+        if not self.is_valid():
+            return None
+        given = self.cleaned_data
+        chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
+        own: dict[str, str] = {}
+        try:  # values that do not go together
+            if files.is_path(given["policy"]):
+                file = files.read(given["policy"])
+                own = {"source": file.text}
+                naming.check(file, chosen.get("", {}))
+            else:
+                create(given["policy"], chosen[""], given["admission"], chosen["admission."])
+        except PolicyError as fault:
+            name = fault.field.removeprefix("parameters.")
+            name = name.replace("admission_parameters.", "admission.")
+            text = f"{fault.message}; allowed: {fault.allowed}"
+            self.add_error(name if name in self.fields else None, text)
+            return None
+        return {
+            "name": given["policy"],
+            **own,
+            "parameters": chosen.get("", {}),
+            "admission": {"name": given["admission"], "parameters": chosen["admission."]},
+        }
+
+    def chosen(self) -> list[forms.BoundField]:
+        """The fields of what is chosen."""
+        return [self["policy"], self["admission"]]
+
+    def choosers(self) -> str:
+        """A selector of these fields."""
+        return ", ".join(f"#{field.id_for_label}" for field in self.chosen())
+
+    def numbers(self) -> list[forms.BoundField]:
+        """The fields of single parameters."""
+        return [self[name] for name in self.fields if name not in ("policy", "admission")
+                and not _of_a_page(name)]  # fmt: skip
+
+    def tables(self) -> dict[str, list[forms.BoundField]]:
+        """The fields of parameters with a value per page type, by parameter."""
+        found: dict[str, list[forms.BoundField]] = {}
+        for name in filter(_of_a_page, self.fields):
+            found.setdefault(name.rpartition(".")[0], []).append(self[name])
+        return found
+
+
+class AbandonmentForm(forms.Form):
+    """What happens when a customer leaves, from now on."""
+
+    abandonment = forms.ChoiceField(
+        choices=list(ABANDONMENTS.items()), label="When a customer leaves, from now on"
+    )
+
+
+class LoadForm(forms.Form):
+    """How many times their rate customers arrive, from now on until the run ends."""
+
+    load_factor = forms.FloatField(
+        min_value=0,
+        max_value=HIGHEST_LOAD_FACTOR,
+        label="Arrivals from now on, times the rate of the run",
+        help_text=f"0 to {HIGHEST_LOAD_FACTOR:g}; 1 is the rate the run began with",
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+
+PROPOSED_SHADOW = {"policy": "door-lifo"}
+"""What the form of a new shadow proposes."""
+
+
+def forms_in_force() -> dict[str, object]:
+    """Return the forms of the watch page with what the gateway does now."""
+    appliance = Appliance(LAB)
+    try:
+        snapshot = appliance.gateway.call("GET", "/snapshot")
+        policy, mode = in_force(snapshot["policy"]), snapshot["abandonment"]["mode"]
+    except ExperimentError:  # the page reports it as soon as the stream begins
+        policy, mode = {"policy": "sq"}, "ignore"
+    finally:
+        appliance.close()
+    return {
+        "policy_form": PolicyForm(policy),
+        "abandonment_form": AbandonmentForm({"abandonment": mode}),
+        "load_form": LoadForm({"load_factor": 1}),
+        "shadow_form": PolicyForm(PROPOSED_SHADOW, "shadow"),
+        "pages": list(PAGES),
+    }
+
+
+def in_force(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy of a snapshot as the form's fields."""
+    admission = policy["admission"]
+    found = {"policy": policy.get("file", policy["name"]), "admission": admission["name"]}
+    for prefix, values in (("", policy["parameters"]), ("admission.", admission["parameters"])):
+        for name, value in values.items():
+            pages = value.items() if isinstance(value, dict) else [("", value)]
+            found |= {f"{prefix}{name}.{page}" if page else prefix + name: v for page, v in pages}
+    return found
+
+
+def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Field]]:
+    """(name, default, field) of each number of a parameter."""
+    if isinstance(parameter.default, Mapping):
+        for page, number in parameter.default.items():
+            yield f"{parameter.name}.{page}", number, _field(parameter, str(page), number)
+    else:
+        label = parameter.name.replace("_", " ").removesuffix(" s")
+        yield parameter.name, parameter.default, _field(parameter, label, parameter.default)
+
+
+def _field(parameter: Parameter, label: str, default: int | float) -> forms.Field:
+    kind = forms.IntegerField if isinstance(default, int) else forms.FloatField
+    allowed = f"{parameter.unit}, {parameter.low:,.12g} to {parameter.high:,.12g}"
+    return kind(
+        min_value=parameter.low,
+        max_value=parameter.high,
+        label=label,
+        help_text=parameter.meaning if parameter.unit == "switch" else allowed,
+        widget=forms.NumberInput(attrs={"step": 1 if kind is forms.IntegerField else "any"}),
+    )
+
+
+def _read(prefix: str, known: Sheet, given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        parameter.name: {
+            page: given[f"{prefix}{parameter.name}.{page}"] for page in parameter.default
+        }
+        if isinstance(parameter.default, Mapping)
+        else given[prefix + parameter.name]
+        for parameter in known.parameters
+    }
+
+
+def _of_a_page(name: str) -> bool:
+    return "." in name.removeprefix("admission.")

@@ -1,0 +1,186 @@
+"""What is told of one look at the gateway, and what has changed since the look before.
+
+Counts are cumulative since the gateway started (`peers`): a viewer makes rates of any two frames of
+one gateway, so that frames may be left out of a long history.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gateway.policies.interface import FATES, PAGES
+from gateway.policies.registry import NO_ADMISSION, NO_CONNECTION_ADMISSION
+from lab.analysis.event_words import leaving_words
+from lab.titles import title_of
+
+Frame = dict[str, Any]
+Mark = dict[str, Any]
+
+DISAGREEMENTS = 12
+"""So many of the last disagreements are shown one by one."""
+THRESHOLDS = ("cpu_upper_threshold", "cpu_lower_threshold")
+_OF_THE_NEWEST = ("strip", "parameters", "admission", "title", "discipline", "abandonment",
+                  "sessions", "connections", "sold", "run", "marks", "lanes",
+                  "shadows", "fallen_back")  # fmt: skip
+_PAGE_NUMBER = {page.value: number for number, page in enumerate(PAGES)}
+
+
+def frame_of(
+    snapshot: Mapping[str, Any],
+    queue: Mapping[str, Any] | None,
+    sold: Mapping[str, Any] | None,
+) -> Frame:
+    """A frame from `GET /snapshot` (`peers.InPlace`), `GET /waiting` and `sold.Sold`.
+
+    `strip` has [id, number of the page type, 1 if the customer has left] of who waits, the oldest
+    first; None where nobody asked.
+    """
+    policy = snapshot["policy"]
+    inner = policy["snapshot"]
+    load = snapshot.get("load") or {}
+    status = load.get("status") or {}
+    sentry = status.get("sentry") or {}
+    counts = snapshot["counts"]
+    found: Frame = {
+        "gateway": snapshot["gateway"],
+        "time_s": snapshot["time_s"],
+        "time_scale": snapshot["time_scale"],
+        "policy": policy["name"],
+        "title": title(policy),
+        "parameters": policy["parameters"],
+        "fallen_back": fallen_back(policy),
+        "admission": policy["admission"],
+        "discipline": inner.get("discipline", ""),
+        "thresholds": [policy["parameters"].get(name) for name in THRESHOLDS],
+        "abandonment": snapshot["abandonment"]["mode"],
+        "waiting": snapshot["waiting"],
+        "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],
+        "in_service": snapshot["in_service"],
+        "workers": snapshot["workers"],
+        "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
+        "counts": {fate: sum(counts[page][fate] for page in PAGES) for fate in FATES},
+        "confirms": None if sold is None else sold["confirms"],
+        "sessions": inner.get("admission"),
+        "work": {
+            "cpu_s": status.get("cpu_s"),
+            "wasted_cpu_s": sentry.get("wasted_cpu_s"),
+            "unanswered_cpu_s": sentry.get("unanswered_cpu_s"),
+        },
+        "connections": connections(snapshot.get("connections") or {}),
+        "sold": sold,
+        "shadows": [shadow(one) for one in snapshot.get("shadows", ())],
+        "disagreements": disagreements(snapshot.get("shadows", ())),
+        "strip": None,
+    }
+    if queue is not None:
+        found["strip"] = [
+            [id, _PAGE_NUMBER[page], int(left)] for id, page, _, left in queue["requests"]
+        ]
+    return found
+
+
+def shadow(found: Mapping[str, Any]) -> dict[str, Any]:
+    """A shadow of `GET /shadows` or of a snapshot, without its disagreements.
+
+    `pages` has by page type, in their order, [asked, agrees, earlier by, later by], null for none.
+    """
+    names = ("name", "fault", "waiting", "asked", "agrees_ratio", "verdicts", "earlier_s",
+             "later_s")  # fmt: skip
+    of_pages = [found.get("pages", {}).get(page) for page in PAGES]
+    return {
+        "title": _shadow_title(found),
+        **{name: found.get(name) for name in names},
+        "pages": [
+            one and [one[name] for name in ("asked", "agrees_ratio", "earlier_s", "later_s")]
+            for one in of_pages
+        ],
+    }
+
+
+def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The newest of all shadows, the newest first, each with its `shadow`'s title."""
+    found = [
+        {**one, "shadow": _shadow_title(each)}
+        for each in shadows
+        for one in each.get("disagreements", ())
+    ]
+
+    def known_s(one: Mapping[str, Any]) -> float:
+        """When the later of both decided."""
+        return float(one["arrived_s"] + max(one["acted"]["after_s"], one["said"]["after_s"]))
+
+    return sorted(found, key=known_s, reverse=True)[:DISAGREEMENTS]
+
+
+def _shadow_title(found: Mapping[str, Any]) -> str:
+    _, bracket, parameters = found["name"].partition(" (")
+    return title(found["policy"]) + bracket + parameters
+
+
+def fallen_back(policy: Mapping[str, Any]) -> str:
+    """That FIFO decides in place of a student's policy, and why; empty where it does not."""
+    why = policy["snapshot"].get("fallen_back")
+    if not why:
+        return ""
+    return f"{policy['name']} was given up at {why['at_s']:.0f} s and FIFO decides: {why['reason']}"
+
+
+def title(policy: Mapping[str, Any]) -> str:
+    """`8Q-LIFO-Pri + SBAC`: the policy of a snapshot for people."""
+    parts = [policy["name"], policy["admission"]["name"]]
+    return title_of("+".join(part for part in parts if part != NO_ADMISSION))
+
+
+def connections(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Counts of TLS connections; None where nobody has come by TLS and nothing is admitted."""
+    admission = (found.get("admission") or {}).get("name", NO_CONNECTION_ADMISSION)
+    kinds = ("new", "resumed", "refused")
+    if admission == NO_CONNECTION_ADMISSION and not any(found.get(kind) for kind in kinds):
+        return None
+    return {"admission": admission} | {kind: found.get(kind, 0) for kind in kinds}
+
+
+def changes(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> list[Mark]:
+    """What somebody has changed between two frames: `kind` and `text` of each."""
+    if before is None:
+        return []
+    found: list[Mark] = []
+    chosen = ("policy", "parameters", "admission")
+    if any(before[name] != now[name] for name in chosen):
+        words = now["title"]
+        if before["title"] == now["title"]:
+            words += f" {_changed(before, now)}"
+        found.append({"kind": "policy", "text": words})
+    if before["abandonment"] != now["abandonment"]:
+        found.append({"kind": "abandonment", "text": leaving_words(now["abandonment"])})
+    if before["time_scale"] != now["time_scale"]:
+        found.append({"kind": "time scale", "text": f"time scale {now['time_scale']:g}"})
+    return found
+
+
+def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """`cpu_upper_threshold 0.9`, of each parameter that is another one now."""
+    words = []
+    for old, new in (
+        (before["parameters"], now["parameters"]),
+        (before["admission"]["parameters"], now["admission"]["parameters"]),
+    ):
+        for name, value in new.items():
+            if old.get(name) != value:
+                words.append(name if isinstance(value, dict) else f"{name} {value:g}")
+    return ", ".join(words)
+
+
+def thinned(frames: Sequence[Frame], most: int) -> list[Frame]:
+    """At most about `most` of them, evenly, the newest always; only that one is whole.
+
+    The others have what charts are drawn from.
+    """
+    step = max(1, -(-len(frames) // most))
+    kept = [*frames[len(frames) % step :: step], *frames[-1:]] if frames else []
+    if len(kept) > 1 and kept[-1] is kept[-2]:
+        kept.pop()
+    charted = [
+        {name: value for name, value in frame.items() if name not in _OF_THE_NEWEST}
+        for frame in kept[:-1]
+    ]
+    return [*charted, *kept[-1:]]

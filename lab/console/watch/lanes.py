@@ -1,0 +1,88 @@
+"""Shops that run at the same time, as a frame of the watch shows them: a lane each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.policies.interface import PAGES
+from lab.console.watch.frames import title
+from lab.engines.live.appliance import Appliance
+from lab.engines.live.shop_file import Lane, counted
+from lab.errors import ExperimentError
+from lab.palette import colour_of
+from runtime.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A lane to be looked at. `key`: the folder of its run; `title`: its policy, for people."""
+
+    key: str
+    title: str
+    lane: Lane
+
+
+LanesNow = Callable[[], Sequence[Seen]]
+"""In the order of their spec; empty where no shops run at once."""
+
+
+class LaneLooks:
+    """Looks at all lanes; keeps a connection to each as long as it is there."""
+
+    def __init__(self, lab: Settings, lanes_now: LanesNow) -> None:
+        self._lab = lab
+        self._lanes_now = lanes_now
+        self._shops: dict[str, Appliance] = {}
+
+    def look(self, now: float) -> dict[str, Any]:
+        """What a frame says of the lanes at `now` (Unix time); nothing where there are none.
+
+        `lanes`: as `lane_of`; `lanes_time_s`: paper seconds since their customers came;
+        `lane_totals`: confirms, completed pages and waiting requests of each, for charts.
+        """
+        lanes = self._lanes_now()
+        for key in self._shops.keys() - {one.key for one in lanes}:
+            self._shops.pop(key).close()
+        try:
+            found = [lane_of(one, self._snapshot(one)) for one in lanes]
+        except ExperimentError:  # one has just ended, or has died: its run says so
+            return {}
+        if not found:
+            return {}
+        first = lanes[0].lane
+        return {
+            "lanes": found,
+            "lanes_time_s": max(0.0, (now - first.came_at) * first.time_scale),
+            "lane_totals": [
+                [one["confirms"], one["counts"]["answered"], one["waiting"]] for one in found
+            ],
+        }
+
+    def _snapshot(self, seen: Seen) -> Mapping[str, Any]:
+        shop = self._shops.get(seen.key)
+        if shop is None:
+            shop = self._shops[seen.key] = Appliance(seen.lane.settings(self._lab))
+        return shop.gateway.call("GET", "/snapshot")
+
+
+def lane_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """A lane from its gateway's `GET /snapshot`; counts are those since the run began."""
+    counts = {
+        name: number - seen.lane.before[name]
+        for name, number in counted(snapshot["counts"]).items()
+    }
+    load = snapshot.get("load") or {}
+    return {
+        "key": seen.key,
+        "title": seen.title,
+        "colour": colour_of(seen.title),
+        "policy": title(snapshot["policy"]),
+        "discipline": snapshot["policy"]["snapshot"].get("discipline", ""),
+        "waiting": snapshot["waiting"],
+        "waiting_by_page": [snapshot["waiting_by_page"][page] for page in PAGES],
+        "in_service": snapshot["in_service"],
+        "workers": snapshot["workers"],
+        "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
+        "confirms": counts.pop("confirms"),
+        "counts": counts,
+    }

@@ -1,0 +1,60 @@
+"""A frame of the watch while a baseline proxy takes the gateway's place, and afterwards."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+PeerNow = Callable[[], Mapping[str, Any] | None]
+"""What the peer of the run under way last said (`lab.engines.live.proxy_status`); None without."""
+
+Counts = Mapping[str, Mapping[str, int]]
+
+
+class InPlace:
+    """Whoever serves, look by look.
+
+    Counts are cumulative, whoever counted: the gateway's, those of peers that have gone, and the
+    peer's since its run began. They begin anew with another gateway alone.
+    """
+
+    def __init__(self) -> None:
+        self._gateway = 1
+        self._before: Mapping[str, Any] | None = None
+        self._gone: Counts = {}
+        self._peer: Counts = {}
+
+    def look(self, snapshot: Mapping[str, Any], peer: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The gateway's `GET /snapshot` with what `peer` says instead, None without one; and
+        `gateway`: which it is, by number."""
+        if self._before is not None and _is_anew(self._before, snapshot):
+            self._gateway += 1
+            self._gone = {}
+            self._peer = {}
+        self._before = snapshot
+        counts: Counts = peer["counts"] if peer is not None else {}
+        if _arrived(counts) < _arrived(self._peer):  # gone, or another peer's run has begun
+            self._gone = _sum(self._gone, self._peer)
+        self._peer = counts
+        found = _sum(snapshot["counts"], _sum(self._gone, counts))
+        # What a peer counts beside the pages the gateway does not have.
+        found = {page: found[page] for page in snapshot["counts"]}
+        return {**snapshot, **(peer or {}), "counts": found, "gateway": self._gateway}
+
+
+def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether another gateway answers: its clock and its counts begin at zero."""
+    is_earlier = bool(now["time_s"] < before["time_s"])
+    return is_earlier or _arrived(now["counts"]) < _arrived(before["counts"])
+
+
+def _arrived(counts: Counts) -> int:
+    return sum(fates.get("arrived", 0) for fates in counts.values())
+
+
+def _sum(one: Counts, other: Counts) -> Counts:
+    return {
+        page: {
+            fate: one.get(page, {}).get(fate, 0) + other.get(page, {}).get(fate, 0)
+            for fate in one.get(page, {}).keys() | other.get(page, {}).keys()
+        }
+        for page in one.keys() | other.keys()
+    }

@@ -1,0 +1,98 @@
+// What policies beside the acting one would have decided: a row each, and the last disagreements.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const SAY_EVERY_MS = 15000;
+  const place = document.getElementById("shadows");
+  const find = (name) => place.querySelector(name);
+  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
+  const percent = (ratio) => (ratio === null ? "–" : `${(100 * ratio).toFixed(ratio > 0.99 && ratio < 1 ? 2 : 0)} %`);
+  const seconds = (value) => `${value.toFixed(1)} s`;
+  const away = document.getElementById("shadow-away");
+  let saidAt = -Infinity;
+
+  const share = (one, verdict) => (one.asked ? `${one.verdicts[verdict]} (${percent(one.verdicts[verdict] / one.asked)})` : "–");
+  const shifted = (one, verdict) => (one.verdicts[verdict] ? `${share(one, verdict)}, ${seconds(one[`${verdict}_s`])}` : share(one, verdict));
+
+  function cells(one) {
+    return [percent(one.agrees_ratio), share(one, "would_refuse"), share(one, "would_serve"), shifted(one, "earlier"), shifted(one, "later"), share(one, "would_lose"), one.verdicts.absent, one.waiting];
+  }
+  function ofPage(page) {
+    if (!page) return "–";
+    const [, agrees, earlier, later] = page;
+    const shifts = [later !== null ? `later ${seconds(later)}` : "", earlier !== null ? `earlier ${seconds(earlier)}` : ""];
+    return [percent(agrees), ...shifts].filter(Boolean).join(", ");
+  }
+
+  // Rows stay as they are while the shadows do: a button under the finger must not be made anew.
+  function fit(body, many, make) {
+    while (body.children.length > many) body.lastElementChild.remove();
+    while (body.children.length < many) body.append(make());
+  }
+  function row(columns, hasButton) {
+    const element = document.createElement("tr");
+    const name = document.createElement("th");
+    name.scope = "row";
+    element.append(name);
+    for (let i = 0; i < columns; i += 1) element.append(document.createElement("td"));
+    if (hasButton) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "quiet";
+      button.textContent = "Remove";
+      button.addEventListener("click", () => {
+        away.elements.name.value = element.dataset.name;
+        away.requestSubmit();
+      });
+      element.append(document.createElement("td"));
+      element.lastElementChild.append(button);
+    }
+    return element;
+  }
+  function fill(element, texts) {
+    texts.forEach((text, i) => set(element.children[i], text));
+  }
+
+  function words(decision) {
+    const queue = `${decision.waiting} waited`;
+    if (decision.kind === "served") return `served after ${seconds(decision.after_s)} (${queue})`;
+    if (decision.kind === "refused") return `refused after ${seconds(decision.after_s)}: ${decision.reason}`;
+    return `not decided when its customer left after ${seconds(decision.after_s)} (${queue})`;
+  }
+
+  function draw() {
+    const shadows = live.state.newest.shadows ?? [];
+    find("[data-some]").hidden = !shadows.length;
+    const rows = find("[data-rows]");
+    fit(rows, shadows.length, () => row(8, true));
+    const pages = find("[data-pages]");
+    fit(pages, shadows.length, () => row(8, false));
+    shadows.forEach((one, number) => {
+      const element = rows.children[number];
+      element.dataset.name = one.name;
+      element.querySelector("button").setAttribute("aria-label", `Remove: ${one.title}`);
+      fill(element, [one.title, ...(one.fault ? [`removed: ${one.fault}`, "", "", "", "", "", "", ""] : cells(one))]);
+      element.classList.toggle("failed", Boolean(one.fault));
+      fill(pages.children[number], [one.title, ...one.pages.map(ofPage)]);
+    });
+    if (!document.getElementById("hold").checked) list(live.state.newest.disagreements ?? []);
+    say(shadows);
+  }
+
+  function list(last) {
+    const body = find("[data-disagreements]");
+    fit(body, last.length, () => row(4, false));
+    last.forEach((each, number) => {
+      const page = each.page + (each.attempt > 1 ? `, attempt ${each.attempt}` : "") + (each.is_new ? ", new session" : "");
+      fill(body.children[number], [each.id, page, words(each.acted), each.shadow, words(each.said)]);
+    });
+  }
+
+  function say(shadows) {
+    // For people who listen: seldom.
+    if (!shadows.length || performance.now() - saidAt < SAY_EVERY_MS) return;
+    saidAt = performance.now();
+    set(find("[data-say]"), shadows.map((one) => (one.fault ? `${one.title} was removed` : `${one.title} agrees in ${percent(one.agrees_ratio)} of ${one.asked}`)).join("; "));
+  }
+
+  live.onLook(draw);
+});

@@ -1,0 +1,57 @@
+// The watch page: bars, strip and charts of the stream.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const { state } = live;
+  const byId = (id) => document.getElementById(id);
+  const pages = JSON.parse(byId("pages").textContent);
+  const queues = document.querySelector(".queues");
+  const drawStrip = strip(document.querySelector(".strip"));
+  const drawn = []; // marks as the charts take them
+  let most = 20;
+
+  const one = (id, series, range) => chart(byId(id), series, drawn, range);
+  const waiting = one("chart-waiting", [{ label: "waiting", colour: "--bad" }, { label: "in service", colour: "--good", dash: [8, 4] }]);
+  const rates = one("chart-rates", [{ label: "arrivals", colour: "--soft", dash: [4, 4] }, { label: "completed", colour: "--good" }, { label: "left waiting", colour: "--bad" }, { label: "dropped, rejected", colour: "--p4", dash: [8, 4] }]);
+  const cpu = one("chart-cpu", [{ label: "CPU", colour: "--accent" }, { label: "upper threshold", colour: "--soft", dash: [6, 4] }, { label: "lower threshold", colour: "--soft", dash: [2, 4] }], () => [0, 1.05]);
+  const confirms = one("chart-confirms", [{ label: "confirms", colour: "--good" }]);
+
+  function shown() {
+    // Frames of the chosen window, as real minutes back from the newest.
+    const from = state.newest.at - 60 * Number(byId("window").value);
+    const first = state.frames.findIndex((frame) => frame.at >= from);
+    return { first, frames: state.frames.slice(first) };
+  }
+
+  function draw() {
+    const frame = state.newest;
+    most = Math.max(20, most * 0.98, ...frame.waiting_by_page);
+    bars(queues, frame.waiting_by_page, most, pages);
+    if (frame.strip) drawStrip(frame.strip);
+    const zero = live.start()?.time_s ?? state.frames[0].time_s;
+    const { first, frames } = shown();
+    drawn.length = 0;
+    drawn.push(...state.marks.map((mark) => ({ x: mark.time_s - zero, text: mark.text, kind: mark.kind })));
+    const times = frames.map((each) => each.time_s - zero);
+    const rated = (...fates) => frames.map((_, i) => live.rate(first + i, ...fates));
+    const since = live.start()?.at ?? Infinity; // purchases of an earlier run are not drawn
+    waiting.setData([times, frames.map((each) => each.waiting), frames.map((each) => each.in_service)]);
+    rates.setData([times, rated("arrived"), rated("answered"), rated("abandoned_waiting"), rated("dropped", "rejected")]);
+    cpu.setData([times, frames.map((each) => each.cpu_utilisation_ratio), frames.map((each) => each.thresholds[0] ?? null), frames.map((each) => each.thresholds[1] ?? null)]);
+    confirms.setData([times, frames.map((each) => (each.at >= since ? each.confirms : null))]);
+  }
+
+  let describedAt = -Infinity;
+  function describe() {
+    // What the pictures show, for who cannot see them; seldom, so that it can be read in peace.
+    if (performance.now() - describedAt < 10000) return;
+    describedAt = performance.now();
+    const lengths = pages.map((page, i) => `${page} ${state.newest.waiting_by_page[i] ?? "unknown"}`).join(", ");
+    queues.setAttribute("aria-label", `Queue lengths: ${lengths}`);
+    document.querySelector(".strip").setAttribute("aria-label", `${state.newest.waiting} requests wait, the oldest first`);
+  }
+
+  live.onLook(draw);
+  live.onLook(describe);
+  byId("window").addEventListener("change", () => state.newest && !state.newest.away && draw());
+  live.follow();
+});

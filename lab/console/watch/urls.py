@@ -1,0 +1,17 @@
+"""Addresses of the watch page, its forms and its stream."""
+
+from django.urls import path
+
+from lab.console.watch import views
+
+urlpatterns = [
+    path("watch/", views.watch, name="watch"),
+    path("watch/policy", views.switch, name="watch-switch"),
+    path("watch/policy/fields", views.policy_fields, name="watch-policy-fields"),
+    path("watch/shadow", views.shadow, name="watch-shadow"),
+    path("watch/shadow/fields", views.shadow_fields, name="watch-shadow-fields"),
+    path("watch/shadow/away", views.shadow_away, name="watch-shadow-away"),
+    path("watch/abandonment", views.abandonment, name="watch-abandonment"),
+    path("watch/load", views.load, name="watch-load"),
+    path("watch/stream", views.stream, name="watch-stream"),
+]

@@ -1,0 +1,168 @@
+"""The watch page: the running shop, its forms that change the shop, and the stream of samples."""
+
+import time
+from collections.abc import AsyncIterator
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_POST
+
+from lab.console.site.permissions import is_logged_in, readers, run_owners
+from lab.console.watch import changes, shadows
+from lab.console.watch.forms import (
+    PROPOSED_SHADOW,
+    AbandonmentForm,
+    LoadForm,
+    PolicyForm,
+    forms_in_force,
+)
+from lab.errors import ExperimentError
+
+ASK_EVERY_S = 2.0
+"""How often a stream asks whether its viewer is still logged in, real seconds."""
+
+
+def part_or_page(request: HttpRequest, part: str, context: dict[str, object]) -> HttpResponse:
+    """Answer htmx with the changed part, and a browser without JavaScript with the whole page."""
+    if request.headers.get("HX-Request"):
+        return render(request, part, context)
+    return render(request, "console/watch.html", forms_in_force() | context)
+
+
+@readers
+@require_GET
+def watch(request: HttpRequest) -> HttpResponse:
+    """Show the page; the stream moves its pictures."""
+    return render(request, "console/watch.html", forms_in_force())
+
+
+@run_owners
+@require_GET
+def policy_fields(request: HttpRequest) -> HttpResponse:
+    """Show the form of the chosen policy, without a page around it."""
+    form = PolicyForm({name: request.GET.get(name, "") for name in ("policy", "admission")})
+    form.is_valid()
+    return render(request, "console/watch_policy.html", {"policy_form": form})
+
+
+@run_owners
+@require_POST
+def switch(request: HttpRequest) -> HttpResponse:
+    """Let the gateway use another policy from now on; no waiting request is lost."""
+    form = PolicyForm(request.POST.dict())
+    context: dict[str, object] = {"policy_form": form, "policy_said": ""}
+    if (call := form.call()) is not None:
+        try:
+            context["policy_said"] = changes.change(
+                lambda appliance: appliance.gateway.call("PUT", "/policy", call)
+            )
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return part_or_page(request, "console/watch_policy.html", context)
+
+
+@run_owners
+@require_GET
+def shadow_fields(request: HttpRequest) -> HttpResponse:
+    """Show the form of the chosen shadow, without a page around it."""
+    chosen = {name: request.GET.get(name, "") for name in ("policy", "admission")}
+    form = PolicyForm(chosen, "shadow")
+    form.is_valid()
+    return render(request, "console/watch_shadow.html", {"shadow_form": form})
+
+
+@run_owners
+@require_POST
+def shadow(request: HttpRequest) -> HttpResponse:
+    """Add a shadow: a policy that decides about the same requests without effect."""
+    form = PolicyForm(request.POST.dict(), "shadow")
+    context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
+    if (call := form.call()) is not None:
+        try:
+            context["shadow_said"] = changes.change(
+                lambda appliance: shadows.add(appliance, call),
+                without_run=changes.SHADOW_WITHOUT_RUN,
+            )
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return part_or_page(request, "console/watch_shadow.html", context)
+
+
+@run_owners
+@require_POST
+def shadow_away(request: HttpRequest) -> HttpResponse:
+    """Remove a shadow."""
+    form = PolicyForm(PROPOSED_SHADOW, "shadow")
+    context: dict[str, object] = {"shadow_form": form, "shadow_said": ""}
+    name = request.POST.get("name", "")
+    try:
+        context["shadow_said"] = changes.change(
+            lambda appliance: shadows.take_away(appliance, name), done="Removed", without_run=""
+        )
+    except ExperimentError as fault:
+        form.add_error(None, str(fault))
+    return part_or_page(request, "console/watch_shadow.html", context)
+
+
+@run_owners
+@require_POST
+def abandonment(request: HttpRequest) -> HttpResponse:
+    """Change what the shop does with a request whose client has left."""
+    form = AbandonmentForm(request.POST)
+    context: dict[str, object] = {"abandonment_form": form, "abandonment_said": ""}
+    if form.is_valid():
+        mode = form.cleaned_data["abandonment"]
+        try:
+            context["abandonment_said"] = changes.change(
+                lambda appliance: appliance.set_abandonment(mode)
+            )
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return part_or_page(request, "console/watch_abandonment.html", context)
+
+
+@run_owners
+@require_POST
+def load(request: HttpRequest) -> HttpResponse:
+    """Change how many customers arrive."""
+    form = LoadForm(request.POST)
+    context: dict[str, object] = {"load_form": form, "load_said": ""}
+    if form.is_valid():
+        try:
+            context["load_said"] = changes.change_load(form.cleaned_data["load_factor"])
+        except ExperimentError as fault:
+            form.add_error(None, str(fault))
+    return part_or_page(request, "console/watch_load.html", context)
+
+
+@run_owners
+async def stream(request: HttpRequest) -> HttpResponseBase:
+    """Send `history` once, then a `look` twice a second, until the viewer leaves.
+
+    A stream with `?glance` has nothing that only the watch page shows. A browser that lost the
+    stream names the last look that it received, and the stream goes on after it. The stream also
+    ends with its viewer's session, and with the server. It is a coroutine and holds no thread.
+    """
+    from lab.console.site.asgi import watch as broadcast
+
+    closely = "glance" not in request.GET
+    last_seen = request.headers.get("Last-Event-ID", "")
+
+    async def events() -> AsyncIterator[bytes]:
+        yield b"retry: 1000\n\n"
+        looks = broadcast.follow(last_seen, closely=closely)
+        asked_at = time.monotonic()
+        try:
+            async for look in looks:
+                if time.monotonic() > asked_at + ASK_EVERY_S:
+                    if not await is_logged_in(request):
+                        return
+                    asked_at = time.monotonic()
+                yield look
+        finally:
+            await looks.aclose()
+
+    response = StreamingHttpResponse(events(), content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response

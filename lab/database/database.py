@@ -1,0 +1,167 @@
+"""The results in PostgreSQL, for Grafana, psql and notebooks; the result folders stay the truth.
+
+Owns: writing the tables of the schema `results`. Must not know: which figure stands where. Nothing
+depends on this database: where it is not there, that is said in one line, and `doorbuster publish`
+writes everything later.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from lab.database import rows as results_rows
+from lab.database import schema
+from lab.database.schema import ResultsDatabaseError, ServerAwayError, faults
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun
+from lab.results.folder import ResultFolder
+from lab.spec.experiment import Spec
+from runtime import settings
+
+_CONNECT_TIMEOUT_S = 3
+_STATEMENT_TIMEOUT_MS = 10_000
+
+DAMAGED = (
+    *(ExperimentError, OSError, LookupError, TypeError, ValueError),
+    *(AttributeError, ArithmeticError, RecursionError, MemoryError),
+)
+"""What reading a result folder raises that somebody has edited."""
+
+Say = Callable[[str], None]
+_KEYS = {
+    "experiments": ("experiment",),
+    "runs": ("experiment", "number"),
+    "events": ("experiment", "number", "place"),
+}
+"""The tables with their primary keys, each after the table that it refers to."""
+
+
+class ResultsDatabase:
+    """The schema, made if need be. Raises ResultsDatabaseError, here and from every method."""
+
+    def __init__(self, lab: settings.Settings) -> None:
+        self._lab = lab
+        with faults(lab, ServerAwayError):
+            self._connection = psycopg.connect(
+                host=lab.postgres_host,
+                port=lab.postgres_port,
+                user=lab.postgres_user,
+                password=lab.postgres_password,
+                dbname=lab.postgres_db,
+                connect_timeout=_CONNECT_TIMEOUT_S,
+                application_name="doorbuster results",
+                options=f"-c statement_timeout={_STATEMENT_TIMEOUT_MS}",
+                autocommit=True,
+            )
+        try:
+            with faults(lab):
+                self.is_new = schema.make(self._connection, lab)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def prepare(self) -> None:
+        """The reader's role and password, and where the console is, as the settings say now."""
+        with faults(self._lab):
+            schema.tell(self._connection, self._lab)
+
+    def experiment(self, folder: ResultFolder) -> None:
+        """The row of an experiment, and rows of its runs where they are missing or not yet whole.
+
+        Raises ExperimentError, too, when the folder is damaged.
+        """
+        row = results_rows.experiment_row(folder)
+        spec = folder.spec()
+        with faults(self._lab), self._connection.transaction():
+            self._put("experiments", ("experiment",), row)
+            known = self._connection.execute(
+                "SELECT number, state FROM results.runs WHERE experiment = %s", [folder.path.name]
+            )
+            states = dict(known.fetchall())
+            for planned in folder.plan():
+                state = states.get(planned.number)
+                if state is None or (state != "whole" and folder.run(planned).is_whole):
+                    self._run(folder, spec, planned)
+
+    def write(self, rows: results_rows.Rows) -> None:
+        """All rows of one result, as `results_rows.rows_of` has read them."""
+        with faults(self._lab), self._connection.transaction():
+            for row in rows["experiments"]:
+                self.forget(row["experiment"])
+            for table, key in _KEYS.items():
+                for row in rows[table]:
+                    self._put(table, key, row)
+
+    def run(self, folder: ResultFolder, planned: PlannedRun) -> None:
+        """The row of a run and its events, as the folder has them now. Raises as `experiment`."""
+        row = results_rows.experiment_row(folder)
+        with faults(self._lab), self._connection.transaction():
+            self._put("experiments", ("experiment",), row)
+            self._run(folder, folder.spec(), planned)
+
+    def publish(self, results_dir: Path, say: Say) -> int:
+        """Everything that lies in the results folder, and nothing else; returns how many results.
+
+        What is damaged is said, and left out.
+        """
+        published = []
+        for path in sorted(results_dir.glob("*/plan.json")):
+            folder = ResultFolder(path.parent)
+            try:
+                with faults(self._lab), self._connection.transaction():
+                    self.forget(folder.path.name)
+                    self.experiment(folder)
+                published.append(folder.path.name)
+            except ResultsDatabaseError:
+                raise
+            except DAMAGED as fault:
+                say(f"Left out: {folder.path.name}: {fault}")
+        with faults(self._lab):
+            self._connection.execute(
+                "DELETE FROM results.experiments WHERE NOT experiment = ANY (%s)", [published]
+            )
+        return len(published)
+
+    def forget(self, name: str) -> None:
+        """The result of this name is deleted."""
+        with faults(self._lab):
+            forget = "DELETE FROM results.experiments WHERE experiment = %s"
+            self._connection.execute(forget, [name])
+
+    def _run(self, folder: ResultFolder, spec: Spec, planned: PlannedRun) -> None:
+        for table in ("events", "runs"):  # of a run that is made again no figure of before stays
+            forget = sql.SQL("DELETE FROM results.{} WHERE experiment = %s AND number = %s")
+            self._connection.execute(
+                forget.format(sql.Identifier(table)), [folder.path.name, planned.number]
+            )
+        self._put("runs", ("experiment", "number"), results_rows.run_row(folder, spec, planned))
+        for row in results_rows.event_rows(folder, spec, planned):
+            self._put("events", ("experiment", "number", "place"), row)
+
+    def _put(self, table: str, key: Iterable[str], row: Mapping[str, Any]) -> None:
+        """Insert, or replace of what has this key the columns that `row` has."""
+        columns = [sql.Identifier(name) for name in row]
+        statement = sql.SQL(
+            "INSERT INTO results.{table} ({columns}) VALUES ({values}) "
+            "ON CONFLICT ({key}) DO UPDATE SET {changes}"
+        ).format(
+            table=sql.Identifier(table),
+            columns=sql.SQL(", ").join(columns),
+            values=sql.SQL(", ").join([sql.Placeholder()] * len(columns)),
+            key=sql.SQL(", ").join(map(sql.Identifier, key)),
+            changes=sql.SQL(", ").join(
+                sql.SQL("{0} = EXCLUDED.{0}").format(column) for column in columns
+            ),
+        )
+        values = [Jsonb(value) if isinstance(value, dict) else value for value in row.values()]
+        self._connection.execute(statement, values)

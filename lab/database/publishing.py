@@ -1,0 +1,118 @@
+"""Telling the results database of experiments as they go, and of results brought by hand.
+
+Owns: when what is written, and that a database that is not there costs a warning. Must not know:
+what a row is.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from lab.database.database import DAMAGED, ResultsDatabase, Say
+from lab.database.rows import Rows, rows_of
+from lab.database.schema import ResultsDatabaseError, ServerAwayError
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun
+from lab.results.folder import ResultFolder
+from runtime import settings
+
+_LOOK_EVERY_S = 1.0
+
+
+class Publishing:
+    """An experiment that tells the database as it goes; after a fault of that it tells no more."""
+
+    def __init__(self, database: ResultsDatabase | None, say: Say) -> None:
+        self._database, self._say = database, say
+        self._lock = threading.Lock()  # runs that go on at the same time tell at the same time
+
+    def experiment(self, folder: ResultFolder) -> None:
+        """It has begun or ended."""
+        self._try(lambda to: to.experiment(folder))
+
+    def run(self, folder: ResultFolder, planned: PlannedRun) -> None:
+        """A run has begun or ended, or something was changed in it."""
+        self._try(lambda to: to.run(folder, planned))
+
+    def of_run(self, folder: ResultFolder, planned: PlannedRun) -> Callable[[], None]:
+        """The same, to be called whenever something happened in this run."""
+        return partial(self.run, folder, planned)
+
+    def _try(self, write: Callable[[ResultsDatabase], None]) -> None:
+        with self._lock:
+            if self._database is None:
+                return
+            try:
+                write(self._database)
+            except (ExperimentError, OSError) as fault:
+                self._database = None
+                self._say(_warning(fault))
+
+
+@contextmanager
+def publishing(lab: settings.Settings, say: Say) -> Iterator[Publishing]:
+    """For as long as an experiment goes on; a database that is not there is said in a line."""
+    try:
+        database = ResultsDatabase(lab)
+    except ResultsDatabaseError as fault:
+        say(_warning(fault))
+        yield Publishing(None, say)
+        return
+    with database:
+        yield Publishing(database, say)
+
+
+def prepare(lab: settings.Settings, say: Say, wait_s: float = 0.0) -> None:
+    """Before anything asks: the tables, the role; in a database that is new, every result.
+
+    A server that does not answer yet is waited for. Raises ResultsDatabaseError with the mend.
+    """
+    with _within(lab, say, wait_s) as database:
+        database.prepare()
+        if database.is_new:
+            database.publish(lab.results_dir, say)
+
+
+def _within(lab: settings.Settings, say: Say, wait_s: float) -> ResultsDatabase:
+    until_s = time.monotonic() + wait_s
+    said = False
+    while True:
+        try:
+            return ResultsDatabase(lab)
+        except ServerAwayError as fault:
+            if time.monotonic() >= until_s:
+                raise ResultsDatabaseError(
+                    f"{fault}; mend: start it (make up), or correct DOORBUSTER_POSTGRES_HOST, "
+                    "_PORT, _USER or _PASSWORD"
+                ) from None
+            if not said:
+                say(f"Waiting up to {wait_s:g} s: {fault}")
+                said = True
+            time.sleep(_LOOK_EVERY_S)
+
+
+def keep_in_step(
+    lab: settings.Settings,
+    results: Iterable[str],
+    say: Say,
+    rows_of: Callable[[str], Rows] = rows_of,
+) -> None:
+    """Results of these names were brought or deleted by hand; a fault is said.
+
+    `rows_of` reads the rows of a folder; the console reads them in a process with limits.
+    """
+    try:
+        with ResultsDatabase(lab) as database:
+            for name in results:
+                database.forget(name)
+                folder = lab.results_dir / name
+                if (folder / "plan.json").is_file():
+                    database.write(rows_of(str(folder)))
+    except DAMAGED as fault:
+        say(_warning(fault))
+
+
+def _warning(fault: Exception) -> str:
+    return f"Warning: not written ({fault}); `doorbuster publish` does it later."

@@ -1,0 +1,160 @@
+"""The schema `results` of the appliance's database and the role that may read it.
+
+Owns: making them (`schema.sql`), what a fault of PostgreSQL is called. Must not know: what
+is written there.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from lab.analysis.metrics import METRICS
+from lab.errors import ExperimentError
+from runtime.settings import Settings
+
+READER = "doorbuster_results"
+"""The role that may read this schema and nothing else."""
+
+_TABLES = Path(__file__).with_name("schema.sql")
+_OURS = "doorbuster results"
+_METRICS = "    -- metrics of lab/analysis/metrics.py --\n"
+
+
+@cache
+def _statements() -> str:
+    """The statements that make the tables, with a column for each metric of a run."""
+    types = {True: "bigint", False: "double precision"}
+    columns = "".join(f"    {one.name} {types[one.is_whole]},\n" for one in METRICS)
+    comments = "".join(
+        f"COMMENT ON COLUMN results.runs.{one.name} IS {_quoted(one.definition)};\n"
+        for one in METRICS
+    )
+    return _TABLES.read_text(encoding="utf-8").replace(_METRICS, columns) + comments
+
+
+@cache
+def _form() -> str:
+    """What the schema says of itself; a schema of another form is replaced by this one."""
+    digest = hashlib.sha256(_statements().encode()).hexdigest()
+    return f"{_OURS}, form {digest[:12]}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_LOCK = 0x5245_5355  # of its own, for those who would make the schema at the same time
+
+
+class ResultsDatabaseError(ExperimentError):
+    """The database cannot be reached or written; one line with the mend."""
+
+
+class ServerAwayError(ResultsDatabaseError):
+    """Nobody lets us in; perhaps nobody answers yet."""
+
+
+@contextmanager
+def faults(
+    lab: Settings, kind: type[ResultsDatabaseError] = ResultsDatabaseError
+) -> Iterator[None]:
+    """Faults of PostgreSQL as ours.
+
+    Raises ExperimentError for what it cannot hold, an error of this `kind` for every other fault.
+    """
+    try:
+        yield
+    except (psycopg.DataError, psycopg.IntegrityError) as fault:
+        raise ExperimentError(f"cannot be kept: {str(fault).splitlines()[0]}") from None
+    except psycopg.Error as fault:
+        words = (str(fault).strip() or type(fault).__name__).splitlines()[0]
+        why = words.rpartition(" failed: ")[2]  # before it stands where, once more
+        raise kind(f"PostgreSQL at {_place(lab)}: {why}") from None
+
+
+def make(connection: psycopg.Connection, lab: Settings) -> bool:
+    """The tables, unless they are there in this form; True if they were not.
+
+    Raises ResultsDatabaseError when the schema is somebody else's.
+    """
+    if _form_of(connection) == _form():
+        return False
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        form = _form_of(connection)
+        if form == _form():  # somebody else was quicker
+            return False
+        if form is not None and not form.startswith(_OURS):
+            raise ResultsDatabaseError(
+                f"PostgreSQL at {_place(lab)}: there is a schema results that is somebody "
+                "else's; rename it, or give Doorbuster another DOORBUSTER_POSTGRES_DB"
+            )
+        connection.execute(_statements())
+        connection.execute(f"COMMENT ON SCHEMA results IS {_quoted(_form())}")
+        _tell(connection, lab)
+    return True
+
+
+def tell(connection: psycopg.Connection, lab: Settings) -> None:
+    """The reader's role and password, and where the console is, as the settings say now."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+        _tell(connection, lab)
+
+
+def console_url(lab: Settings) -> str:
+    """Where a browser of this machine finds the lab console."""
+    return lab.lab_url
+
+
+def _place(lab: Settings) -> str:
+    return f"{lab.postgres_host}:{lab.postgres_port}"
+
+
+def _form_of(connection: psycopg.Connection) -> str | None:
+    """What the schema says of itself; empty if nothing, None where there is no schema."""
+    found = connection.execute(
+        "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
+        "WHERE nspname = 'results'"
+    ).fetchone()
+    return found[0] if found else None
+
+
+def _tell(connection: psycopg.Connection, lab: Settings) -> None:
+    connection.execute("DELETE FROM results.console")
+    connection.execute("INSERT INTO results.console VALUES (%s)", [console_url(lab)])
+    if lab.results_password:  # else nobody could log in
+        # On another's server whoever keeps it makes the role.
+        with suppress(psycopg.errors.InsufficientPrivilege), connection.transaction():
+            _let_log_in(connection, lab)
+    with suppress(psycopg.errors.UndefinedObject), connection.transaction():
+        _let_read(connection)
+
+
+def _let_log_in(connection: psycopg.Connection, lab: Settings) -> None:
+    role = sql.Identifier(READER)
+    there = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [READER])
+    if there.fetchone() is None:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+    # As a digest: the server's log may show statements.
+    digest = connection.pgconn.encrypt_password(
+        lab.results_password.encode(), READER.encode(), b"scram-sha-256"
+    ).decode()
+    for clause in (
+        sql.SQL("ALTER ROLE {role} PASSWORD {digest} CONNECTION LIMIT 30"),
+        sql.SQL("ALTER ROLE {role} SET default_transaction_read_only = on"),
+        sql.SQL("ALTER ROLE {role} SET statement_timeout = '30s'"),
+        sql.SQL("ALTER ROLE {role} SET search_path = results"),
+    ):
+        connection.execute(clause.format(role=role, digest=sql.Literal(digest)))
+
+
+def _let_read(connection: psycopg.Connection) -> None:
+    for what in ("USAGE ON SCHEMA results", "SELECT ON ALL TABLES IN SCHEMA results"):
+        grant = sql.SQL(f"GRANT {what} TO {{}}")
+        connection.execute(grant.format(sql.Identifier(READER)))

@@ -1,0 +1,171 @@
+"""How many requests per paper second the server can serve: what ρ and the bound rest on.
+
+A measured capacity (`engines.live.capacity`) is kept with its date. It is refused when the machine
+or the code has changed or the measurement is old. The capacity of a simulated server follows from
+its description.
+"""
+
+import statistics
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.machine.description import fingerprint
+from lab.spec.experiment import Spec
+from lab.spec.runs import server_capacity_rps, server_of
+from lab.spec.sections import Lengths
+from runtime.settings import Settings
+
+CHAIN = "chain"
+"""Instead of session lengths: the walks of LIFO-Pri's chain."""
+KEPT_FOR = timedelta(hours=24)
+"""A kept capacity is used for this long: a machine may become slower without any visible change."""
+FEW_CUSTOMERS = 8
+"""As many as DOOR and the tuned limits let into the shop. It may serve more pages then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """A capacity, measured or computed, and what it holds for."""
+
+    median_rps: float
+    measurements_rps: tuple[float, ...]
+    page_profile: str
+    time_scale: float
+    machine: str
+    measured_at: str
+    lengths: str = CHAIN
+    """Whose mix of pages it is."""
+    origin: Literal["measured", "computed"] = "measured"
+    catalogue_books: int | None = None
+    """None: as many as the shop is set to have."""
+    database_cpus: str = "other"
+    shops_rps: tuple[float, ...] = ()
+    """Of several shops at once the median of each; the capacity is the median of all."""
+    few_rps: tuple[float, ...] = ()
+    """Of each shop with `FEW_CUSTOMERS`; empty where it was not measured."""
+
+    @property
+    def best_rps(self) -> float:
+        """The most that was measured, which the capacity bound rests on."""
+        return max((self.median_rps, *map(statistics.median, filter(None, [self.few_rps]))))
+
+    def words(self) -> str:
+        """For people: the figure and where it comes from."""
+        known = (
+            f"{self.origin.capitalize()} capacity {self.median_rps:.2f} requests per paper second"
+        )
+        return f"{known} ({self.measured_at})" if self.origin == "measured" else known
+
+
+def computed(spec: Spec) -> Capacity:
+    """What the simulated server of `spec` can serve."""
+    rps = server_capacity_rps(spec.customers.as_model(), server_of(spec))
+    return Capacity(
+        median_rps=rps,
+        measurements_rps=(),
+        page_profile="files" if spec.has_fifo_server else spec.page_profile,
+        time_scale=1.0,
+        machine="simulated",
+        measured_at="",
+        lengths=lengths_words(spec.customers.lengths),
+        origin="computed",
+    )
+
+
+def lengths_words(lengths: Lengths | None) -> str:
+    return lengths.words() if lengths else CHAIN
+
+
+def keep(capacity: Capacity, lab: Settings) -> Path:
+    """Write it beside the appliance's state; returns the file."""
+    path = file_of(capacity, lab)
+    write_json(path, asdict(capacity))
+    return path
+
+
+def file_of(capacity: Capacity, lab: Settings) -> Path:
+    """The file in which it is kept."""
+    return _file(
+        lab,
+        capacity.page_profile,
+        capacity.lengths,
+        capacity.time_scale,
+        capacity.catalogue_books,
+        capacity.database_cpus,
+    )
+
+
+def kept(lab: Settings, spec: Spec, *, now: datetime | None = None) -> Capacity:
+    """Return the capacity that was measured last for the customers and the page work of `spec`.
+
+    Raises ExperimentError without one, and where it no longer holds: measured on another machine,
+    with other code, or more than KEPT_FOR before `now` (by default the present time).
+    """
+    path = _file(
+        lab,
+        spec.page_profile,
+        lengths_words(spec.customers.lengths),
+        spec.time_scale,
+        spec.catalogue_books,
+        spec.database_cpus,
+    )
+    if not path.is_file():
+        raise ExperimentError(
+            f"No capacity measured yet for profile {spec.page_profile} at time scale "
+            f"{spec.time_scale:g}; `make capacity` measures it."
+        )
+    capacity = from_json(read_json(path))
+    if capacity.machine != fingerprint(lab):
+        raise ExperimentError(
+            f"The capacity of {capacity.measured_at} was measured before this machine changed "
+            "(CPUs, kernel, memory, Python or workers) or before the code of the shop, the gateway "
+            "or the customers changed; `make capacity` measures it again."
+        )
+    try:
+        age = (now or datetime.now(UTC)) - datetime.fromisoformat(capacity.measured_at)
+    except (TypeError, ValueError):
+        raise ExperimentError(
+            f"{path}: measured_at is {capacity.measured_at!r}; it must be a time with its zone. "
+            "`make capacity` measures it again."
+        ) from None
+    if age > KEPT_FOR:
+        hours = KEPT_FOR / timedelta(hours=1)
+        raise ExperimentError(
+            f"The capacity of {capacity.measured_at} is more than {hours:g} hours old; "
+            "`make capacity` measures it again."
+        )
+    return capacity
+
+
+def facts_of(capacity: Capacity | None) -> dict[str, object]:
+    """What capacity.json of a result folder says; of a closed loop (None) why there is none."""
+    if capacity is None:
+        return {"origin": "none", "reason": "clients in a closed loop offer no ρ"}
+    return asdict(capacity)
+
+
+def from_json(content: dict[str, object]) -> Capacity:
+    """The capacity in a JSON file; raises ExperimentError when it is something else."""
+    try:
+        capacity = Capacity(**content)  # type: ignore[arg-type]
+    except TypeError as fault:
+        raise ExperimentError(f"capacity file: {fault}") from None
+    return capacity
+
+
+def _file(
+    lab: Settings,
+    page_profile: str,
+    lengths: str,
+    time_scale: float,
+    catalogue_books: int | None,
+    database_cpus: str,
+) -> Path:
+    special = "" if lengths == CHAIN else f"{lengths}-"
+    special += "" if catalogue_books is None else f"{catalogue_books}-books-"
+    special += "database-beside-shop-" if database_cpus == "shop" else ""
+    return lab.state_dir / f"capacity-{page_profile}-{special}{time_scale:g}.json"

@@ -1,0 +1,81 @@
+"""What a connection costs an application on this machine, as eDragon's static profiling says it.
+
+Owns: the figures, keeping them with date and machine, refusing them when the machine has changed.
+Must not know: how they are measured.
+Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.machine.description import fingerprint
+from runtime.settings import Settings
+
+COMMAND = "doorbuster profile-connections"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCosts:
+    """CPU of all processes of an application (gateway front, shops), in paper seconds: real CPU
+    seconds × time scale. PostgreSQL, Redis and customers are not in it."""
+
+    cto_s: float
+    """A resumed connection: handshake, all that is asked over it, its encryption."""
+    ctn_s: float
+    """A new connection, the same."""
+    handshake_full_s: float
+    handshake_resumed_s: float
+    reply_s: float
+    """One page or image, its encryption included."""
+    session_s: float
+    """A whole session: its connections and all replies."""
+    replies_per_new: float
+    replies_per_resumed: float
+    resumed_per_session: float
+    sessions: int
+    """How many were measured, all completed."""
+    key: str
+    profile: str
+    time_scale: float
+    interactions_mean: float
+    machine: str
+    measured_at: str
+
+    @property
+    def handshake_ratio(self) -> float:
+        """The full handshake's share of a session's CPU; 0.13 in the paper (0.175 of 1.33 s)."""
+        return self.handshake_full_s / self.session_s
+
+
+def keep(costs: ConnectionCosts, lab: Settings) -> Path:
+    """Write them beside the appliance's state; returns the file."""
+    path = _file(lab, costs.key, costs.profile, costs.time_scale)
+    write_json(path, asdict(costs))
+    return path
+
+
+def kept(lab: Settings, *, key: str, profile: str, time_scale: float) -> ConnectionCosts:
+    """Those measured last; raises ExperimentError without any, or of another machine."""
+    path = _file(lab, key, profile, time_scale)
+    again = f"`{COMMAND} --key {key} --page-profile {profile} --time-scale {time_scale:g}`"
+    if not path.is_file():
+        raise ExperimentError(
+            f"What a connection costs with {key}, page profile {profile}, at time scale "
+            f"{time_scale:g} has not been measured; {again} measures it."
+        )
+    try:
+        costs = ConnectionCosts(**read_json(path))
+    except TypeError as fault:
+        raise ExperimentError(f"{path}: {fault}; {again} measures anew.") from None
+    if costs.machine != fingerprint(lab):
+        raise ExperimentError(
+            f"What a connection costs was measured at {costs.measured_at}, before this machine "
+            f"changed (CPUs, kernel, memory, Python or workers); {again} measures it again."
+        )
+    return costs
+
+
+def _file(lab: Settings, key: str, profile: str, time_scale: float) -> Path:
+    return lab.state_dir / f"connections-{key}-{profile}-{time_scale:g}.json"

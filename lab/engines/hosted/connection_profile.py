@@ -1,0 +1,275 @@
+"""Static profiling of an application: what its connections cost, measured on this machine.
+
+One application on all processors, nobody else on it. First handshakes alone, full and resumed, then
+a few sessions of the partly-open model; CPU is that of the application's process tree, less what it
+burns when nobody comes.
+Source: edragon.txt, section 3.2.1.
+"""
+
+import socket
+import ssl
+import tempfile
+import time
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hosting.platform import Platform
+from hosting.running import RunningApplication
+from lab.engines.hosted.connection_costs import ConnectionCosts
+from lab.engines.live.customers import run_load
+from lab.errors import ExperimentError
+from lab.machine.description import fingerprint
+from loadgen.attempts import AttemptOutcome, read_attempts
+from loadgen.connection_log import ConnectionKind, connections_file, read_connections
+from loadgen.load_schedule import RateStep
+from loadgen.partly_open import PartlyOpenModel
+from loadgen.plan import LoadPlan, PartlyOpen
+from runtime import cpus
+
+IDLE_REAL_S = 5.0
+HANDSHAKES_REAL_S = 5.0
+LEAST_HANDSHAKES, MOST_HANDSHAKES = 20, 2_000
+LOAD_RATIO = 0.25
+"""Of one processor, so that nothing waits and nobody runs out of patience."""
+GUESSED_WORK_S = {"paper": 0.18, "cpu": 0.30, "real": 0.0}
+"""Page work of an interaction, CPU paper seconds; only the pace of the sessions hangs on it."""
+GUESSED_OWN_REAL_S = 0.015
+"""What an interaction with its images costs besides, CPU real seconds."""
+TIMEOUT_S = 100.0
+_PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCounts:
+    """What customers saw in the measured sessions."""
+
+    sessions: int
+    new: int
+    resumed: int
+    replies_over_new: int
+    replies_over_resumed: int
+
+    @property
+    def replies(self) -> int:
+        return self.replies_over_new + self.replies_over_resumed
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """CPU seconds, in the unit of what they were split from."""
+
+    reply_s: float
+    cto_s: float
+    ctn_s: float
+    session_s: float
+
+
+def split(cpu_s: float, full_s: float, resumed_s: float, counts: SessionCounts) -> Split:
+    """What connections cost, so that all of `cpu_s` is theirs.
+
+    A reply costs what is left without the handshakes; CTN and CTO are a handshake of their kind and
+    the replies that come over such a connection on average. Raises ExperimentError when the
+    handshakes alone would have taken more.
+    """
+    if not counts.replies or not counts.new or not counts.resumed:
+        raise ExperimentError(
+            f"The sessions made {counts.new} new and {counts.resumed} resumed connections with "
+            f"{counts.replies} replies; some of each are needed. Measure with more sessions."
+        )
+    reply_s = (cpu_s - counts.new * full_s - counts.resumed * resumed_s) / counts.replies
+    if reply_s <= 0:
+        raise ExperimentError(
+            "The handshakes of the sessions cost more than the sessions: something else ran "
+            "between the measurements. Measure again on a quieter machine."
+        )
+    return Split(
+        reply_s=reply_s,
+        cto_s=resumed_s + reply_s * counts.replies_over_resumed / counts.resumed,
+        ctn_s=full_s + reply_s * counts.replies_over_new / counts.new,
+        session_s=cpu_s / counts.sessions,
+    )
+
+
+def measure(
+    platform: Platform, *, interactions_mean: float, sessions: int, say: Callable[[str], None]
+) -> ConnectionCosts:
+    """Measure on the first application of a platform that has no admission.
+
+    The caller holds the machine's lock. Raises ExperimentError, HostingError.
+    """
+    application = platform.applications[0]
+    options = platform.options
+    shops = len(application.controller_ports)
+    say(f"To start a gateway and {shops} shop processes took {application.cpu_s():.1f} s of CPU")
+    idle_ratio = _idle(application)
+    say(f"Idle: {100 * idle_ratio:.1f} % of a processor")
+    full_s = _handshakes(application, idle_ratio, resume=False)
+    resumed_s = _handshakes(application, idle_ratio, resume=True)
+    say(f"Handshakes: full {1000 * full_s:.2f} ms, resumed {1000 * resumed_s:.2f} ms of CPU")
+    cpu_s, counts = _sessions(platform, idle_ratio, full_s, interactions_mean, sessions, say)
+    found = split(cpu_s, full_s, resumed_s, counts)
+    scale = options.time_scale
+    return ConnectionCosts(
+        cto_s=found.cto_s * scale,
+        ctn_s=found.ctn_s * scale,
+        handshake_full_s=full_s * scale,
+        handshake_resumed_s=resumed_s * scale,
+        reply_s=found.reply_s * scale,
+        session_s=found.session_s * scale,
+        replies_per_new=counts.replies_over_new / counts.new,
+        replies_per_resumed=counts.replies_over_resumed / counts.resumed,
+        resumed_per_session=counts.resumed / counts.sessions,
+        sessions=counts.sessions,
+        key=options.key,
+        profile=options.profile,
+        time_scale=scale,
+        interactions_mean=interactions_mean,
+        machine=fingerprint(platform.lab),
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _idle(application: RunningApplication) -> float:
+    """Processors that the application uses when nobody comes."""
+    began_s, before_s = time.monotonic(), application.cpu_s()
+    time.sleep(IDLE_REAL_S)
+    return (application.cpu_s() - before_s) / (time.monotonic() - began_s)
+
+
+def _handshakes(application: RunningApplication, idle_ratio: float, *, resume: bool) -> float:
+    """CPU seconds (real) of a connection that is opened, and closed without a request."""
+    context = ssl.create_default_context(cafile=str(application.authority))
+    session = _ticket(application, context) if resume else None
+    kind = "resumed" if resume else "new"
+    before = application.snapshot()["connections"][kind]
+    began_s, before_s = time.monotonic(), application.cpu_s()
+    made = 0
+    while made < MOST_HANDSHAKES and (
+        made < LEAST_HANDSHAKES or time.monotonic() < began_s + HANDSHAKES_REAL_S
+    ):
+        with _connected(application, context, session) as connection:
+            if bool(connection.session_reused) is not resume:
+                raise ExperimentError(
+                    f"{application.name} did not make the {kind} connection asked of it; its "
+                    "gateway's log may say why."
+                )
+        made += 1
+    _wait_for(application, kind, before + made)
+    cpu_s = application.cpu_s() - before_s - idle_ratio * (time.monotonic() - began_s)
+    return max(0.0, cpu_s) / made
+
+
+def _connected(
+    application: RunningApplication, context: ssl.SSLContext, session: ssl.SSLSession | None
+) -> ssl.SSLSocket:
+    address = ("127.0.0.1", application.plan.tls_port)
+    return context.wrap_socket(
+        socket.create_connection(address, timeout=_PATIENCE_S),
+        server_hostname=address[0],
+        session=session,
+    )
+
+
+def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSLSession:
+    """A session to resume; TLS 1.3 gives it with what the server sends first."""
+    with _connected(application, context, None) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\nConnection: close\r\n\r\n")
+        while connection.recv(65536):
+            pass
+        session = connection.session
+    if session is None:
+        raise ExperimentError(f"{application.name} gives no session that could be resumed.")
+    return session
+
+
+def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
+    """Until the gateway has seen so many and none is under way."""
+    deadline_s = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline_s:
+        seen = application.snapshot()["connections"]
+        if seen[kind] >= count and not seen["under_way"] and not seen["customers"]:
+            return
+        time.sleep(0.05)
+    raise ExperimentError(f"{application.name} has not done with its connections.")
+
+
+def _sessions(
+    platform: Platform,
+    idle_ratio: float,
+    full_s: float,
+    interactions_mean: float,
+    sessions: int,
+    say: Callable[[str], None],
+) -> tuple[float, SessionCounts]:
+    """CPU seconds (real) of so many sessions, about, and what they did."""
+    application = platform.applications[0]
+    options = platform.options
+    interaction_s = GUESSED_WORK_S[options.profile] + GUESSED_OWN_REAL_S * options.time_scale
+    session_s = interactions_mean * interaction_s + full_s * options.time_scale
+    rate_ps = LOAD_RATIO / session_s
+    until_s = sessions / rate_ps
+    say(f"About {sessions} sessions, {until_s / options.time_scale:.0f} s and a while")
+    with tempfile.TemporaryDirectory(prefix="doorbuster-connections-") as name:
+        attempts_file = Path(name) / "attempts.parquet"
+        began_s, before_s = time.monotonic(), application.cpu_s()
+        run_load(
+            application.https_url,
+            tuple(sorted(cpus.usable())),
+            LoadPlan(
+                load=PartlyOpen(
+                    model=PartlyOpenModel(interactions_mean, timeout_s=TIMEOUT_S),
+                    steps=(RateStep(0, round(rate_ps, 6)), RateStep(round(until_s, 3), 0)),
+                ),
+                authority=application.authority,
+                time_scale=options.time_scale,
+                seed=options.seed,
+                attempts_file=attempts_file,
+            ),
+            Path(name) / "loadgen.log",
+            lambda progress: None,
+        )
+        _wait_for(application, "new", 0)
+        cpu_s = application.cpu_s() - before_s - idle_ratio * (time.monotonic() - began_s)
+        return cpu_s, counted(attempts_file)
+
+
+def counted(attempts_file: Path) -> SessionCounts:
+    """What the customers of a partly-open run saw, each reply over the connection it came by.
+
+    Raises ExperimentError if more than one in a hundred requests was not served.
+    """
+    opened: dict[int, list[tuple[float, str]]] = defaultdict(list)
+    kinds: Counter[str] = Counter()
+    for row in read_connections(connections_file(attempts_file)).to_pylist():
+        kinds[row["kind"]] += 1
+        if row["kind"] in (ConnectionKind.NEW, ConnectionKind.RESUMED):
+            opened[row["session"]].append((row["opened_s"], row["kind"]))
+    for connections in opened.values():
+        connections.sort()
+    over: Counter[str] = Counter()
+    asked = 0
+    for row in read_attempts(attempts_file).to_pylist():
+        if row["outcome"] == AttemptOutcome.NOT_GENERATED:
+            continue
+        asked += 1
+        if row["outcome"] == AttemptOutcome.COMPLETED:
+            connections = opened[row["session"]]
+            # The last that was opened before the reply was there.
+            index = bisect_right(connections, row["finished_s"], key=lambda one: one[0]) - 1
+            over[connections[max(0, index)][1]] += 1
+    if over.total() < 0.99 * asked:
+        raise ExperimentError(
+            f"Of {asked} requests {over.total()} were served; costs are measured where all are. "
+            "Is something else running on this machine?"
+        )
+    return SessionCounts(
+        sessions=len(opened),
+        new=kinds[ConnectionKind.NEW],
+        resumed=kinds[ConnectionKind.RESUMED],
+        replies_over_new=over[ConnectionKind.NEW],
+        replies_over_resumed=over[ConnectionKind.RESUMED],
+    )

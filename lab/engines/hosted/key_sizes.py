@@ -1,0 +1,96 @@
+"""How large the server's key has to be for a full handshake to weigh what it did in the paper.
+
+Owns: what a signature costs by key size on this machine, the recommendation. Must not know: TLS,
+how handshakes and sessions are measured.
+"""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+
+from lab.files.documents import read_json, write_json
+from lab.machine.description import fingerprint
+from runtime.settings import Settings
+
+BITS = (2048, 3072, 4096, 5120, 6144, 7680, 8192)
+PUBLISHED_RATIO = 0.175 / 1.33
+"""A full handshake of 175 ms in a session of 1.33 CPU s (edragon.txt, sections 3.2 and 5)."""
+_SIGN_REAL_S = 0.5
+_LEAST_SIGNATURES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class KeySize:
+    """A key and what follows from it; real seconds of CPU."""
+
+    bits: int
+    signature_s: float
+    handshake_s: float
+    session_ratio: float
+    """The handshake's share of a session."""
+    length_ratio: float
+    """So many times as long a session has the published share."""
+
+
+def signatures_s(lab: Settings, bits: Iterable[int] = BITS) -> dict[int, float]:
+    """Key size → CPU seconds of a signature; kept, since keys of the larger sizes take long to
+    make, and measured anew when the machine has changed."""
+    path = lab.state_dir / "signatures.json"
+    known = _known(path, fingerprint(lab))
+    missing = [size for size in bits if size not in known]
+    if missing:
+        known |= {size: _signature_s(size) for size in missing}
+        write_json(path, {"machine": fingerprint(lab), "signatures_s": known})
+    return {size: known[size] for size in bits}
+
+
+def sizes(
+    signature_s: dict[int, float], *, handshake_s: float, own_signature_s: float, session_s: float
+) -> list[KeySize]:
+    """Each key size with its handshake's share of a session.
+
+    `handshake_s`, `session_s`: measured with a key whose signature costs `own_signature_s`. A
+    session has one full handshake; with another key only the signature costs another amount.
+    """
+    rest_s = session_s - handshake_s
+    found = []
+    rest_per_handshake = 1 / PUBLISHED_RATIO - 1
+    for bits, cost_s in signature_s.items():
+        full_s = max(0.0, handshake_s - own_signature_s) + cost_s
+        length_ratio = full_s * rest_per_handshake / rest_s
+        found.append(KeySize(bits, cost_s, full_s, full_s / (rest_s + full_s), length_ratio))
+    return found
+
+
+def recommended(found: Iterable[KeySize], ratio: float = PUBLISHED_RATIO) -> KeySize:
+    """The one whose share is nearest to `ratio`, by how many times it differs."""
+    return min(found, key=lambda size: abs(log(size.session_ratio / ratio)))
+
+
+def _known(path: Path, machine: str) -> dict[int, float]:
+    if not path.is_file():
+        return {}
+    content = read_json(path)
+    if content.get("machine") != machine:
+        return {}
+    return {int(size): float(cost_s) for size, cost_s in content["signatures_s"].items()}
+
+
+def _signature_s(bits: int) -> float:
+    # It takes a while to import; only who measures pays for it.
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=bits)
+    made, began_s = 0, time.thread_time()
+    while made < _LEAST_SIGNATURES or time.thread_time() < began_s + _SIGN_REAL_S:
+        # As TLS 1.3 signs with an RSA key.
+        key.sign(
+            b"x" * 130,
+            padding.PSS(padding.MGF1(hashes.SHA256()), padding.PSS.DIGEST_LENGTH),
+            hashes.SHA256(),
+        )
+        made += 1
+    return (time.thread_time() - began_s) / made

@@ -1,0 +1,162 @@
+"""What became of the customers of one hosted application, by seconds.
+
+Owns: fates of sessions, replies and response times, processors assigned, read off the files that a
+load generator and the CPU manager leave. Must not know: how a run is made, what is drawn of it.
+Times are paper seconds unless a name says real.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.errors import ExperimentError
+from loadgen.attempts import AttemptOutcome, read_attempts, read_metadata
+from loadgen.connection_log import ConnectionKind, connections_file, read_connections
+from loadgen.partly_open import IMAGE
+
+Series = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class HostedApplication:
+    """What became of one application's customers. `per_second`: `sessions` and `replies` (counts)
+    and `processors` (assigned), a value for each second of the run."""
+
+    sessions: Mapping[str, int]
+    """By fate: completed, refused, timed_out, failed, under_way."""
+    response_s: Series
+    per_second: Mapping[str, Series]
+    cpu_s: float
+    behind_ratio: float
+    """Share of attempts that the load generator made late."""
+
+
+def hosted_application(
+    attempts_file: Path,
+    *,
+    duration_s: float,
+    processors: Callable[[float], Series] | float,
+    cpu_s: float,
+) -> HostedApplication:
+    """Of a run of `duration_s`; its connections lie beside the attempts.
+
+    `processors` are those it had all the time, or those assigned at each second of a run that began
+    at a Unix time. Raises ExperimentError when the run was stopped before its end.
+    """
+    metadata = read_metadata(attempts_file)
+    attempts = read_attempts(attempts_file)
+    connections = read_connections(connections_file(attempts_file))
+    seconds = round(duration_s)
+    if not metadata["complete"]:
+        raise ExperimentError(
+            "A load generator was stopped before the end; the same command makes this run again."
+        )
+    if callable(processors):
+        had = processors(metadata["started_at"])
+    else:
+        had = np.full(seconds, processors)
+    replies_s = _completed(attempts).column("finished_s").to_numpy()
+    return HostedApplication(
+        session_fates(attempts, connections),
+        page_response_s(attempts),
+        {
+            "sessions": by_second(first_opened_s(connections), seconds),
+            "replies": by_second(replies_s, seconds),
+            "processors": had,
+        },
+        cpu_s,
+        float(metadata["schedule"]["late_share"]),
+    )
+
+
+def by_second(times_s: npt.NDArray[np.float64], seconds: int) -> Series:
+    """How many of the times are in each second of the run; those after its end in none."""
+    return np.histogram(times_s, np.arange(seconds + 1))[0].astype(float)
+
+
+def assigned(
+    entries: Sequence[Mapping[str, Any]],
+    application: str,
+    began_at: float,
+    time_scale: float,
+    seconds: int,
+) -> Series:
+    """Processors assigned at each second of a run that began at `began_at` (Unix time), read off
+    the CPU manager's accounts: an entry, written at the end of an interval, says what was assigned
+    in it. Of seconds after the last entry: what that says."""
+    known = [
+        (float(entry["time_s"]), float(one["assigned"]))
+        for entry in entries
+        for one in entry["applications"]
+        if one["application"] == application
+    ]
+    if not known:
+        raise ExperimentError(f"The CPU manager has accounted for nothing of {application}.")
+    at_s = (np.array([time_s for time_s, _ in known]) - began_at) * time_scale
+    entry_of = np.searchsorted(at_s, np.arange(seconds), side="left")
+    return np.array([value for _, value in known])[np.minimum(entry_of, len(known) - 1)]
+
+
+def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
+    """When each session first knocked."""
+    sessions = connections.column("session").to_numpy()
+    _, first = np.unique(sessions, return_index=True)  # rows are in the order of sessions and time
+    return connections.column("opened_s").to_numpy()[first]
+
+
+def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
+    """Sessions by what became of them.
+
+    refused: a connection of theirs was; timed_out: their last attempt was; completed: all that they
+    planned was answered; under_way: they were cut at the end of the run.
+    """
+    refused = {
+        session
+        for session, kind in zip(
+            connections.column("session").to_pylist(),
+            connections.column("kind").to_pylist(),
+            strict=True,
+        )
+        if kind == ConnectionKind.REFUSED
+    }
+    last: dict[int, str] = {}
+    unasked: set[int] = set()
+    for session, outcome in zip(
+        attempts.column("session").to_pylist(),
+        attempts.column("outcome").to_pylist(),
+        strict=True,
+    ):  # rows are in the order of session, step and attempt
+        if outcome == AttemptOutcome.NOT_GENERATED:
+            unasked.add(session)
+        else:
+            last[session] = outcome
+    fates = dict.fromkeys(("completed", "refused", "timed_out", "failed", "under_way"), 0)
+    for session in unasked | last.keys():
+        outcome = last.get(session)
+        if session in refused:
+            fate = "refused"
+        elif outcome == AttemptOutcome.TIMED_OUT:
+            fate = "timed_out"
+        elif outcome in (None, AttemptOutcome.COMPLETED):
+            fate = "under_way" if session in unasked else "completed"
+        else:
+            fate = "failed"
+        fates[fate] += 1
+    return fates
+
+
+def page_response_s(attempts: pa.Table) -> Series:
+    """Of each page that was answered: from when the attempt that was was due, to its end."""
+    pages = _completed(attempts)
+    pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
+    return pages.column("finished_s").to_numpy() - pages.column("intended_s").to_numpy()
+
+
+def _completed(attempts: pa.Table) -> pa.Table:
+    return attempts.filter(pc.equal(attempts.column("outcome"), AttemptOutcome.COMPLETED.value))

@@ -1,0 +1,189 @@
+"""One run of the hosting platform: its applications under load, and what became of it.
+
+Times are paper seconds unless a name says real.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hosting import accounts
+from hosting.errors import HostingError
+from hosting.options import PlatformOptions
+from hosting.platform import Platform
+from hosting.running import RunningApplication
+from hosting.template import name_of
+from lab.engines.hosted.meter import HostingMeter
+from lab.engines.hosted.outcome import HostedApplication, Series, assigned, hosted_application
+from lab.engines.live.customers import run_load
+from lab.errors import ExperimentError
+from lab.spec.runs import Host, PlatformRun
+from loadgen.load_schedule import RateStep
+from loadgen.partly_open import PartlyOpenModel
+from loadgen.plan import LoadPlan, PartlyOpen, PlanError
+from loadgen.refusals import SessionModelError
+from runtime import cpus
+from runtime.settings import Settings
+
+_LOOK_EVERY_S = 0.5
+_ENDED = "the run is ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A run that was made. Shares are means over it, in processors."""
+
+    applications: tuple[HostedApplication, ...]
+    applications_cpus: float
+    load_generator_cpus: float
+    database_cpus: float | None
+    """None where it is not this machine's own."""
+    others_cpus: float
+    """What everything else on the machine had."""
+
+
+def make_hosted_run(
+    lab: Settings, run: PlatformRun, seed: int, folder: Path, say: Callable[[str], None]
+) -> Hosted:
+    """Start the platform, load every application of it, end it; files go to `folder`.
+
+    Raises ExperimentError; on any exception nothing is left running.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        options = platform_options(run, seed)
+        with Platform(lab, options, say) as platform:
+            meter = HostingMeter(lab, platform)
+            _load(platform, run, seed, folder)
+            shares, own_s = meter.read()
+            entries = _accounts(platform) if run.provisioning == "ecm" else []
+            planned = [one.plan.processors for one in platform.applications]
+    except HostingError as fault:
+        raise ExperimentError(str(fault)) from None
+    return Hosted(
+        tuple(
+            hosted_application(
+                folder / f"attempts-{i + 1}.parquet",
+                duration_s=run.duration_s,
+                processors=_processors(run, options, entries, i, planned[i]),
+                cpu_s=cpu_s,
+            )
+            for i, cpu_s in enumerate(own_s)
+        ),
+        *shares,
+    )
+
+
+def platform_options(run: PlatformRun, seed: int) -> PlatformOptions:
+    """The platform of a run; raises HostingError."""
+    host = _host(run)
+    return PlatformOptions(
+        applications=len(run.loads),
+        time_scale=host.time_scale,
+        priorities=run.priorities,
+        provisioning=run.provisioning,
+        sharing=run.sharing,
+        admission=run.admission,
+        cto_s=run.cto_s,
+        ctn_s=run.ctn_s,
+        key=host.key,
+        profile=host.profile,
+        seed=seed,
+    )
+
+
+def _host(run: PlatformRun) -> Host:
+    assert run.host is not None
+    return run.host
+
+
+def _processors(
+    run: PlatformRun,
+    options: PlatformOptions,
+    entries: Sequence[Mapping[str, Any]],
+    i: int,
+    planned: float,
+) -> Callable[[float], Series] | float:
+    """Those of application `i`: as the CPU manager accounted for them, or the same all the time."""
+    if options.provisioning != "ecm":
+        return planned or float(len(options.processors))
+    name = name_of(i + 1)
+    return lambda began_at: assigned(
+        entries, name, began_at, options.time_scale, round(run.duration_s)
+    )
+
+
+# ---- load ----------------------------------------------------------------------------------------
+
+
+def _load(platform: Platform, run: PlatformRun, seed: int, folder: Path) -> None:
+    """A load generator for each application, all at once, until all have ended."""
+    over = threading.Event()
+    faults: list[ExperimentError] = []
+
+    def progress(line: Mapping[str, Any]) -> None:
+        if over.is_set():
+            raise ExperimentError(_ENDED)
+
+    def play(i: int, application: RunningApplication) -> None:
+        try:
+            run_load(
+                application.https_url,
+                tuple(sorted(cpus.usable())),
+                _plan(run, seed, i, application, folder / f"attempts-{i + 1}.parquet"),
+                folder / f"loadgen-{i + 1}.log",
+                progress,
+            )
+        except ExperimentError as fault:
+            faults.append(fault)
+            over.set()
+
+    players = [
+        threading.Thread(target=play, args=(i, application), name=f"load on {application.name}")
+        for i, application in enumerate(platform.applications)
+    ]
+    for player in players:
+        player.start()
+    try:
+        while any(player.is_alive() for player in players):
+            platform.check()
+            for player in players:
+                player.join(_LOOK_EVERY_S)
+    finally:
+        over.set()
+        for player in players:
+            player.join()
+    if faults:
+        raise next((fault for fault in faults if str(fault) != _ENDED), faults[0])
+
+
+def _plan(
+    run: PlatformRun, seed: int, i: int, application: RunningApplication, file: Path
+) -> LoadPlan:
+    steps, host = [*run.loads[i], (run.duration_s, 0.0)], _host(run)
+    try:
+        return LoadPlan(
+            load=PartlyOpen(
+                model=PartlyOpenModel(host.interactions_mean, host.interactions_most),
+                steps=tuple(RateStep(round(at_s, 3), round(rate, 6)) for at_s, rate in steps),
+                stop_s=run.duration_s,
+            ),
+            authority=application.authority,
+            time_scale=host.time_scale,
+            # Each application has other customers.
+            seed=seed * 100 + i,
+            attempts_file=file,
+        )
+    except (PlanError, SessionModelError) as error:
+        raise ExperimentError(f"{application.name} cannot be loaded: {error}") from None
+
+
+def _accounts(platform: Platform) -> list[dict[str, Any]]:
+    try:
+        return [dict(entry) for entry in accounts.read(platform.accounts)]
+    except OSError as fault:
+        raise ExperimentError(
+            f"The CPU manager's accounts {platform.accounts} cannot be read ({fault.strerror})."
+        ) from None

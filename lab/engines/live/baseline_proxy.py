@@ -1,0 +1,175 @@
+"""The appliance with a peer in the gateway's place, for one run.
+
+Owns: what a run asks of the gateway, answered from the peer's log and statistics. The gateway
+stands by meanwhile: nobody comes to it, and what it knows of the shop's load is the run's, too.
+Must not know: configurations, the order of things in a run.
+
+`snapshot` has the form of the gateway's `GET /snapshot` (docs/architecture.md); what a peer cannot
+tell is None.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gateway.policies.interface import FATES, PAGES, Abandonment
+from gateway.policies.registry import NO_ADMISSION
+from lab.baselines import sheets
+from lab.baselines.process import PeerProcess, folder_for_sockets
+from lab.baselines.requests import OTHER, Ended, Place
+from lab.engines.live.appliance import Appliance, Json
+from lab.errors import ExperimentError
+from runtime import settings
+
+_LEFT = ("cancelled", "orphaned")
+"""Fates of requests whose customers left while the shop was at them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A peer that serves, for whoever looks at it."""
+
+    process: PeerProcess
+    parameters: Mapping[str, Any]
+    abandonment: Abandonment
+
+
+class BehindPeer(Appliance):
+    """Its customers come by the peer; the gateway is asked for the shop's load alone."""
+
+    def __init__(self, lab: settings.Settings, standing: Standing) -> None:
+        super().__init__(lab)
+        self._standing = standing
+        self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
+        self._log = standing.process.log()
+
+    def again(self) -> "BehindPeer":
+        """The same with connections of its own."""
+        return BehindPeer(self.lab, self._standing)
+
+    @property
+    def url(self) -> str:
+        """Where customers find the peer."""
+        return self._standing.process.url
+
+    @property
+    def name(self) -> str:
+        """The peer's."""
+        return self._standing.process.peer.sheet.name
+
+    def version(self) -> str:
+        """The peer's, as the program says it; raises ExperimentError."""
+        return self._standing.process.version()
+
+    @property
+    def tells_who_left(self) -> bool:  # type: ignore[override]
+        """A peer that serves those who have left keeps their leaving to itself."""
+        return self._standing.abandonment == "cancel"
+
+    def read_log(self) -> list[Ended]:
+        """Every request that has ended since the peer was started."""
+        for one in self._log.read():
+            self._count(one)
+        return self._log.ended
+
+    def check_lives(self) -> None:
+        """Raise ExperimentError when the peer has died."""
+        self._standing.process.check_lives()
+
+    def snapshot(self) -> Json:
+        """As the gateway's, of the peer; raises ExperimentError."""
+        queue = self._standing.process.look()
+        self.read_log()
+        cancelled = self._total("cancelled")
+        return super().snapshot() | {
+            "policy": {
+                "name": self.name,
+                "parameters": dict(self._standing.parameters),
+                "admission": {"name": NO_ADMISSION, "parameters": {}},
+                "snapshot": {},
+            },
+            "waiting": queue.waiting,
+            "in_service": queue.in_service,
+            "waiting_by_page": dict.fromkeys(PAGES),
+            "counts": {page: dict(fates) for page, fates in self._counts.items()},
+            "abandonment": {
+                "mode": self._standing.abandonment,
+                "left_waiting": self._total("withdrawn"),
+                "withdrawn": self._total("withdrawn"),
+                "left_in_service": sum(self._total(fate) for fate in _LEFT),
+                "cancelled": cancelled,
+                "finished": self._total("orphaned"),
+                # It waits for none of them: each may have been finished all the same.
+                "overdue": cancelled,
+            },
+        }
+
+    def wait_idle(self, limit_s: float = 120.0) -> None:
+        """Wait until nobody waits or is served, in the shop too: a peer lets go of who has left."""
+        deadline_s = time.monotonic() + limit_s
+        while time.monotonic() < deadline_s:
+            self.check_lives()
+            queue = self._standing.process.look()
+            if not (queue.waiting or queue.in_service or queue.connections) and self._shop_rests():
+                return
+            time.sleep(0.05)
+        raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
+
+    def set_abandonment(self, abandonment: Abandonment) -> None:
+        """Refused: a peer has what it was started with. Raises ExperimentError."""
+        raise ExperimentError(f"abandonment: {self.name} keeps what its run was started with.")
+
+    def _shop_rests(self) -> bool:
+        return bool(self.shop.call("GET", "/status")["busy_workers"] == 0)
+
+    def _total(self, fate: str) -> int:
+        return sum(fates[fate] for fates in self._counts.values())
+
+    def _count(self, one: Ended) -> None:
+        fates = self._counts[one.page]
+        fates["arrived"] += 1
+        fates[one.fate] += 1
+        if one.dispatched_s is not None:
+            fates["dispatched"] += 1
+        if one.fate == "withdrawn":
+            fates["abandoned_waiting"] += 1
+
+
+@contextmanager
+def peer_in_front(
+    appliance: Appliance,
+    name: str,
+    parameters: Mapping[str, object],
+    *,
+    abandonment: Abandonment,
+    time_scale: float,
+    capacity_rps: float | None,
+    files: Path,
+) -> Iterator[BehindPeer]:
+    """The shop behind peer `name`, from when it serves until the block ends.
+
+    Its configuration and log are in `files`. Raises ExperimentError.
+    """
+    lab = appliance.lab
+    known = sheets.read(name, parameters)
+    with folder_for_sockets() as sockets:
+        place = Place(
+            files=files,
+            sockets=Path(sockets),
+            host=lab.host,
+            port=0,
+            shop_host=lab.shop_host,
+            shop_port=lab.shop_port,
+            time_scale=time_scale,
+            abandonment=abandonment,
+            capacity_rps=capacity_rps,
+        )
+        with PeerProcess(name, known, place, lab.other_cpus) as process:
+            behind = BehindPeer(lab, Standing(process, known, abandonment))
+            try:
+                yield behind
+            finally:
+                behind.close()

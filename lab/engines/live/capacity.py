@@ -1,0 +1,121 @@
+"""Measuring how many requests per paper second the shop serves.
+
+It is measured in a closed loop with the customers' mix of pages, through a single queue: the median
+of three with all workers in service, and once with few customers.
+"""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lab.engines.capacity import FEW_CUSTOMERS, Capacity, lengths_words
+from lab.engines.live.appliance import Appliance
+from lab.engines.live.customers import LoadGenerator, distributed_options, run_loads
+from lab.errors import ExperimentError
+from lab.machine.description import fingerprint
+from lab.spec.experiment import Spec
+from loadgen.attempts import read_metadata
+from loadgen.plan import ClosedLoop, LoadPlan
+from loadgen.sessions import SessionModel
+
+REPETITIONS = 3
+DURATION_S = 150.0
+"""Paper seconds of each measurement."""
+WARM_UP_S = 30.0
+"""Paper seconds left out before it, until all workers are busy with the chain's mix."""
+SPARE_CUSTOMERS = 6
+"""More customers than workers, so that somebody always waits and every worker is in service."""
+
+
+def expected_real_s(time_scale: float) -> float:
+    """About how long `measure` takes: four measurements, each with a start of a few seconds."""
+    return (REPETITIONS + 1) * ((WARM_UP_S + DURATION_S) / time_scale + 2.0)
+
+
+def measure(
+    shops: Sequence[Appliance], spec: Spec, *, on_progress: Callable[[str], None]
+) -> Capacity:
+    """Measure now for the customers and the page work of `spec`.
+
+    Several shops at the same time, as they will run: what they take from each other is then in it.
+    Three times with every worker in service, which ρ rests on, and once with `FEW_CUSTOMERS`. In
+    about `expected_real_s`. The caller holds the machine's lock and has seen to catalogue and
+    database. Raises ExperimentError.
+    """
+    found: list[list[float]] = []
+    for repetition in range(REPETITIONS + 1):
+        is_few = repetition == REPETITIONS
+        seed = spec.seed + repetition
+        for shop in shops:
+            shop.prepare(
+                policy={"name": "sq", "parameters": {}},
+                profile=spec.page_profile,
+                time_scale=spec.time_scale,
+                utilisation_interval_s=1.0,
+                seed=seed,
+            )
+        customers = FEW_CUSTOMERS if is_few else shops[0].lab.shop_workers + SPARE_CUSTOMERS
+        found.append(_measure_once(shops, spec, seed, customers))
+        each = ", ".join(f"{rps:.2f}" for rps in found[-1])
+        on_progress(
+            f"  {repetition + 1} of {REPETITIONS + 1}: {each} requests per paper second"
+            + (f" with {FEW_CUSTOMERS} customers" if is_few else "")
+        )
+    *found, few = found
+    every = tuple(rps for once in found for rps in once)
+    return Capacity(
+        median_rps=statistics.median(every),
+        measurements_rps=every,
+        page_profile=spec.page_profile,
+        time_scale=spec.time_scale,
+        machine=fingerprint(shops[0].lab),
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        lengths=lengths_words(spec.customers.lengths),
+        catalogue_books=spec.catalogue_books,
+        database_cpus=spec.database_cpus,
+        shops_rps=tuple(map(statistics.median, zip(*found, strict=True))) if len(shops) > 1 else (),
+        few_rps=tuple(few),
+    )
+
+
+def _measure_once(shops: Sequence[Appliance], spec: Spec, seed: int, customers: int) -> list[float]:
+    """Return what each shop serves a paper second."""
+    plan = LoadPlan(
+        load=ClosedLoop(
+            model=SessionModel(lengths=spec.customers.as_model().lengths),
+            customers=customers,
+            duration_s=DURATION_S,
+            warm_up_s=WARM_UP_S,
+        ),
+        time_scale=spec.time_scale,
+        seed=seed,
+    )
+    with tempfile.TemporaryDirectory(prefix="doorbuster-capacity-") as folder:
+        files = [Path(folder) / f"attempts-{number}.parquet" for number in range(len(shops))]
+        run_loads(
+            [
+                LoadGenerator(
+                    shop.url,
+                    plan.with_(attempts_file=file),
+                    file.with_suffix(".log"),
+                    lambda progress: None,
+                    distributed_options(shop.lab),
+                )
+                for shop, file in zip(shops, files, strict=True)
+            ],
+            shops[0].lab.other_cpus,
+        )
+        return [_served_rps(file) for file in files]
+
+
+def _served_rps(attempts_file: Path) -> float:
+    found = read_metadata(attempts_file)["closed_loop"]
+    completed, failed = found["completed"], found["not_completed"]
+    if completed == 0 or failed > 0.01 * completed:
+        raise ExperimentError(
+            f"Capacity cannot be measured: {completed} requests completed, {failed} did not. "
+            "`make logs` shows the shop's and the gateway's logs."
+        )
+    return float(found["capacity_rps"])

@@ -1,0 +1,212 @@
+"""Load generators: processes that the runner starts with a plan, watches and ends."""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from lab.errors import ExperimentError
+from lab.spec.runs import ShopRun
+from loadgen.options import ENVIRONMENT_PREFIX
+from loadgen.plan import ClientLoop, LoadPlan, PlanError, Sessions
+from runtime import pinned
+from runtime.settings import Settings
+
+Progress = Callable[[Mapping[str, Any]], None]
+
+_LAST_LINES = 15
+
+WORKERS_WITHIN_S = 60
+"""Those of the run before need some seconds to be back."""
+
+
+def run_load(
+    url: str,
+    on: tuple[int, ...],
+    plan: LoadPlan,
+    log_file: Path,
+    on_progress: Progress,
+) -> None:
+    """Run one load generator against `url` to its end, on the CPUs `on`; see `run_loads`."""
+    run_loads([LoadGenerator(url, plan, log_file, on_progress)], on)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadGenerator:
+    """A load generator that is to run."""
+
+    url: str
+    plan: LoadPlan
+    log_file: Path
+    on_progress: Progress
+    """Gets every progress line."""
+    locust_options: Mapping[str, object] = field(default_factory=dict)
+    """Locust's own long options without dashes; True is a flag."""
+
+
+def run_loads(
+    loads: Sequence[LoadGenerator],
+    on: tuple[int, ...],
+    *,
+    on_begin: Callable[[], None] = lambda: None,
+    on_end: Callable[[int], None] = lambda index: None,
+) -> None:
+    """Run these load generators to their ends, on the CPUs `on`; several begin at once.
+
+    `on_begin` is called when several do, `on_end(index)` as each has ended well. Raises
+    ExperimentError when one fails; on any exception here all of them are ended, so that no load is
+    left behind.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="doorbuster-loads-") as folder,
+        ExitStack() as stack,
+        selectors.DefaultSelector() as ready,
+    ):
+        start = Path(folder) / "start" if len(loads) > 1 else None
+        logs = [stack.enter_context(load.log_file.open("wb", buffering=0)) for load in loads]
+        processes: list[subprocess.Popen[bytes]] = []
+        waiting = set(range(len(loads)))
+        try:
+            for number, (load, log) in enumerate(zip(loads, logs, strict=True)):
+                plan = load.plan.with_(start_file=start, progress="json")
+                plan_file = Path(folder) / f"plan-{number}.json"
+                plan_file.write_text(json.dumps(plan.as_json()), encoding="utf-8")
+                process = stack.enter_context(_generator(load, on, plan_file, log))
+                assert process.stdout is not None
+                ready.register(process.stdout, selectors.EVENT_READ, len(processes))
+                processes.append(process)
+            for index, line in _lines(ready):
+                if line is None:
+                    _check(processes[index].wait(), loads[index].log_file)
+                    on_end(index)
+                elif (said := _parsed(line)) is None:
+                    logs[index].write(line)
+                elif said.get("event") == "ready":
+                    waiting.discard(index)
+                    if start is not None and not waiting:
+                        on_begin()
+                        start.touch()
+                else:
+                    loads[index].on_progress(said)
+        except BaseException:
+            for process in processes:
+                if process.returncode is None:
+                    _end(process)
+            raise
+
+
+def _generator(
+    load: LoadGenerator, on: tuple[int, ...], plan_file: Path, log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    program = [sys.executable, "-m", "loadgen", "run", "--host", load.url]
+    program += ["--plan", str(plan_file)]
+    for name, value in load.locust_options.items():
+        program += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)
+    }
+    # Should the runner be killed, no load is left behind.
+    command = pinned.command(
+        on,
+        program,
+        end_with_parent=signal.Signals.SIGTERM,
+        parent=os.getpid(),
+    )
+    return subprocess.Popen(
+        command,
+        env=environment,  # the plan says everything
+        stdout=subprocess.PIPE,
+        stderr=log,
+        start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends the load
+    )
+
+
+def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
+    """(index, line) as they come from any of the pipes; the line is None at a pipe's end."""
+    begun: dict[int, bytes] = defaultdict(bytes)
+    while ready.get_map():
+        for key, _ in ready.select():
+            chunk = os.read(key.fd, 1 << 16)
+            *whole, begun[key.data] = (begun[key.data] + chunk).split(b"\n")
+            yield from ((key.data, line + b"\n") for line in whole)
+            if not chunk:
+                ready.unregister(key.fileobj)
+                if begun[key.data]:
+                    yield key.data, begun[key.data]
+                yield key.data, None
+
+
+def _check(status: int, log_file: Path) -> None:
+    if status != 0:
+        lines = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
+        tail = "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])
+        raise ExperimentError(
+            f"The load generator stopped with status {status}; {log_file} ends:\n{tail}"
+        )
+
+
+def distributed_options(lab: Settings) -> dict[str, object]:
+    """Return Locust's options for customers from workers on other machines; none without workers.
+
+    The workers call this machine's inner host.
+    """
+    if not lab.loadgen_workers:
+        return {}
+    return {
+        "master": True,
+        "master-bind-host": lab.inner_host,
+        "expect-workers": lab.loadgen_workers,
+        "expect-workers-max-wait": WORKERS_WITHIN_S,
+    }
+
+
+def load_plan(run: ShopRun) -> LoadPlan:
+    """Return who comes in a run and for how long; raises ExperimentError."""
+    try:
+        if run.is_closed_loop:
+            return LoadPlan(load=ClientLoop(model=run.client_model, until_s=run.duration_s))
+        return LoadPlan(
+            load=Sessions(
+                model=run.session_model,
+                capacity_rps=run.capacity_rps,
+                rho=None if run.schedule else run.rho,
+                schedule=run.schedule,
+                count=run.sessions,
+                until_s=run.duration_s,
+            )
+        )
+    except PlanError as error:
+        raise ExperimentError(f"The load generator cannot play this run: {error}") from None
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    if not line.startswith(b"{"):
+        return None
+    try:
+        parsed = json.loads(line)
+    except ValueError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the generator and what it started; it gets a moment to close its connections."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(timeout=5)
+            return
+        except subprocess.TimeoutExpired:
+            continue

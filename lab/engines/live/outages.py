@@ -1,0 +1,76 @@
+"""What was behind the shop and went away while a run went on: PostgreSQL, Redis.
+
+Owns: telling it from the shop's counts of requests it could not answer. Must not know: how samples
+are taken. The shop itself, or the gateway, ends the run when it dies (`sampling.Age`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+TITLES = {"postgres": "PostgreSQL", "redis": "Redis"}
+_ONE_OUTAGE_S = 50.0
+"""Paper seconds: one that costs requests again so soon had not been back in between."""
+
+
+@dataclass(slots=True)
+class Outage:
+    """From the sample before the first request that it cost to the sample after the last."""
+
+    back_end: str
+    from_s: float
+    until_s: float
+    requests: int
+
+    def words(self) -> str:
+        """For people."""
+        words = [f"{self.requests} requests were answered 503"] if self.requests else []
+        if self.back_end == "redis":
+            words += ["the shop read its sessions from PostgreSQL until Redis had them again"]
+        return (
+            f"{TITLES[self.back_end]} was away from {self.from_s:.0f} s to {self.until_s:.0f} s: "
+            + ", and ".join(words)
+        )
+
+
+class Outages:
+    """Looks at every snapshot of the gateway, in the order they are taken."""
+
+    def __init__(self) -> None:
+        self.found: list[Outage] = []
+        self._time_s = 0.0
+        self._lost: Mapping[str, int] | None = None
+        self._redis_away: int | None = None
+
+    def looked(self, time_s: float, snapshot: Mapping[str, Any]) -> None:
+        """A snapshot of `time_s`, paper seconds of the run."""
+        status = (snapshot.get("load") or {}).get("status") or {}
+        lost = status.get("lost_to")
+        if lost is not None:
+            before = self._lost or lost
+            for back_end in TITLES:
+                if (requests := lost[back_end] - before[back_end]) > 0:
+                    self._cost(back_end, time_s, requests)
+            self._lost = lost
+            forgotten = status.get("redis_away", 0)
+            if self._redis_away is not None and forgotten > self._redis_away:
+                self._cost("redis", time_s, 0)  # back so soon that no request was lost
+            self._redis_away = forgotten
+        self._time_s = time_s
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """For run.json."""
+        return [asdict(one) for one in self.found]
+
+    def _cost(self, back_end: str, time_s: float, requests: int) -> None:
+        last = next((one for one in reversed(self.found) if one.back_end == back_end), None)
+        if last is None or time_s - last.until_s > _ONE_OUTAGE_S:
+            self.found.append(Outage(back_end, self._time_s, time_s, requests))
+        else:
+            last.until_s = time_s
+            last.requests += requests
+
+
+def words(outages: list[Mapping[str, Any]]) -> str:
+    """Those of a run.json for people, in a line."""
+    return "; ".join(Outage(**one).words() for one in outages)

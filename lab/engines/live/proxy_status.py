@@ -1,0 +1,48 @@
+"""What a peer says of itself while its run goes on, for whoever watches.
+
+Owns: the file peer.json that lies in the folder of such a run while its customers come, and only
+then. Must not know: who watches.
+"""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.files.run_folder import RunFolder
+
+EVERY_S: Final = 0.4
+"""Real seconds; the console looks twice a second."""
+KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
+"""Of a snapshot (docs/architecture.md): what the peer has in the gateway's place."""
+
+
+class Shown:
+    """Keeps the file up to date between `look` and `close`."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._file = folder.peer_file
+        self._due_s = 0.0
+
+    def look(self, snapshot: Mapping[str, Any]) -> None:
+        """A snapshot of the peer; written when the last one is old enough."""
+        now_s = time.monotonic()
+        if now_s >= self._due_s:
+            self._due_s = now_s + EVERY_S
+            with suppress(OSError):  # of a full disk the run's own files will say more
+                write_json(self._file, {key: snapshot[key] for key in KEYS})
+
+    def close(self) -> None:
+        """The customers have gone."""
+        self._file.unlink(missing_ok=True)
+
+
+def read(folder: RunFolder) -> dict[str, Any] | None:
+    """What was last shown of a run behind a peer; None of any other."""
+    try:
+        found: dict[str, Any] = read_json(folder.peer_file)
+    except ExperimentError:
+        return None
+    return found

@@ -1,0 +1,247 @@
+"""One run on the appliance: one policy, one ρ, one seed."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, Self
+
+from lab.baselines.samples import completed
+from lab.engines import waste
+from lab.engines.live import announcement as live_runs
+from lab.engines.live.appliance import Appliance, patiently
+from lab.engines.live.baseline_proxy import BehindPeer, peer_in_front
+from lab.engines.live.customers import (
+    LoadGenerator,
+    Progress,
+    distributed_options,
+    load_plan,
+)
+from lab.engines.live.proxy_status import Shown
+from lab.engines.live.sampling import Sampler
+from lab.engines.record import RunRecord
+from lab.errors import ExperimentError
+from lab.files.run_folder import RunFolder
+from lab.spec import runs
+from lab.spec.runs import ShopRun
+from lab.spec.sections import PolicyChoice
+from loadgen.attempts import read_metadata
+
+
+class LiveRun:
+    """One run in its steps, so that several can be made in step: `with`, within it the customers
+    and `customers_gone`, after it `record`. All of them raise ExperimentError."""
+
+    def __init__(
+        self,
+        appliance: Appliance,
+        run: ShopRun,
+        seed: int,
+        folder: RunFolder,
+        on_event: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.appliance = appliance
+        self.run = run
+        self.seed = seed
+        self.folder = folder
+        self.before: Mapping[str, Any] = {}
+        """The counts that the run begins with."""
+        self._on_event = on_event
+        self._switched = self._loaded = self._away = 0  # changes that are logged
+        self._after: Mapping[str, Any] = {}
+        self._shadows: Sequence[Mapping[str, Any]] = ()
+        self._told: live_runs.ToldRun | None = None
+        self._open = ExitStack()  # what goes on with the run: peer, sampler, what others are told
+        self._shown = Shown(folder)
+        self._sampler: Sampler
+
+    @property
+    def server(self) -> runs.Appliance:
+        """How the appliance is set for this run."""
+        return _server(self.run)
+
+    def __enter__(self) -> Self:
+        policy = self.run.policy
+        self.folder.clear()
+        with ExitStack() as stack:
+            if policy.gateway is not None:
+                self.appliance = stack.enter_context(self._in_front(policy.gateway, policy))
+            self._begin(policy, stack)
+            self._open = stack.pop_all()
+        return self
+
+    def _in_front(self, peer: str, policy: PolicyChoice) -> AbstractContextManager[BehindPeer]:
+        return peer_in_front(
+            self.appliance,
+            peer,
+            policy.parameters,
+            abandonment=self.run.abandonment,
+            time_scale=self.server.time_scale,
+            capacity_rps=self.run.capacity_rps,
+            files=self.folder.path,
+        )
+
+    def _begin(self, policy: PolicyChoice, stack: ExitStack) -> None:
+        prepare(self.appliance, self.run, self.seed)
+        self.before = self.appliance.counts()
+        self.folder.log(
+            "run started",
+            policy=policy.model_dump(mode="json"),
+            abandonment=self.run.abandonment,
+            rho=self.run.rho,
+        )
+        self._on_event()
+        self._told = live_runs.ToldRun(
+            self.appliance.lab.state_dir,
+            {
+                "experiment": self.folder.path.parents[1].name,
+                "run": self.folder.path.name,
+                "policy": policy.policy_name,
+                "admission": policy.admission,
+                "abandonment": self.run.abandonment,
+                "rho": "" if self.run.rho is None else f"{self.run.rho:g}",
+                "started_at": time.time(),
+            },
+        )
+        stack.callback(self._told.close)
+        self._sampler = Sampler(
+            self.appliance,
+            time_scale=self.server.time_scale,
+            interval_s=self.run.utilisation_interval_s,
+            on_look=self._shown.look if policy.gateway is not None else lambda snapshot: None,
+        )
+        stack.callback(self._keep_samples)
+        self._sampler.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+        self.folder.load_factor_file.unlink(missing_ok=True)
+
+    def _keep_samples(self) -> None:
+        """Written; what a peer does not tell at once its log tells afterwards."""
+        self._sampler.stop()
+        self._shown.close()
+        if isinstance(self.appliance, BehindPeer):
+            ended = self.appliance.read_log()
+            completed(self._sampler.rows, ended, self._sampler.began_at, self.server.time_scale)
+        self._sampler.write(self.folder.samples_file)
+
+    def load_generator(self, on_progress: Progress) -> LoadGenerator:
+        """Return the load generator of the run; `on_progress` gets its progress lines, too."""
+        distributed = distributed_options(self.appliance.lab)
+        no_factor = self.run.is_closed_loop or bool(distributed)
+        plan = load_plan(self.run).with_(
+            seed=self.seed,
+            time_scale=self.server.time_scale,
+            attempts_file=self.folder.attempts_file,
+            # A number in this file changes the load from then on (docs/loadgen.md); customers from
+            # other machines do not see it.
+            load_factor_file=None if no_factor else self.folder.load_factor_file,
+        )
+
+        def progress(line: Mapping[str, Any]) -> None:
+            self.log_changes(line.get("load_changes", ()))
+            if self._told is not None:
+                self._told.tell(line.get("counts", line))  # the last line sums up
+            on_progress(line)
+
+        return LoadGenerator(
+            self.appliance.url, plan, self.folder.path / "loadgen.log", progress, distributed
+        )
+
+    def log_changes(self, load_changes: Sequence[Mapping[str, Any]]) -> None:
+        """What somebody has changed since the last call; `load_changes` are all of them, as the
+        load generator's progress lines have them. Raises ExperimentError when a part has died."""
+        self._check_lived()
+        switched = self._sampler.changes[self._switched :]
+        loaded = load_changes[self._loaded :]
+        away = self._sampler.outages.found[self._away :]
+        for outage in away:
+            self.folder.log("away", back_end=outage.back_end, time_s=outage.from_s)
+        for change in switched:
+            self.folder.log("switched", **change)
+        for change in loaded:
+            self.folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+        self._switched += len(switched)
+        self._loaded += len(loaded)
+        self._away += len(away)
+        if switched or loaded or away:
+            self._on_event()
+
+    def customers_gone(self) -> None:
+        """The load generator has ended; what it leaves in the shop still belongs to this run."""
+        self.folder.log("customers gone")
+        patiently(self.appliance.wait_idle)  # orphan requests are executed in full
+        self._sampler.stop()
+        self._check_lived()
+        self._after = patiently(self.appliance.counts)
+        if self.server.shadows:
+            self._shadows = patiently(self.appliance.shadows)
+
+    def _check_lived(self) -> None:
+        """What was started anew in mid-run is another shop: nothing holds across it."""
+        self.appliance.check_lives()
+        part = self._sampler.started_anew
+        if part:
+            self.folder.log(f"{part} started anew")
+            raise ExperimentError(
+                f"The {part} died in mid-run and was started anew (`make logs ARGS={part}`): this "
+                "run counts for nothing. What it measured until then stays in its folder, the "
+                "runs before it are whole."
+            )
+
+    def record(self) -> RunRecord:
+        """What is known of the run once it is over."""
+        folder, sampler = self.folder, self._sampler
+        load_generator = read_metadata(folder.attempts_file)
+        self.log_changes(load_generator["load_changes"])
+        folder.log("run ended")
+        if not load_generator["complete"]:
+            raise ExperimentError(
+                "The load generator was stopped before its last session ended; "
+                "the same command makes this run again."
+            )
+        facts: dict[str, Any] = {}
+        if self.appliance.tells_who_left:
+            facts["waste"] = waste.of_appliance(self.before, self._after, self.server.time_scale)
+        if self._shadows:
+            facts["shadows"] = list(self._shadows)
+        if isinstance(self.appliance, BehindPeer):
+            facts["peer"] = {"name": self.appliance.name, "version": self.appliance.version()}
+        facts |= {
+            "load_generator": load_generator,
+            "samples_missed": sampler.missed,
+            "switched": sampler.changes,
+            "outages": sampler.outages.as_dicts(),
+            "fallen_back": sampler.fallen_back,
+        }
+        return RunRecord(self.before, self._after, facts)
+
+
+def prepare(appliance: Appliance, run: ShopRun, seed: int) -> None:
+    """Set gateway and shop to what the run says."""
+    server = _server(run)
+    appliance.prepare(
+        policy=None if run.policy.gateway is not None else policy_call(run.policy),
+        profile=server.page_profile,
+        time_scale=server.time_scale,
+        utilisation_interval_s=run.utilisation_interval_s,
+        seed=seed,
+        abandonment=run.abandonment,
+        shadows=server.shadows,
+    )
+
+
+def _server(run: ShopRun) -> runs.Appliance:
+    assert isinstance(run.server, runs.Appliance)
+    return run.server
+
+
+def policy_call(policy: PolicyChoice) -> dict[str, Any]:
+    """A choice as the gateway's `PUT /policy` takes it."""
+    file = policy.file
+    return {
+        "name": policy.name,
+        **({"source": file.text} if file is not None else {}),
+        "parameters": policy.parameters,
+        "admission": {"name": policy.admission, "parameters": policy.admission_parameters},
+    }

@@ -1,0 +1,203 @@
+"""Samples of gateway and shop while a run goes on, once per utilisation interval.
+
+Owns: the columns of samples.parquet and the thread that fills them.
+Must not know: what the samples are used for.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gateway.policies.interface import PAGES
+from lab.engines.live.appliance import Appliance, Json
+from lab.engines.live.outages import Outages
+from lab.errors import ExperimentError
+from runtime import private_file
+
+COUNTED = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "answered",
+    "orphaned",
+    "failed",
+    "withdrawn",
+    "cancelled",
+)
+
+SCHEMA = pa.schema(
+    [
+        pa.field("time_s", pa.float64()),  # paper seconds since the run was prepared
+        pa.field("policy", pa.string()),
+        pa.field("discipline", pa.string()),
+        pa.field("cpu_utilisation_ratio", pa.float64()),
+        pa.field("busy_workers", pa.int32()),
+        pa.field("in_service", pa.int32()),
+        pa.field("waiting", pa.int32()),
+        *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
+        *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
+        pa.field("confirms_total", pa.int64()),
+        # What the admission policy knows; null where there is none.
+        pa.field("predicted_utilisation_ratio", pa.float64()),
+        pa.field("measured_utilisation_ratio", pa.float64()),
+        pa.field("admission_weight", pa.float64()),
+        pa.field("admits", pa.bool_()),
+        pa.field("quota", pa.float64()),
+        pa.field("admitted_total", pa.int64()),
+        pa.field("aborted_total", pa.int64()),
+    ]
+)
+_OF_ADMISSION = {
+    "predicted_utilisation_ratio": "predicted_utilisation_ratio",
+    "measured_utilisation_ratio": "measured_utilisation_ratio",
+    "admission_weight": "weight",
+    "admits": "admits",
+    "quota": "quota",
+    "admitted_total": "admitted",
+    "aborted_total": "aborted",
+}
+"""Column → what the admission policy's snapshot calls it."""
+
+
+class Sampler:
+    """Polls the gateway's snapshot in a thread of its own between `start` and `stop`."""
+
+    def __init__(
+        self,
+        appliance: Appliance,
+        *,
+        time_scale: float,
+        interval_s: float,
+        on_look: Callable[[Json], None] = lambda snapshot: None,
+    ) -> None:
+        """`on_look` gets every snapshot, in the sampler's thread."""
+        self._on_look = on_look
+        self._appliance = appliance.again()
+        self._time_scale = time_scale
+        self._interval_real_s = interval_s / time_scale
+        self._rows: list[dict[str, Any]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._poll, name="sampler", daemon=True)
+        self.missed = 0
+        """Polls that the gateway did not answer."""
+        self.changes: list[dict[str, Any]] = []
+        """What somebody has changed meanwhile: `time_s`, `policy`, `abandonment` from then on."""
+        self.started_anew = ""
+        """The part that died meanwhile and was started again: `gateway`, `shop`; else empty."""
+        self.fallen_back: dict[str, Any] | None = None
+        """When (`at_s` of the run, paper seconds) and why a student's policy was given up."""
+        self.outages = Outages()
+        self.began_at = 0.0
+        """Unix time of time 0."""
+
+    def start(self) -> None:
+        """Begin; the first row is time 0."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End and wait for the last row; harmless when repeated."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._appliance.close()
+
+    def write(self, path: Path) -> None:
+        """samples.parquet, whole or not at all."""
+        write_samples(pa.Table.from_pylist(self._rows, schema=SCHEMA), path)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What has been sampled so far."""
+        return self._rows
+
+    def _poll(self) -> None:
+        began_s, self.began_at = time.monotonic(), time.time()
+        due_s = began_s
+        before: dict[str, Any] | None = None
+        age = Age()
+        while not self._stop.is_set():
+            try:
+                snapshot = self._appliance.snapshot()
+                elapsed_s = (time.monotonic() - began_s) * self._time_scale
+                self._rows.append(row(elapsed_s, snapshot))
+                chosen = choice_of(snapshot)
+                if before is not None and chosen != before:
+                    self.changes.append({"time_s": elapsed_s, **chosen})
+                before = chosen
+                self._on_look(snapshot)
+                if why := snapshot["policy"]["snapshot"].get("fallen_back"):
+                    at_s = elapsed_s - (snapshot["time_s"] - why["at_s"])
+                    self.fallen_back = {"at_s": at_s, "reason": why["reason"]}
+                self.started_anew = self.started_anew or age.younger(snapshot)
+                self.outages.looked(elapsed_s, snapshot)
+            except ExperimentError:
+                self.missed += 1
+            due_s = max(due_s + self._interval_real_s, time.monotonic())
+            self._stop.wait(due_s - time.monotonic())
+
+
+class Age:
+    """What only grows while a process lives: less of it is another process's."""
+
+    def __init__(self) -> None:
+        self._gateway_s = 0.0  # paper seconds since its start
+        # A start takes seconds of CPU: a shop that had used no more is known by its requests.
+        self._shop: dict[str, float] = {"cpu_s": 0.0, "requests": 0}
+
+    def younger(self, snapshot: Json) -> str:
+        """`gateway` or `shop` if it is another one than at the snapshot before; else empty."""
+        load = snapshot.get("load") or {}
+        status = load.get("status") or {}
+        shop = {name: status.get(name, before) for name, before in self._shop.items()}
+        found = ""
+        if snapshot["time_s"] < self._gateway_s:
+            found = "gateway"
+        elif any(shop[name] < before for name, before in self._shop.items()):
+            found = "shop"
+        self._gateway_s, self._shop = snapshot["time_s"], shop
+        return found
+
+
+def write_samples(samples: pa.Table, path: Path) -> None:
+    """samples.parquet, whole or not at all."""
+    draft = path.with_name(f".{path.name}")
+    pq.write_table(samples, draft)
+    private_file.put(draft, path)
+
+
+def row(time_s: float, snapshot: Json) -> dict[str, Any]:
+    """A row of samples.parquet from one snapshot."""
+    counts = snapshot["counts"]
+    load = snapshot.get("load") or {}
+    policy = snapshot["policy"]
+    return {
+        "time_s": time_s,
+        "policy": policy["name"],
+        "discipline": policy["snapshot"].get("discipline", ""),
+        "cpu_utilisation_ratio": load.get("cpu_utilisation_ratio"),
+        "busy_workers": load.get("busy_workers"),
+        "in_service": snapshot["in_service"],
+        "waiting": snapshot["waiting"],
+        **{f"waiting_{page}": snapshot["waiting_by_page"][page] for page in PAGES},
+        **{f"{fate}_total": sum(counts[page][fate] for page in PAGES) for fate in COUNTED},
+        "confirms_total": counts["Tr-4"]["answered"],
+        **of_admission(policy["snapshot"].get("admission")),
+    }
+
+
+def choice_of(snapshot: Json) -> dict[str, Any]:
+    """What can be changed in mid-run, from one snapshot."""
+    policy = {name: snapshot["policy"][name] for name in ("name", "parameters", "admission")}
+    return {"policy": policy, "abandonment": snapshot["abandonment"]["mode"]}
+
+
+def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The admission policy's columns, from its snapshot; nulls where there is none."""
+    known = snapshot or {}
+    return {column: known.get(name) for column, name in _OF_ADMISSION.items()}

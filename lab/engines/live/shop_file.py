@@ -1,0 +1,74 @@
+"""A shop that runs beside others, as whoever watches them has to know it.
+
+Owns: the file lane.json that lies in the folder of a run while its customers come, and only then.
+Must not know: who watches, how shops are started.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from gateway.policies.interface import FATES, PAGES
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.files.run_folder import RunFolder
+from runtime.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Where a lane's gateway and controller are on this machine; what it had counted before."""
+
+    host: str
+    gateway_port: int
+    gateway_admin_port: int
+    shop_controller_port: int
+    came_at: float
+    """When the customers' clock began, Unix time; the same for all lanes."""
+    time_scale: float
+    before: Mapping[str, int]
+    """Requests by fate (`arrived`, …) over all pages, and `confirms`."""
+
+    @classmethod
+    def of(
+        cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
+    ) -> Self:
+        """The lane whose shop has the settings `lab`; `counts` as `Appliance.counts` has them."""
+        return cls(
+            host=lab.gateway_admin_host,
+            gateway_port=lab.gateway_port,
+            gateway_admin_port=lab.gateway_admin_port,
+            shop_controller_port=lab.shop_controller_port,
+            came_at=came_at,
+            time_scale=time_scale,
+            before=counted(counts["gateway"]),
+        )
+
+    def settings(self, lab: Settings) -> Settings:
+        """Those of the machine, with this shop's addresses."""
+        return replace(
+            lab,
+            gateway_host=self.host,
+            shop_host=self.host,
+            gateway_port=self.gateway_port,
+            gateway_admin_port=self.gateway_admin_port,
+            shop_controller_port=self.shop_controller_port,
+        )
+
+    def write(self, folder: RunFolder) -> None:
+        """Lay it into the folder of its run."""
+        write_json(folder.lane_file, asdict(self))
+
+
+def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """A gateway's counts by page and fate, over all pages; and its confirms."""
+    found = {fate: sum(counts[page][fate] for page in PAGES) for fate in FATES}
+    return found | {"confirms": counts["Tr-4"]["answered"]}
+
+
+def read(folder: RunFolder) -> Lane | None:
+    """The lane of a run whose customers are there; None of any other."""
+    try:
+        return Lane(**read_json(folder.lane_file))
+    except (ExperimentError, TypeError):
+        return None

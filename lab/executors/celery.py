@@ -1,0 +1,314 @@
+"""Tasks of a grid on Celery workers: on this machine, or on others that share no disk with it.
+
+Owns: the Celery application, what a worker does with a task, noticing that a worker is lost.
+Must not know: what a task is, but for what its function is called; which results are kept.
+
+Messages and results are JSON and nothing else. A task names a function that simulates; a worker
+calls no other. Broker and results are one Redis: whoever can write to it has work done, so it
+belongs on a private network, with a password (docs/experiments.md, *More than one machine*).
+"""
+
+import json
+import os
+import signal
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import redis
+from celery import Celery, Task
+from celery.exceptions import SecurityWarning
+from celery.signals import worker_process_init
+from celery.worker.control import inspect_command
+from celery.worker.state import active_requests
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from lab.errors import ExperimentError, SpecError
+from lab.executors.broker import shown
+from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason
+from lab.machine.description import code_digest, describe_versions
+from runtime import pinned
+
+QUEUE = "doorbuster"
+TASK = "doorbuster.work"
+CALLABLE = [
+    "lab.runner.simulated:make_packed_run",
+    "lab.studies.measures:simulate_case",
+]
+"""How the names begin of the functions that a task may name."""
+
+POLL_EVERY_S = 0.1
+ASK_EVERY_S = 2.0
+REPLY_WITHIN_S = 1.0
+FIRST_REPLY_WITHIN_S = 10.0
+"""So long without any worker at the start: there is none. A busy one answers late."""
+LOST_AFTER_S = 30.0
+"""A task that no worker has had in hand for so long, and that does not wait either, is lost."""
+NOBODY_FOR_S = 60.0
+"""So long without any worker, and the grid gives up."""
+
+CODE = code_digest()
+"""Of the code as it is loaded: both sides must have the same."""
+
+
+def application(broker: str) -> Celery:
+    """The Celery application whose messages and results are at `broker`.
+
+    Raises SpecError for what is no address and ExperimentError when nobody answers there.
+    """
+    try:
+        with redis.Redis.from_url(
+            broker, socket_connect_timeout=5, retry=Retry(NoBackoff(), retries=0)
+        ) as client:
+            client.ping()
+    except ValueError as fault:
+        raise SpecError(
+            f"broker: {shown(broker)} is no address ({fault}); allowed: redis://host:port/database"
+        ) from None
+    except redis.RedisError as fault:
+        raise ExperimentError(
+            f"No Redis answers at {shown(broker)} ({fault}). `make up` starts the appliance's; "
+            "another is named by DOORBUSTER_CELERY_BROKER."
+        ) from None
+    app = Celery("doorbuster", broker=broker, backend=broker, set_as_current=False)
+    app.conf.update(
+        accept_content=["json"],
+        result_accept_content=["json"],
+        task_serializer="json",
+        result_serializer="json",
+        task_default_queue=QUEUE,
+        task_track_started=True,
+        # A worker takes a task when it can begin it, so that none waits where it can be lost.
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        result_expires=24 * 3600,
+        broker_connection_retry_on_startup=True,
+        worker_hijack_root_logger=False,
+    )
+    app.task(name=TASK, bind=True)(_work)
+    return app
+
+
+# ---- the worker's side ---------------------------------------------------------------------------
+
+
+def serve(broker: str, processes: int | None) -> None:
+    """Work for whoever asks at `broker`, so many tasks at a time, until a signal comes."""
+    app = application(broker)
+    count = processes or len(os.sched_getaffinity(0))
+    print(
+        f"Doorbuster {_version()}, {count} tasks at a time for {shown(broker)}. "
+        "Ctrl-C ends it after the tasks in hand, twice at once.",
+        flush=True,
+    )
+    # Celery warns root because of pickle, which no message here can be.
+    warnings.filterwarnings("ignore", category=SecurityWarning)
+    worker_process_init.connect(_end_with_worker)
+    worker = app.Worker(
+        hostname=f"doorbuster-{os.getpid()}@{os.uname().nodename}",
+        concurrency=count,
+        pool="prefork",
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+    )
+    worker.start()
+
+
+def _end_with_worker(**_: object) -> None:
+    """A process of the pool ends with a worker that is killed, instead of after its task."""
+    pinned.end_with_parent(signal.SIGKILL)
+
+
+@inspect_command(name="doorbuster")
+def _describe(state: Any, **_: object) -> dict[str, Any]:
+    """What a worker says of itself when a grid asks."""
+    return {
+        "code": CODE,
+        "version": _version(),
+        "slots": state.consumer.pool.num_processes,
+        "active": [request.id for request in active_requests],
+    }
+
+
+def _work(self: Task, code: str, worker: str, task: str) -> dict[str, str]:
+    """One task: its result or why there is none, never an exception."""
+    if code != CODE:
+        return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
+    if not worker.startswith(tuple(CALLABLE)):
+        return {"failure": f"{worker} is none of the functions a worker calls"}
+    try:
+        return {
+            "result": call(
+                worker,
+                task,
+                lambda progress: self.update_state(state="PROGRESS", meta={"progress": progress}),
+            )
+        }
+    except Exception as error:
+        return {"failure": reason(error)}
+
+
+@cache
+def _version() -> str:
+    return f"{describe_versions()['doorbuster']}, code {CODE}"
+
+
+# ---- the caller's side ---------------------------------------------------------------------------
+
+
+def run_on_workers(
+    tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
+) -> list[Failure]:
+    """As `executor.run_grid`, with tasks as JSON; returns those that failed."""
+    app = application(broker)
+    with redis.Redis.from_url(broker) as queue:
+        farm = _Farm(app, tasks, worker, shown(broker), lambda: int(queue.llen(QUEUE)))
+        try:
+            return farm.run(on_done, on_progress)
+        except redis.OutOfMemoryError:
+            raise ExperimentError(
+                f"The Redis at {shown(broker)} is full: it refuses tasks and results. What is done "
+                "is kept; the same command resumes. Give it more memory (maxmemory), or wait until "
+                "other grids have taken their results."
+            ) from None
+        finally:
+            farm.revoke()
+
+
+@dataclass(slots=True)
+class _UnderWay:
+    """A task that was sent: which, and when it was last known to wait or to be in hand."""
+
+    index: int
+    seen_s: float
+    began: bool = False
+
+
+class _Farm:
+    """One grid's tasks among the workers."""
+
+    def __init__(
+        self,
+        app: Celery,
+        tasks: Sequence[str],
+        worker: str,
+        broker: str,
+        queued: Callable[[], int],
+    ) -> None:
+        self._app = app
+        self._tasks = tasks
+        self._worker = worker
+        self._broker = broker
+        self._queued = queued
+        self._waiting = deque(range(len(tasks)))
+        self._tries = [0] * len(tasks)
+        self._under_way: dict[str, _UnderWay] = {}
+        self._failures: list[Failure] = []
+        self._slots = 0
+
+    def run(self, on_done: OnDone, on_progress: OnProgress) -> list[Failure]:
+        self._find_workers()
+        answered_s = asked_s = time.monotonic()
+        while self._waiting or self._under_way:
+            # One in hand and one waiting for every place: nobody idles, and little is to revoke.
+            while self._waiting and len(self._under_way) < 2 * self._slots:
+                self._send(self._waiting.popleft())
+            for id, sent in list(self._under_way.items()):
+                self._look(id, sent, on_done, on_progress)
+            now_s = time.monotonic()
+            if now_s - asked_s >= ASK_EVERY_S:
+                answers, asked_s = self._ask(), now_s
+                answered_s = now_s if answers else answered_s
+                if now_s - answered_s > NOBODY_FOR_S:
+                    raise ExperimentError(
+                        f"No worker has answered at {self._broker} for "
+                        f"{NOBODY_FOR_S:.0f} s. What is done is kept; the same command resumes."
+                    )
+                self._miss(answers)
+            time.sleep(POLL_EVERY_S)
+        return self._failures
+
+    def revoke(self) -> None:
+        """Nobody shall work on what is still under way."""
+        if self._under_way:
+            self._app.control.revoke(list(self._under_way), terminate=True)
+            for id in self._under_way:
+                self._app.backend.forget(id)
+
+    def _find_workers(self) -> None:
+        until_s = time.monotonic() + FIRST_REPLY_WITHIN_S
+        while not self._ask():
+            if time.monotonic() > until_s:
+                raise ExperimentError(
+                    f"No worker listens at {self._broker}; start some, here or elsewhere: "
+                    f"doorbuster worker --broker {self._broker}"
+                )
+
+    def _send(self, index: int) -> None:
+        self._tries[index] += 1
+        sent = self._app.tasks[TASK].apply_async((CODE, self._worker, self._tasks[index]))
+        self._under_way[sent.id] = _UnderWay(index, time.monotonic())
+
+    def _look(self, id: str, sent: _UnderWay, on_done: OnDone, on_progress: OnProgress) -> None:
+        meta = self._app.backend.get_task_meta(id)
+        status, answer = meta["status"], meta["result"]
+        sent.began = status != "PENDING"
+        if status == "PROGRESS":
+            on_progress(sent.index, answer["progress"])
+        elif status == "SUCCESS":
+            self._end(id)
+            if "refused" in answer:
+                raise ExperimentError(_other_code(answer["refused"]))
+            if "failure" in answer:
+                self._failures.append(Failure(sent.index, answer["failure"]))
+            else:
+                on_done(sent.index, json.loads(answer["result"]))
+        elif status in ("FAILURE", "REVOKED"):  # its process was killed; the worker says so
+            self._lost(id, sent)
+
+    def _miss(self, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        """Notice tasks that no worker has in hand although they do not wait any more."""
+        active = {id for answer in answers.values() for id in answer["active"]}
+        queued = self._queued()
+        now_s = time.monotonic()
+        for id, sent in list(self._under_way.items()):
+            if id in active or (queued and not sent.began):
+                sent.seen_s = now_s
+            elif now_s - sent.seen_s > LOST_AFTER_S:
+                self._lost(id, sent)
+
+    def _lost(self, id: str, sent: _UnderWay) -> None:
+        self._end(id)
+        if self._tries[sent.index] < TRIES:
+            self._waiting.appendleft(sent.index)
+        else:
+            self._failures.append(Failure(sent.index, "its worker was lost twice"))
+
+    def _end(self, id: str) -> None:
+        del self._under_way[id]
+        self._app.backend.forget(id)
+
+    def _ask(self) -> Mapping[str, Mapping[str, Any]]:
+        """What the workers say of themselves, by name; raises ExperimentError for other code."""
+        replies = (
+            self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
+        )
+        answers = {name: said for reply in replies for name, said in reply.items()}
+        for name, said in answers.items():
+            if said.get("code") != CODE:
+                raise ExperimentError(
+                    _other_code(f"{name} runs other code: Doorbuster {said.get('version')}")
+                )
+        self._slots = sum(said["slots"] for said in answers.values()) or self._slots
+        return answers
+
+
+def _other_code(who: str) -> str:
+    return f"{who}; this is {_version()}. Install the same on both and start the worker again."

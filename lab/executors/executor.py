@@ -1,0 +1,78 @@
+"""Run the same pure function of many tasks on the cores of this machine or on Celery workers.
+
+Tasks and results are JSON on both, so that both give the same. The caller keeps each result as it
+comes in; the next time it leaves out the tasks whose results are there.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from lab.errors import ExperimentError
+from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worker
+
+
+class GridError(ExperimentError):
+    """Some tasks were not made; all the others were."""
+
+    def __init__(self, failures: Sequence[Failure]) -> None:
+        self.failures = tuple(failures)
+        more = f"; {len(failures) - 1} more failed" if len(failures) > 1 else ""
+        super().__init__(
+            f"Task {failures[0].index + 1} failed: {failures[0].reason}{more}. "
+            "Everything else is kept; the same command makes what is missing."
+        )
+
+
+def run_grid(
+    tasks: Sequence[Json],
+    worker: Worker | str,
+    *,
+    processes: int | None = None,
+    celery_broker: str | None = None,
+    on_done: OnDone,
+    on_progress: OnProgress | None = None,
+    on_cost: OnCost | None = None,
+) -> None:
+    """Make `worker(task)` of every task; `on_done(index, result)` is called here as each is ready.
+
+    `worker` is a function at the top of its module, or its name as `module:function`. It runs in
+    `processes` processes of this machine (as many as CPUs by default), or, with a `celery_broker`,
+    on the workers that `doorbuster worker` starts anywhere. It may call `tell(progress)`, which
+    comes out here as `on_progress(index, progress)`. `on_cost(index, cpu_s)` gets the CPU seconds
+    of each task that was done on this machine.
+
+    Raises GridError when tasks failed, after all the others are done; ExperimentError when no
+    worker can be had. Any exception, Ctrl-C among them, ends all that is still running.
+    """
+    name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
+    texts = _Texts(tasks)
+    progress = on_progress or (lambda index, progress: None)
+    if not texts:
+        return
+    if celery_broker:
+        from lab.executors.celery import run_on_workers
+
+        failures = run_on_workers(texts, name, celery_broker, on_done, progress)
+    else:
+        count = min(processes or len(os.sched_getaffinity(0)), len(texts))
+        cost = on_cost or (lambda index, cpu_s: None)
+        from lab.executors.local import run_on_cores
+
+        failures = run_on_cores(texts, name, count, on_done, progress, cost)
+    if failures:
+        raise GridError(sorted(failures, key=lambda failure: failure.index))
+
+
+class _Texts(Sequence[str]):
+    """The tasks as JSON, each written when it is asked for: all at once would fill the memory."""
+
+    def __init__(self, tasks: Sequence[Json]) -> None:
+        self._tasks = tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __getitem__(self, index: Any) -> Any:
+        return json.dumps(self._tasks[index], allow_nan=False)

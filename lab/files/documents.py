@@ -1,0 +1,33 @@
+"""The text and JSON files of a result: written whole or not at all, read in a known form."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lab.files import forms
+from runtime import private_file
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(draft, 0o644)
+        private_file.put(Path(draft), path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write JSON whole or not at all."""
+    write_text(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The content; raises ExperimentError when missing or damaged (`forms`)."""
+    return forms.read(path)

@@ -1,0 +1,230 @@
+"""The forms of the JSON files in a result folder.
+
+Owns: what each file must look like before a page or a table may use it. Must not know: pages, how
+a file came about.
+
+A result folder may come from another machine and may have been edited. Every reader therefore gets
+plain values of a known form, or an ExperimentError that names the file and the fault.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from lab.errors import ExperimentError
+from lab.files.run_summary import Number, RunSummary
+
+MOST_BYTES = 8 * 2**20
+"""Bytes of one JSON file; an interpreter needs up to thirty times as many to hold it."""
+MOST_DEPTH = 30
+"""Lists and objects within each other; repr() and json.dumps() fail at about 1,000."""
+
+Cell = str | int | float | bool | None
+Text = Annotated[str, Field(max_length=100_000)]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Table(_Form):
+    title: Text = ""
+    header: list[Cell]
+    rows: list[list[Cell]]
+    note: Text = ""
+
+
+class _Exhibit(_Form):
+    key: Annotated[str, Field(max_length=200, pattern=r"^[^/\x00]+$")]
+    heading: Text = ""
+    what: Text = ""
+    differs: list[Text] = []
+    tables: list[_Table]
+
+
+class _Reproduction(_Form):
+    paper: Text = ""
+    title: Text = ""
+    engine: Text = ""
+    machine: dict[str, Any] | None = None
+    versions: dict[str, Any] | None = None
+
+
+_Number = Number | None
+
+
+class _Planned(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    number: Annotated[int, Field(ge=0, lt=10**6)]
+    policy: Annotated[str, Field(min_length=1, max_length=120, pattern=r"^[^/\x00]+$")]
+    rho: _Number
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+def _is_time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("must be a time of the years 1 to 9999") from None
+    return text
+
+
+class _Note(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+    text: Annotated[str, Field(min_length=1, max_length=10_000)]
+    by: Annotated[str, Field(max_length=150)]
+    at: Annotated[str, Field(max_length=50), AfterValidator(_is_time)]
+
+
+class _Reference(_Form):
+    command: Text
+    version: Text
+    machine: Text
+    written_at: Annotated[str, Field(max_length=50)]
+    took_real_s: _Number
+    is_quick: bool
+    text: Text
+
+
+class _Chosen(_Form):
+    name: Text
+
+
+class _Event(_Form):
+    event: Annotated[str, Field(max_length=200)]
+    at: Annotated[str, Field(max_length=50)] | None = None
+    time_s: _Number = None
+    policy: Any = None
+    abandonment: Any = None
+    factor: Any = None
+
+    @model_validator(mode="after")
+    def _has_what_its_words_need(self) -> Self:
+        if self.event == "switched":
+            _Chosen.model_validate(self.policy)
+            if not isinstance(self.abandonment, str):
+                raise ValueError("abandonment must be text")
+        if self.event in ("switched", "load changed") and self.time_s is None:
+            raise ValueError("time_s is missing")
+        if self.event == "load changed" and not isinstance(self.factor, int | float):
+            raise ValueError("factor must be a number")
+        return self
+
+
+MOST_NOTES = 1_000
+"""Notes in a bundle."""
+
+_FORMS: Mapping[str, Any] = {
+    "tables.json": list[_Table],
+    "exhibits.json": list[_Exhibit],
+    "claims.json": list[dict[str, Cell]],
+    "reproduction.json": _Reproduction,
+    "machine.json": dict[str, Any],
+    "versions.json": dict[str, Any],
+    "capacity.json": dict[str, Any],
+    "imported.json": dict[str, Any],
+    "notes.json": Annotated[list[_Note], Field(max_length=MOST_NOTES)],
+    "reference.json": _Reference,
+    "plan.json": list[_Planned],
+    "run.json": RunSummary,
+    "events.jsonl": list[_Event],
+}
+"""File name → its form; a file of another name may hold any JSON."""
+
+FILES = tuple(name for name in _FORMS if name not in ("run.json", "events.jsonl"))
+"""Files of the result folder itself; the others belong to its runs."""
+
+
+def read(path: Path) -> Any:
+    """Return the content in the form that the file's name asks for.
+
+    Raises ExperimentError when the file is missing, too large, no JSON or of another form.
+    """
+    return _read(path, json.loads)
+
+
+def read_lines(path: Path) -> Any:
+    """Return the content of a file with a JSON value on each line. Raises as `read` does."""
+    return _read(path, lambda text: [json.loads(line) for line in text.splitlines()])
+
+
+def _read(path: Path, parse: Callable[[str], Any]) -> Any:
+    text = text_of(path, MOST_BYTES)
+    try:
+        plain = parse(text)
+        _check_values(plain, text)
+    except (ValueError, RecursionError) as fault:
+        raise ExperimentError(f"{path} cannot be read: {_reason(fault)}") from None
+    return _in_form(path, plain)
+
+
+def text_of(path: Path, most_bytes: int) -> str:
+    """Return the text of a file; raises ExperimentError when it is missing, too large, no UTF-8."""
+    try:
+        if path.stat().st_size > most_bytes:
+            raise ExperimentError(
+                f"{path} cannot be read: it has {path.stat().st_size:,} bytes; "
+                f"allowed: at most {most_bytes:,}"
+            )
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ExperimentError(f"{path} cannot be read: {fault}") from None
+
+
+def _check_values(plain: object, text: str) -> None:
+    """Raise ValueError for what JSON allows and no page can show."""
+    if "\\u" in text.lower():  # a half of a pair of surrogates cannot be written as UTF-8
+        json.dumps(plain, ensure_ascii=False).encode()
+    if text.count("[") + text.count("{") > MOST_DEPTH and any(
+        depth > MOST_DEPTH for depth in _depths(plain)
+    ):
+        raise ValueError(f"it is nested too deeply; allowed: {MOST_DEPTH} levels")
+
+
+def _depths(plain: object) -> Iterator[int]:
+    level, depth = [plain], 0
+    while level:
+        yield depth
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, dict | list)
+        ]
+        depth += 1
+
+
+def _in_form(path: Path, plain: object) -> Any:
+    if path.name in _FORMS:
+        try:
+            _adapter(path.name).validate_python(plain)
+        except ValidationError as faults:
+            fault = faults.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, fault["loc"])) or "its content"
+            raise ExperimentError(
+                f"{path} does not have the form of {path.name}: {place:.80}: {fault['msg']}"
+            ) from None
+    return plain
+
+
+@functools.cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_FORMS[name])
+
+
+def _reason(fault: Exception) -> str:
+    return "it is nested too deeply" if isinstance(fault, RecursionError) else str(fault)

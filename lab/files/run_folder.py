@@ -1,0 +1,141 @@
+"""The files of one run, from either engine.
+
+<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
+    attempts.parquet  samples.parquet  events.jsonl
+    run.json (written last: the run is whole)
+"""
+
+import base64
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lab.errors import ExperimentError
+from lab.files import forms
+from lab.files.documents import read_json, write_text
+from lab.files.run_summary import RunSummary
+from loadgen import load_factor
+from loadgen.attempts import AttemptsFileError, read_attempts
+from loadgen.rows import RowsFileError, read_table
+
+RUN_FILE = "run.json"
+HIGHEST_LOAD_FACTOR = load_factor.HIGHEST
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run of a comparison, before it is made."""
+
+    number: int
+    policy: str
+    rho: float | None
+    """None in a closed loop."""
+    seed: int
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder."""
+        load = "" if self.rho is None else f"-rho{self.rho:g}"
+        return f"{self.number:03}-{self.policy}{load}-seed{self.seed}"
+
+    def title(self, of: int) -> str:
+        """For people: `[3/9] sq at ρ = 1.4, seed 1`."""
+        load = "" if self.rho is None else f" at ρ = {self.rho:g}"
+        return f"[{self.number}/{of}] {self.policy}{load}, seed {self.seed}"
+
+
+class RunFolder:
+    """The folder of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.attempts_file = path / "attempts.parquet"
+        self.samples_file = path / "samples.parquet"
+        self.events_file = path / "events.jsonl"
+        self.summary_file = path / RUN_FILE
+        self.load_factor_file = path / "load-factor"
+        """While a live run goes on: how many times their rate sessions shall arrive."""
+        self.lane_file = path / "lane.json"
+        """While it goes on beside others: where its shop is (`lane.Lane`)."""
+        self.peer_file = path / "peer.json"
+        """While it goes on behind a peer: what that says of itself (`peers.shown`)."""
+
+    def clear(self) -> None:
+        """Empty: what an interrupted attempt at the same run left is removed."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.path.mkdir(parents=True)
+
+    def pack(self) -> dict[str, str]:
+        """Its files by name, in Base64: to be sent to where they are kept."""
+        return {
+            file.name: base64.b64encode(file.read_bytes()).decode("ascii")
+            for file in sorted(self.path.iterdir())
+        }
+
+    def unpack(self, files: Mapping[str, str]) -> int:
+        """Write what `pack` gave, run.json last; returns its size in bytes.
+
+        Raises ExperimentError when there is no room.
+        """
+        contents = {name: base64.b64decode(text) for name, text in files.items()}
+        summary = contents.pop(self.summary_file.name)
+        try:
+            self.clear()
+            for name, content in contents.items():
+                (self.path / Path(name).name).write_bytes(content)
+            write_text(self.summary_file, summary.decode("utf-8"))
+        except OSError as fault:
+            raise ExperimentError(f"{self.path} cannot be written ({fault.strerror}).") from None
+        return len(summary) + sum(map(len, contents.values()))
+
+    @property
+    def is_whole(self) -> bool:
+        """True once everything of the run has been written."""
+        return self.summary_file.is_file()
+
+    def summary(self) -> RunSummary:
+        """What run.json says; raises ExperimentError when it is damaged."""
+        return RunSummary.model_validate(read_json(self.summary_file))
+
+    def events(self) -> list[dict[str, Any]]:
+        """What events.jsonl says; nothing before the run began; ExperimentError when damaged."""
+        if not self.events_file.exists():
+            return []
+        found: list[dict[str, Any]] = forms.read_lines(self.events_file)
+        return found
+
+    def attempts(self) -> pa.Table:
+        """The attempts, checked against the schema; raises ExperimentError when damaged."""
+        try:
+            return read_attempts(self.attempts_file)
+        except AttemptsFileError as fault:
+            raise ExperimentError(str(fault)) from None
+
+    def samples(self) -> pa.Table:
+        """Gateway and shop, a row per utilisation interval; raises ExperimentError when damaged."""
+        try:
+            return read_table(self.samples_file)
+        except RowsFileError as fault:
+            raise ExperimentError(str(fault)) from None
+
+    def load_factor(self) -> float:
+        """How many times their rate sessions arrive, as long as the run goes on."""
+        return load_factor.read(self.load_factor_file, otherwise=1.0)
+
+    def set_load_factor(self, factor: float) -> None:
+        """From now on, 0 to `HIGHEST_LOAD_FACTOR`; of a run that has ended nothing is changed."""
+        write_text(self.load_factor_file, f"{factor:g}\n")
+        if self.is_whole:
+            self.load_factor_file.unlink(missing_ok=True)
+
+    def log(self, event: str, **facts: object) -> None:
+        """Add a line to events.jsonl."""
+        line = {"at": datetime.now(UTC).isoformat(), "event": event, **facts}
+        with self.events_file.open("a", encoding="utf-8") as events:
+            events.write(json.dumps(line, ensure_ascii=False) + "\n")

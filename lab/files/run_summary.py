@@ -1,0 +1,152 @@
+"""What became of a run: the content of run.json, which is written when the run is whole."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+VERSION = 2
+"""Of the form. Version 1 has no `version`; it is read as it is."""
+
+
+def _at_most_1e12(value: float | None) -> float | None:
+    if value is not None and abs(value) > 1e12:
+        raise ValueError("must be at most 1e12")
+    return value
+
+
+Number = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_at_most_1e12)]
+
+
+class _Part(BaseModel):
+    """A part of run.json. Entries of other versions are kept and not looked at."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+class Check(_Part):
+    """One statement about two counts: `low` ≤ `value` ≤ `high` makes it true."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    statement: str
+    value: int
+    low: int
+    high: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether the counts agree."""
+        return self.low <= self.value <= self.high
+
+
+class Counts(_Part):
+    """Counts of gateway and shop (`Appliance.counts`)."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
+class Fates(_Part):
+    """How many sessions ended how."""
+
+    arrived: int
+    rejected: int
+    completed: int
+
+
+class Schedule(_Part):
+    """How well the load generator kept its schedule. Real seconds."""
+
+    late_share: Number = 0.0
+    late_tolerance_s: Number = 0.05
+    max_behind_s: Number = 0.0
+
+
+class LoadChange(_Part):
+    """From `at_s` paper seconds on, sessions arrived at `factor` times their rate."""
+
+    at_s: Number
+    factor: Number
+
+
+class LoadGenerator(_Part):
+    """The metadata of the attempts: who came, and how they were made."""
+
+    engine: str | None = None
+    """`simulated`, or None where Locust made them."""
+    started_at: Number | None = None
+    """Seconds since 1970."""
+    schedule: Schedule | None = None
+    load_changes: list[LoadChange] = []
+
+
+class Fallback(_Part):
+    """When a student's policy was replaced by FIFO, and why."""
+
+    at_s: Number
+    reason: str
+
+
+class BaselineProxy(_Part):
+    """The program that ran instead of the gateway."""
+
+    name: str
+    version: str
+
+
+class AtOnce(_Part):
+    """The shops that ran at the same time."""
+
+    shop: int
+    """The number of this run's shop, from 1."""
+    of: int
+    shops: list[list[int]]
+    """CPUs of each shop."""
+    rest: list[int]
+    """CPUs of everything else."""
+    crowded: bool
+    apart_s: Number
+    """Real seconds between the first customers of the first shop and of the last."""
+    shops_rps: list[Number]
+    """Capacity of each shop."""
+
+
+class RunSummary(_Part):
+    """The outcome of a run, from any engine."""
+
+    version: int = 1
+    policy: str = ""
+    """The key of the policy in the spec."""
+    rho: Number | None = None
+    """None in a closed loop."""
+    seed: int | None = None
+    completed_ratio: Number = 0.0
+    """Completed requests over those that the sessions planned."""
+    confirms: int = 0
+    duration_s: Number = 0.0
+    reconciles: bool = True
+    """Whether the counts of client, gateway and shop agree."""
+    checks: list[Check] = []
+    counts: Counts | None = None
+    sessions: Fates | None = None
+    """None in a closed loop."""
+    waste: Mapping[str, Any] | None = None
+    """The wasted-work meter (`engines.waste`); None where nothing metered it."""
+    load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
+    samples_missed: int = 0
+    switched: list[Mapping[str, Any]] = []
+    """Policies that somebody switched to while the run went on."""
+    outages: list[Mapping[str, Any]] = []
+    """Times in which something behind the shop was away."""
+    fallen_back: Fallback | None = None
+    shadows: list[Mapping[str, Any]] = []
+    peer: BaselineProxy | None = None
+    at_once: AtOnce | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """What is known, as run.json has it."""
+        plain = self.model_dump(mode="json", exclude_unset=True)
+        for check, known in zip(plain.get("checks", ()), self.checks, strict=True):
+            check["holds"] = known.holds
+        return plain

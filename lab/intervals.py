@@ -1,0 +1,116 @@
+"""Means with 95 % confidence intervals from repetitions.
+
+Owns: Student's t for the few repetitions an experiment has. Must not know: what is averaged.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean and the half-width of its 95 % interval; None where one run gives none."""
+
+    mean: float
+    half_width: float | None
+
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the whole interval is; never without one."""
+        return self.half_width is not None and self.mean > self.half_width
+
+    @property
+    def is_below_zero(self) -> bool:
+        """Whether the whole interval is; never without one."""
+        return self.half_width is not None and self.mean < -self.half_width
+
+    def text(self, digits: int = 0) -> str:
+        """For tables: `123 ± 4`, or the mean alone."""
+        mean = round(self.mean, digits) + 0.0  # no negative zero
+        if self.half_width is None:
+            return f"{mean:,.{digits}f}"
+        return f"{mean:,.{digits}f} ± {self.half_width:,.{digits}f}"
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Mean and interval of independent repetitions; ValueError when there is none."""
+    if not values:
+        raise ValueError("no repetitions to average")
+    mean = statistics.fmean(values)
+    if len(values) == 1:
+        return Estimate(mean, None)
+    return Estimate(mean, half_width(statistics.stdev(values), len(values)))
+
+
+def half_width(deviation: float, repetitions: int) -> float:
+    """Of the mean's interval, for two repetitions or more that scatter with this deviation."""
+    return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
+
+
+def simultaneous(values: Sequence[float], looks: int) -> Estimate:
+    """Mean and interval of one of `looks` estimates which all hold their values at the same time
+    with 95 % (Bonferroni): for the question whether any of them differs."""
+    found = estimate(values)
+    if found.half_width is None:
+        return found
+    freedom = len(values) - 1
+    wider = t_quantile(1 - 0.025 / looks, freedom) / t_quantile(0.975, freedom)
+    return Estimate(found.mean, found.half_width * wider)
+
+
+@lru_cache(maxsize=256)
+def t_quantile(probability: float, freedom: int) -> float:
+    """Student's t below which a share of `probability` (0.5 to 1) lies, by bisection."""
+    low, high = 0.0, 1.0
+    while _t_below(high, freedom) < probability:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_below(middle, freedom) < probability else (low, middle)
+    return high
+
+
+def _t_below(t: float, freedom: int) -> float:
+    """The share of Student's t below `t`, exact (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    angle = math.atan2(t, math.sqrt(freedom))
+    term = math.cos(angle) if freedom % 2 else 1.0
+    total = 0.0
+    for k in range(2 + freedom % 2, freedom + 1, 2):
+        total += term
+        term *= (k - 1) / k * math.cos(angle) ** 2
+    within = math.sin(angle) * total
+    if freedom % 2:
+        within = 2 / math.pi * (angle + within)
+    return (1 + within) / 2
+
+
+def differences(these: Mapping[int, float], those: Mapping[int, float]) -> dict[int, float]:
+    """By seed, of the seeds that both have: `these` less `those`, which met the same customers."""
+    return {seed: these[seed] - those[seed] for seed in sorted(these.keys() & those.keys())}
+
+
+def paired(
+    these: Sequence[Mapping[int, float]], those: Sequence[Mapping[int, float]]
+) -> Estimate | None:
+    """Mean paired difference, `these` less `those`, over parts (loads) that correspond in order.
+
+    Every part maps a seed to a value. Both sides of a seed met the same customers, so the
+    customers' chance cancels out. None where the two sides share no seed.
+    """
+    parts = [differences(one, other) for one, other in zip(these, those, strict=True)]
+    return over_parts(parts) if any(parts) else None
+
+
+def over_parts(parts: Sequence[Mapping[int, float]]) -> Estimate:
+    """Mean over several parts (loads), each with its values by seed; ValueError when all are empty.
+
+    A repetition is a seed that every part has. Where there is none it is the mean of the parts'
+    means, without an interval.
+    """
+    there = [part for part in parts if part]
+    if whole := set.intersection(*(set(part) for part in there)) if there else set():
+        return estimate([statistics.fmean(part[seed] for part in there) for seed in sorted(whole)])
+    return Estimate(estimate([statistics.fmean(part.values()) for part in there]).mean, None)

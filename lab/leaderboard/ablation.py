@@ -1,0 +1,144 @@
+"""The ablation of DOOR: from 8Q-LIFO-Pri one rule at a time, and which rules carry the gain.
+
+Owns: the order of the steps, the gain of each with its interval, when a step falls.
+Must not know: how runs are made, how a page looks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.intervals import Estimate, differences, estimate, over_parts
+from lab.report.table import Table
+from lab.spec.experiment import Spec
+
+STEPS: tuple[tuple[str, str], ...] = (
+    ("8q-lifo-pri", "8Q-LIFO-Pri"),
+    ("static-stages", "later page first"),
+    ("Few hands", "few hands"),
+    ("Fresh door", "fresh door"),
+    ("door-lifo", "hang-ups removed"),
+)
+"""Key of the policy in the spec, what its step adds; the first adds nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one rule brings: estimated efficiency with it less the same without it."""
+
+    words: str
+    policy: str
+    gain: Estimate
+    """Over all loads, pairs of the same seed."""
+    by_rho: Mapping[float, Estimate]
+    """ρ → the same at that load."""
+    falls_at: tuple[float, ...]
+    """Loads at which the interval lies below nothing gained."""
+
+    @property
+    def carries(self) -> bool:
+        """Whether its interval over all loads lies above nothing gained."""
+        return self.gain.is_above_zero
+
+    @property
+    def falls(self) -> bool:
+        """Whether it lies below, or the step falls at any load."""
+        return self.gain.is_below_zero or bool(self.falls_at)
+
+
+def efficiency(run: Outcomes) -> float | None:
+    """What board and ablation go by; None where nobody plans to buy."""
+    return run.estimated_efficiency_ratio
+
+
+def is_step(policy: str) -> bool:
+    """Whether a key is a step between 8Q-LIFO-Pri and DOOR, for the ablation alone."""
+    return policy in {key for key, _ in STEPS[1:-1]}
+
+
+def ranked(spec: Spec) -> list[str]:
+    """The keys of the policies that have a rank: all except the steps of DOOR's ablation."""
+    return [choice.key for choice in spec.policy if not is_step(choice.key)]
+
+
+def steps_of(cells: Sequence[Cell]) -> list[Step]:
+    """The steps of which both sides were run, in their order; empty where there are none."""
+    by_policy: dict[str, dict[float, Cell]] = {}
+    for cell in cells:
+        if cell.rho is not None:
+            by_policy.setdefault(cell.policy, {})[cell.rho] = cell
+    there = [(key, words) for key, words in STEPS if key in by_policy]
+    if len(there) < len(STEPS):
+        return []
+    steps = [
+        _step(words, by_policy[before], by_policy[key], key)
+        for (before, _), (key, words) in pairwise(there)
+    ]
+    return [step for step in steps if step is not None] if None not in steps else []
+
+
+def table(steps: Sequence[Step]) -> Table:
+    """Gains by load, and what is to be thought of each step."""
+    loads = sorted({rho for step in steps for rho in step.by_rho})
+    made = Table(
+        "What each rule of DOOR brings",
+        ("Step", *(f"ρ = {rho:g}" for rho in loads), "All loads", "Verdict"),
+        note="Estimated efficiency with the rule less without it, runs of the same seed in pairs, "
+        "mean ± half-width of the 95 % interval. A step carries the gain when its interval over "
+        "all loads lies above 0. It falls when that lies below 0, or when at a load its interval "
+        "lies below 0: by chance alone one in forty does, so that of two dozen a single fall may "
+        "mean nothing.",
+    )
+    for step in steps:
+        made.rows.append(
+            (
+                f"+ {step.words}",
+                *(step.by_rho[rho].text(3) if rho in step.by_rho else "–" for rho in loads),
+                step.gain.text(3),
+                _verdict(step),
+            )
+        )
+    return made
+
+
+def words(steps: Sequence[Step]) -> str:
+    """Which steps carry the gain, in a sentence or two."""
+    whole = sum(step.gain.mean for step in steps)
+    carrying = sorted((s for s in steps if s.carries), key=lambda step: -step.gain.mean)
+    if carrying and whole > 0:
+        told = ", ".join(f"{s.words} ({100 * s.gain.mean / whole:.0f} %)" for s in carrying)
+        said = f"Of the gain of {whole:.2f} over 8Q-LIFO-Pri these carry it: {told}."
+    else:
+        said = f"No step's interval lies above 0; together they gain {whole:.2f} over 8Q-LIFO-Pri."
+    within = [step.words for step in steps if not step.carries and not step.falls]
+    if within:
+        said += f" Within their intervals: {', '.join(within)}."
+    if fallen := [step.words for step in steps if step.falls]:
+        said += f" Beyond its interval falls: {', '.join(fallen)}."
+    else:
+        said += " No step falls beyond its interval."
+    return said
+
+
+def _verdict(step: Step) -> str:
+    if step.falls:
+        at = ", ".join(f"{rho:g}" for rho in step.falls_at)
+        return f"falls at ρ = {at}" if at else "falls"
+    return "carries" if step.carries else "within its interval"
+
+
+def _step(
+    words: str, before: Mapping[float, Cell], after: Mapping[float, Cell], key: str
+) -> Step | None:
+    """None while no run has its pair."""
+    pairs = {
+        rho: differences(after[rho].by_seed(efficiency), before[rho].by_seed(efficiency))
+        for rho in sorted(before.keys() & after.keys())
+    }
+    by_rho = {rho: estimate(list(gains.values())) for rho, gains in pairs.items() if gains}
+    if not by_rho:
+        return None
+    falls_at = tuple(rho for rho, gain in by_rho.items() if gain.is_below_zero)
+    return Step(words, key, over_parts(list(pairs.values())), by_rho, falls_at)

@@ -1,0 +1,301 @@
+"""The board: how near each policy comes to the bound at each load, with intervals, and who leads.
+
+Owns: rows, ranks, the tables of the board, its form as JSON. Must not know: how runs are made, how
+a page looks.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.baselines.sheets import PEERS
+from lab.intervals import Estimate, over_parts, paired
+from lab.leaderboard.ablation import efficiency, is_step
+from lab.leaderboard.recovery import Recovery
+from lab.leaderboard.recovery import note as recovery_note
+from lab.report.table import Table
+from lab.spec.experiment import Spec
+from lab.spec.sections import PolicyChoice
+from lab.titles import title_of
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One policy on the board."""
+
+    policy: str
+    """Its key in the spec."""
+    title: str
+    rank: int | None
+    """From 1, by `overall`; None for a step of the ablation, which nobody would use."""
+    overall: Estimate
+    """Mean over the loads of the estimated efficiency."""
+    estimated: Mapping[float, Estimate]
+    """ρ → revenue efficiency by what failed sessions were worth."""
+    counted: Mapping[float, Estimate]
+    """ρ → confirms / bound, which scatters more."""
+    confirms: Mapping[float, int]
+    """ρ → confirms of all repetitions together."""
+    expected: Mapping[float, float]
+    """ρ → as many as `estimated` promises."""
+    repetitions: Mapping[float, Mapping[int, float]]
+    """ρ → seed → the estimated efficiency."""
+
+
+def rows_of(cells: Sequence[Cell]) -> list[Row]:
+    """A row per policy, the best first; policies in whose runs nobody plans to buy are left out."""
+    found = []
+    for policy in dict.fromkeys(cell.policy for cell in cells):
+        own = [cell for cell in cells if cell.policy == policy and cell.rho is not None]
+        estimated = _by_rho(own, efficiency)
+        if not estimated:
+            continue
+        found.append(
+            Row(
+                policy=policy,
+                title=own[0].title,
+                rank=None,
+                overall=over_parts([cell.by_seed(efficiency) for cell in own]),
+                estimated=estimated,
+                counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
+                confirms={cell.rho: cell.confirms for cell in own},  # type: ignore[misc]
+                expected={cell.rho: sum(map(_promised, cell.runs)) for cell in own},  # type: ignore[misc]
+                repetitions={cell.rho: cell.by_seed(efficiency) for cell in own},  # type: ignore[misc]
+            )
+        )
+    found.sort(key=lambda row: -row.overall.mean)
+    ranked = [row for row in found if not is_step(row.policy)]
+    return [replace(row, rank=ranked.index(row) + 1) if row in ranked else row for row in found]
+
+
+def _promised(run: Outcomes) -> float:
+    return (efficiency(run) or 0.0) * (run.confirm_bound or 0.0)
+
+
+def loads_of(rows: Sequence[Row]) -> list[float]:
+    """The columns: every ρ of any row, the lightest first."""
+    return sorted({rho for row in rows for rho in row.estimated})
+
+
+def leaders(rows: Sequence[Row], rho: float) -> list[Row]:
+    """Who is best at `rho`: the highest mean, and all ranked ones that are level with it.
+
+    Level: the interval of the difference, runs of the same seed in pairs, reaches 0. Without
+    repetitions the highest alone.
+    """
+    there = [row for row in rows if row.rank is not None and rho in row.estimated]
+    if not there:
+        return []
+    best = max(there, key=lambda row: row.estimated[rho].mean)
+    level = [row for row in there if row is not best and _is_level(row, best, rho)]
+    return [best, *sorted(level, key=lambda row: -row.estimated[rho].mean)]
+
+
+def _is_level(row: Row, best: Row, rho: float) -> bool:
+    behind = behind_at(row, best, rho)
+    return behind is not None and behind.half_width is not None and not behind.is_above_zero
+
+
+def behind_at(row: Row, best: Row, rho: float) -> Estimate | None:
+    """What `row` lacks to `best` at `rho`: the paired difference; None where no seed has both."""
+    return paired([best.repetitions.get(rho, {})], [row.repetitions.get(rho, {})])
+
+
+def behind_over_all(row: Row, best: Row) -> Estimate | None:
+    """The same over all loads that both rows have."""
+    loads = sorted(row.repetitions.keys() & best.repetitions.keys())
+    return paired([best.repetitions[rho] for rho in loads], [row.repetitions[rho] for rho in loads])
+
+
+def best_of(rows: Sequence[Row]) -> Row | None:
+    """The row of rank 1; None on an empty board."""
+    return next((row for row in rows if row.rank == 1), None)
+
+
+BEHIND = (
+    "Behind the best: efficiency of the best row less that of this row, runs of the same seed "
+    "paired, mean ± half-width of the 95 % interval. If the interval reaches 0, these runs show "
+    "no difference. In 20 such comparisons about one interval misses the true difference by chance."
+)
+
+
+def efficiency_table(
+    rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
+) -> Table:
+    """The board itself: revenue efficiency as estimated, a column per load."""
+    loads = loads_of(rows)
+    table = Table(
+        "Revenue efficiency, estimated",
+        (
+            *("Policy", "Rank"),
+            *(f"ρ = {rho:g}" for rho in loads),
+            *("All loads", "Behind the best", "Recovered after s"),
+        ),
+        note="Mean of the repetitions ± half-width of the 95 % interval. 1 is the capacity bound: "
+        "the most that the customers and the server of a run allow any policy that cannot know who "
+        "will buy. Estimated: the efficiency to be expected of sessions that were served like "
+        "these, page by page. “step”: a part of DOOR, for the ablation. "
+        + BEHIND
+        + " "
+        + recovery_note(),
+    )
+    best = best_of(rows)
+    for row in rows:
+        table.rows.append(
+            (
+                row.title,
+                "step" if row.rank is None else f"{row.rank}",
+                *(_text(row.estimated.get(rho)) for rho in loads),
+                _text(row.overall),
+                behind_words(row, best),
+                recoveries[row.policy].words if row.policy in recoveries else "–",
+            )
+        )
+    return table
+
+
+def behind_words(row: Row, best: Row | None) -> str:
+    """What `row` lacks to the best over all loads, for a cell: `0.12 ± 0.03`."""
+    if best is None or row.rank is None:
+        return "–"
+    return "best" if row is best else _text(behind_over_all(row, best))
+
+
+def differences_table(rows: Sequence[Row]) -> Table:
+    """What every row lacks to the best of each load, paired by seed."""
+    loads = loads_of(rows)
+    table = Table(
+        "Behind the best at each load, paired by seed",
+        ("Policy", *(f"ρ = {rho:g}" for rho in loads)),
+        note=BEHIND + " At each load the best is the row with the highest mean there.",
+    )
+    best = {rho: found[0] for rho in loads if (found := leaders(rows, rho))}
+    for row in rows:
+        if row.rank is not None:
+            cells = (
+                "best" if best.get(rho) is row else _text(behind_at(row, best[rho], rho))
+                for rho in loads
+                if rho in best
+            )
+            table.rows.append((row.title, *cells))
+    return table
+
+
+def conditions_table(spec: Spec) -> Table:
+    """What each row was run with: program, settings, what happens when a customer leaves."""
+    table = Table(
+        "What each row was run with",
+        ("Row", "Program", "Settings that differ from the defaults", "When a customer leaves"),
+        note=_conditions_words(spec),
+    )
+    for choice in spec.policy:
+        table.rows.append(
+            (
+                title_of(choice.key),
+                title_of(choice.gateway) if choice.gateway else "gateway",
+                _settings(choice) or "none",
+                title_of(spec.abandonment_of(choice)),
+            )
+        )
+    return table
+
+
+def _conditions_words(spec: Spec) -> str:
+    """How customers who leave are treated, and by whom."""
+    settings = {spec.abandonment_of(choice) for choice in spec.policy}
+    if len(settings) > 1:
+        said = (
+            "NOT ALIKE: the rows treat customers who leave in different ways, so that their "
+            "efficiencies cannot be compared."
+        )
+    else:
+        said = "Every row treats customers who leave in the same way."
+    if any(choice.gateway in PEERS for choice in spec.policy):
+        said += (
+            " HAProxy's own default is ignore (without `option abortonclose`), nginx's own default "
+            "is cancel (`proxy_ignore_client_abort off`)."
+        )
+    return said
+
+
+def _settings(choice: PolicyChoice) -> str:
+    """The parameters that a spec gives to a row: `maxconn 8, queue_s 5`."""
+    given = {**choice.parameters, **choice.admission_parameters}
+    return ", ".join(
+        f"{name} ({', '.join(f'{page} {number:g}' for page, number in value.items())})"
+        if isinstance(value, Mapping)
+        else f"{name} {value:g}"
+        for name, value in given.items()
+    )
+
+
+def confirms_table(rows: Sequence[Row]) -> Table:
+    """The same as counted: who happened to buy decides, so that it scatters."""
+    loads = loads_of(rows)
+    table = Table(
+        "Confirms over bound, as counted",
+        (
+            "Policy",
+            *(f"ρ = {rho:g}" for rho in loads),
+            *(f"Confirms, ρ = {rho:g}" for rho in loads),
+        ),
+        note="Mean of the repetitions ± half-width of the 95 % interval, and confirms of all "
+        "repetitions together. Of 1,000 sessions 27 buy: these scatter by ten per cent and more, "
+        "which is why the board goes by the estimate.",
+    )
+    for row in rows:
+        table.rows.append(
+            (
+                row.title,
+                *(_text(row.counted.get(rho)) for rho in loads),
+                *(f"{row.confirms[rho]}" if rho in row.confirms else "–" for rho in loads),
+            )
+        )
+    return table
+
+
+def as_json(
+    rows: Sequence[Row], recoveries: Mapping[str, Recovery] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """The rows for a file: ρ and seeds as text, estimates as `mean` and `half_width`."""
+    best = best_of(rows)
+    return [
+        {
+            "policy": row.policy,
+            "title": row.title,
+            "rank": row.rank,
+            "overall": _plain(row.overall),
+            "estimated": {f"{rho:g}": _plain(one) for rho, one in row.estimated.items()},
+            "counted": {f"{rho:g}": _plain(one) for rho, one in row.counted.items()},
+            "confirms": {f"{rho:g}": count for rho, count in row.confirms.items()},
+            "expected": {f"{rho:g}": round(count, 1) for rho, count in row.expected.items()},
+            "repetitions": {
+                f"{rho:g}": {str(seed): value for seed, value in by_seed.items()}
+                for rho, by_seed in row.repetitions.items()
+            },
+            "behind": behind_words(row, best),
+            "recovery": recoveries[row.policy].as_json() if row.policy in recoveries else None,
+        }
+        for row in rows
+    ]
+
+
+def _by_rho(
+    cells: Sequence[Cell], figure: Callable[[Outcomes], float | None]
+) -> dict[float, Estimate]:
+    return {
+        cell.rho: known
+        for cell in cells
+        if cell.rho is not None and (known := cell.over_known(figure))
+    }
+
+
+def _text(known: Estimate | None) -> str:
+    return known.text(2) if known else "–"
+
+
+def _plain(known: Estimate) -> dict[str, float | None]:
+    return {"mean": known.mean, "half_width": known.half_width}

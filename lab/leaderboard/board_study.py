@@ -1,0 +1,296 @@
+"""The report of a board: everything that is said of it, its exhibits and claims.
+
+Owns: these. Must not know: how a run is made, which files there are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lab.analysis.cells import Cell, counted_attempts
+from lab.leaderboard import ablation, board
+from lab.leaderboard.ablation import Step
+from lab.leaderboard.board import Row
+from lab.leaderboard.fairness import (
+    CLASSES,
+    Fairness,
+    FairnessRow,
+    completed_table,
+    fairness_of,
+    waiting_table,
+)
+from lab.leaderboard.pictures import Heat, heat_table
+from lab.leaderboard.recovery import Recovery, gather
+from lab.report.claims import Claim, Verdict
+from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Panel, Series, Study
+from lab.report.table import Table
+from lab.results.folder import ResultFolder
+from lab.results.store import Results
+from lab.spec.cases import AnyCase
+from lab.titles import title_of
+
+FAIRNESS_RHO = 1.4
+"""Fairness is looked at where the papers look; of a board without it at the load nearest to it."""
+
+REQUIRED_OF_DOOR = 0.95
+"""At every load, in the simulator."""
+REQUIRED_OF_DOOR_LIVE = 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything that is said of a finished (or begun) board."""
+
+    folder: ResultFolder
+    rows: Sequence[Row]
+    steps: Sequence[Step]
+    fairness_rho: float
+    fairness: Sequence[FairnessRow]
+    recoveries: Mapping[str, Recovery] = field(default_factory=dict)
+
+    def tables(self) -> list[Table]:
+        """The most important first."""
+        found = [
+            board.efficiency_table(self.rows, self.recoveries),
+            board.confirms_table(self.rows),
+            board.differences_table(self.rows),
+            board.conditions_table(self.folder.spec()),
+        ]
+        if self.steps:
+            found.append(ablation.table(self.steps))
+        return [*found, *self.fairness_tables()]
+
+    def fairness_tables(self) -> list[Table]:
+        """Who gets to the end, and who waits how long for nothing."""
+        return [
+            completed_table(self.fairness, self.fairness_rho),
+            waiting_table(self.fairness, self.fairness_rho),
+        ]
+
+
+def board_of(folder: ResultFolder, cells: Sequence[Cell]) -> Board:
+    """The board of a comparison's complete runs; raises ExperimentError when a log is damaged."""
+    rows = board.rows_of(cells)
+    loads = board.loads_of(rows)
+    rho = min(loads, key=lambda one: abs(one - FAIRNESS_RHO)) if loads else FAIRNESS_RHO
+    spec = folder.spec()
+    by_policy: dict[str, list[Fairness]] = {}
+    for planned, run in folder.whole_runs():
+        if planned.rho == rho:
+            found = fairness_of(counted_attempts(spec, run))
+            by_policy.setdefault(planned.policy, []).append(found)
+    fairness = [
+        FairnessRow(row.policy, row.title, tuple(by_policy[row.policy]))
+        for row in rows
+        if row.policy in by_policy and row.rank is not None
+    ]
+    return Board(folder, rows, ablation.steps_of(cells), rho, fairness, gather(folder))
+
+
+@dataclass(slots=True)
+class _RowCurve:
+    """A policy's efficiency over ρ."""
+
+    label: str
+    row: Row
+
+    def cases(self) -> Sequence[AnyCase]:
+        return ()
+
+    def series(self, results: Results) -> Series:
+        found = sorted(self.row.estimated.items())
+        return Series(
+            self.label,
+            [rho for rho, _ in found],
+            [known.mean for _, known in found],
+            [known.half_width for _, known in found],
+        )
+
+
+def study(found: Board) -> Study:
+    """Of what has been read of a folder."""
+    spec = found.folder.spec()
+    ranked = [row for row in found.rows if row.rank is not None]
+    exhibits = [
+        Exhibit(
+            "board",
+            "The board: how near each policy comes to the bound",
+            "The best that a policy can do that cannot know who will buy is 1, at every load. "
+            + _leaders_words(found.rows),
+            (),
+            drawing=Drawing(
+                lambda results: heat_table(_efficiency_heat(ranked)),
+                f"Heat table of {len(ranked)} policies by offered load: revenue efficiency as "
+                "estimated. The numbers are in the table below.",
+                "The best policy over all loads is at the top.",
+            ),
+            tables=[
+                _fixed(board.efficiency_table(found.rows, found.recoveries)),
+                _fixed(board.differences_table(found.rows)),
+            ],
+        ),
+        Exhibit(
+            "curves",
+            "The same over the offered load",
+            "What falls with the load loses more sessions on their way the more come.",
+            (),
+            panels=[
+                Panel(
+                    "Efficiency",
+                    "revenue efficiency, estimated",
+                    "offered load ρ",
+                    "share of the bound",
+                    [_RowCurve(row.title, row) for row in ranked],
+                    digits=2,
+                )
+            ],
+        ),
+        Exhibit(
+            "counted",
+            "Confirms as counted",
+            "The same from those who really bought.",
+            (),
+            tables=[_fixed(board.confirms_table(found.rows))],
+        ),
+    ]
+    exhibits.append(
+        Exhibit(
+            "conditions",
+            "What each row was run with",
+            "Settings that differ from a row's defaults, and what happens when a customer leaves.",
+            (),
+            tables=[_fixed(board.conditions_table(spec))],
+        )
+    )
+    if found.steps:
+        exhibits.append(
+            Exhibit(
+                "ablation",
+                "DOOR, one rule at a time",
+                ablation.words(found.steps),
+                (),
+                tables=[_fixed(ablation.table(found.steps))],
+            )
+        )
+    if found.fairness:
+        exhibits.append(_fairness_exhibit(found))
+    return Study(
+        "leaderboard",
+        f"{spec.title}: what would you use today?",
+        (
+            "The papers' policies, today's and this project's own meet the same customers at the "
+            "same loads, "
+            + ("in the simulator." if spec.engine == "simulated" else "on the running appliance."),
+        ),
+        exhibits,
+        _claims(found),
+    )
+
+
+def _fairness_exhibit(found: Board) -> Exhibit:
+    return Exhibit(
+        "fairness",
+        f"Fairness at ρ = {found.fairness_rho:g}: who gets to the end, how soon the others know",
+        "Whoever plans more requests can be lost at more of them. And who is turned away at once "
+        "has lost nothing but the visit; who leaves after half a minute has lost that, too.",
+        (),
+        drawing=Drawing(
+            lambda results: heat_table(_fairness_heat(found.fairness)),
+            "Heat table of policies by planned length of the session: percent of sessions that got "
+            "everything. The numbers are in the table below.",
+            "Even colours in a row: the policy treats short and long sessions alike.",
+        ),
+        tables=[_fixed(table) for table in found.fairness_tables()],
+    )
+
+
+def _efficiency_heat(rows: Sequence[Row]) -> Heat:
+    loads = board.loads_of(rows)
+    return Heat(
+        [row.title for row in rows],
+        [*(f"ρ = {rho:g}" for rho in loads), "all"],
+        [
+            [
+                *(row.estimated[rho].mean if rho in row.estimated else None for rho in loads),
+                row.overall.mean,
+            ]
+            for row in rows
+        ],
+        0.0,
+        1.0,
+        2,
+        "share of the capacity bound",
+    )
+
+
+def _fairness_heat(rows: Sequence[FairnessRow]) -> Heat:
+    def percent(row: FairnessRow, words: str) -> float | None:
+        known = row.completed(words)
+        return 100 * known.mean if known else None
+
+    return Heat(
+        [row.title for row in rows],
+        [known.words for known in CLASSES],
+        [[percent(row, known.words) for known in CLASSES] for row in rows],
+        0.0,
+        100.0,
+        0,
+        "% of the sessions that got everything",
+    )
+
+
+def _leaders_words(rows: Sequence[Row]) -> str:
+    told = []
+    for rho in board.loads_of(rows):
+        best, *level = (row.title for row in board.leaders(rows, rho))
+        beside = f" (level with it: {', '.join(level)})" if level else ""
+        told.append(f"at ρ = {rho:g} {best}{beside}")
+    return f"Best {'; '.join(told)}." if told else ""
+
+
+def _claims(found: Board) -> list[Claim]:
+    spec = found.folder.spec()
+    required = REQUIRED_OF_DOOR if spec.engine == "simulated" else REQUIRED_OF_DOOR_LIVE
+    claims = [
+        _claim(
+            f"{title_of(row.policy)} comes near the bound at every load",
+            f"at least {required:.2f} at each",
+            (
+                ", ".join(f"{row.estimated[rho].mean:.3f}" for rho in sorted(row.estimated)),
+                all(one.mean >= required for one in row.estimated.values()),
+            ),
+        )
+        for row in sorted(found.rows, key=lambda row: row.policy, reverse=True)
+        if row.policy in ("door-lifo", "door-fifo")
+    ]
+    loads = [rho for rho in spec.load.rhos if rho is not None]
+    with_interval = sum(
+        rho in row.estimated and row.estimated[rho].half_width is not None
+        for row in found.rows
+        for rho in loads
+    )
+    wanted = len(spec.policy) * len(loads)
+    claims.append(
+        _claim(
+            "Every policy has its row with an interval at every load",
+            f"{wanted} figures with an interval",
+            (f"{with_interval}", with_interval == wanted),
+        )
+    )
+    if found.steps:
+        fallen = [step.words for step in found.steps if step.falls]
+        claims.append(
+            _claim(
+                "No step of DOOR's ablation falls beyond its interval",
+                "none of four",
+                (", ".join(fallen) or "none", not fallen),
+            )
+        )
+    return claims
+
+
+def _claim(text: str, required: str, verdict: Verdict) -> Claim:
+    return Claim(text, required, (), lambda results: verdict)
+
+
+def _fixed(table: Table) -> BuiltTable:
+    return BuiltTable((), lambda results: table)

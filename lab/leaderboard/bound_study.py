@@ -1,0 +1,174 @@
+"""The report on the bound: whether any policy sells more than it allows, in short runs and long.
+
+Owns: its cases, exhibits and claims. Must not know: how a case is simulated, how the bound is
+found.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.intervals import Estimate, estimate, simultaneous
+from lab.leaderboard import BOUND, measures
+from lab.leaderboard.ablation import ranked
+from lab.leaderboard.measures import EFFICIENCY
+from lab.leaderboard.pictures import Heat, heat_table
+from lab.report.claims import Claim, Verdict
+from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.table import Table
+from lab.results.store import Metrics, Results
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec, changed
+from lab.spec.runs import ShopRun
+from lab.titles import title_of
+
+SESSIONS = (500, 2_400, 24_000)
+"""Lengths of a run: from a class's first look to the paper's."""
+QUICK_SESSIONS = SESSIONS[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Policies × loads, in runs of one length."""
+
+    sessions: int
+    loads: Sequence[float]
+    cases: Mapping[str, Mapping[float, Case[ShopRun]]]
+    """Policy → ρ → case."""
+
+    def all_cases(self) -> list[Case[ShopRun]]:
+        """Row by row."""
+        return [case for row in self.cases.values() for case in row.values()]
+
+
+def study(base: Spec, *, quick: bool) -> Study:
+    """Of the policies of a board's spec at its loads, the steps of the ablation left out."""
+    policies = ranked(base)
+    loads = [rho for rho in base.load.rhos if rho is not None]
+    grids = [
+        _Grid(sessions, loads, {policy: _row(base, policy, loads, sessions) for policy in policies})
+        for sessions in (QUICK_SESSIONS if quick else SESSIONS)
+    ]
+    return Study(
+        BOUND,
+        "The bound: how near each policy comes, in short runs and long",
+        (
+            "1 is the most that a run's customers and server allow any policy that cannot know who "
+            "will buy. docs/bound.md proves it; here every policy tries to exceed it.",
+        ),
+        [
+            Exhibit(
+                f"bound-{grid.sessions}",
+                f"Runs of {grid.sessions:,} sessions",
+                "Confirms to be expected of sessions that were served like these, over the bound.",
+                (),
+                drawing=Drawing(
+                    lambda results, grid=grid: heat_table(_heat(grid, results)),  # type: ignore[misc]
+                    f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
+                    f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
+                    "below.",
+                    "The brighter, the nearer to the bound.",
+                    is_wide=True,
+                ),
+                tables=[
+                    BuiltTable(
+                        grid.all_cases(),
+                        lambda results, grid=grid: _table(grid, results),  # type: ignore[misc]
+                    )
+                ],
+            )
+            for grid in grids
+        ],
+        [
+            Claim(
+                f"No policy exceeds the bound in runs of {grid.sessions:,} sessions",
+                "no share lies above 1 by more than its interval, which is widened so that all of "
+                "the table hold together with 95 %",
+                grid.all_cases(),
+                lambda results, grid=grid: _holds(grid, results),  # type: ignore[misc]
+            )
+            for grid in grids
+        ],
+        [],
+        folder=BOUND,
+        readings_heading="Readings",
+    )
+
+
+def shares(runs: Sequence[Metrics]) -> list[float]:
+    """The share of the bound in each run in which somebody planned to buy."""
+    return [run["estimated"] for run in runs if run["estimated"] is not None]
+
+
+def _row(
+    base: Spec, policy: str, loads: Sequence[float], sessions: int
+) -> Mapping[float, Case[ShopRun]]:
+    return {
+        rho: measures.case_of(
+            changed(base, leaderboard=False, load={"rho": [rho], "sessions": sessions}),
+            policy,
+            EFFICIENCY,
+        )
+        for rho in loads
+    }
+
+
+def _table(grid: _Grid, results: Results) -> Table:
+    table = Table(
+        f"Share of the bound, runs of {grid.sessions:,} sessions",
+        ("Policy", *(f"ρ = {rho:g}" for rho in grid.loads), "Confirms", "Bound"),
+        note="Mean of the repetitions ± half-width of the 95 % interval, as estimated page by "
+        "page. Confirms and bound: sums of all runs of the row.",
+    )
+    for policy, row in grid.cases.items():
+        reached = [shares(results.of(case)) for case in row.values()]
+        every = [run for case in row.values() for run in results.of(case)]
+        table.rows.append(
+            (
+                title_of(policy),
+                *(estimate(found).text(3) if found else "–" for found in reached),
+                f"{sum(run['confirms'] for run in every):,.0f}",
+                f"{sum(run['bound'] for run in every):,.0f}",
+            )
+        )
+    return table
+
+
+def _heat(grid: _Grid, results: Results) -> Heat:
+    return Heat(
+        [title_of(policy) for policy in grid.cases],
+        [f"ρ = {rho:g}" for rho in grid.loads],
+        [
+            [
+                estimate(found).mean if (found := shares(results.of(case))) else None
+                for case in row.values()
+            ]
+            for row in grid.cases.values()
+        ],
+        0.0,
+        1.0,
+        2,
+        "share of the bound",
+    )
+
+
+def _holds(grid: _Grid, results: Results) -> Verdict:
+    reached = {
+        f"{title_of(policy)} at ρ = {rho:g}": known
+        for policy, row in grid.cases.items()
+        for rho, case in row.items()
+        if (known := shares(results.of(case)))
+    }
+    if not reached:
+        return "nothing to measure", None
+    found = {place: simultaneous(known, len(reached)) for place, known in reached.items()}
+    above = [place for place, known in found.items() if exceeds(known)]
+    nearest = max(found, key=lambda place: found[place].mean)
+    told = f"highest of {len(found)}: {nearest} {estimate(reached[nearest]).text(3)}"
+    if above:
+        told += f"; above: {', '.join(above)}"
+    return told, not above
+
+
+def exceeds(found: Estimate) -> bool:
+    """Whether a share lies above the bound beyond chance; one run says nothing of chance."""
+    return found.half_width is not None and found.mean - found.half_width > 1.0

@@ -1,0 +1,164 @@
+"""Fairness: who gets to the end and how long the others wait to hear that they will not.
+
+Owns: classes of sessions by the requests they planned, what became of each, the tables.
+Must not know: how runs are made, how a page looks. Times are paper seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lab.analysis.outcomes import is_outcome
+from lab.intervals import Estimate, estimate
+from lab.report.table import Table
+from loadgen.attempts import AttemptOutcome
+
+TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)
+"""Outcomes by which a customer is told; who times out has to find out alone."""
+
+
+class LengthClass(NamedTuple):
+    """Sessions that planned `shortest` to `longest` requests."""
+
+    words: str
+    shortest: int
+    longest: int
+
+
+CLASSES = (
+    LengthClass("1 request", 1, 1),
+    LengthClass("2", 2, 2),
+    LengthClass("3", 3, 3),
+    LengthClass("4 to 6", 4, 6),
+    LengthClass("7 (buyers)", 7, 10**6),
+)
+"""LIFO-Pri's chain ends after 1 to 3 pages of browsing, in the checkout (4 to 6), or with a confirm
+(7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """One run's customers by class; None where a class has nobody to say it of."""
+
+    completed_ratio: Mapping[str, float | None]
+    """Class → sessions that got everything they planned, of all in it."""
+    wait_median_s: Mapping[str, float | None]
+    """Class → of those that failed: from asking for the page they did not get, retries included,
+    until they were told or gave up."""
+    wait_p95_s: Mapping[str, float | None]
+    told_ratio: float | None
+    """Of all that failed: those that were told, instead of finding out by waiting in vain."""
+    wait_all_median_s: float | None
+    wait_all_p95_s: float | None
+
+
+def fairness_of(attempts: pa.Table) -> Fairness:
+    """What a run's attempts say of its sessions by length."""
+    _, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
+    number = int(of_session.max()) + 1 if len(of_session) else 0
+    attempt = attempts.column("attempt").to_numpy()
+    step = attempts.column("step").to_numpy()
+    done = is_outcome(attempts, AttemptOutcome.COMPLETED)
+    length = np.bincount(of_session[attempt <= 1], minlength=number)
+    completed = np.bincount(of_session[done], minlength=number)
+    failed = completed < length
+    # The rows of the first page that a session did not get; steps count up from 0.
+    last = (step == completed[of_session]) & (attempt > 0)
+    started_s, ended_s = np.full(number, np.inf), np.full(number, -np.inf)
+    np.minimum.at(started_s, of_session[last], attempts.column("started_s").to_numpy()[last])
+    np.maximum.at(ended_s, of_session[last], attempts.column("finished_s").to_numpy()[last])
+    told = np.zeros(number, dtype=bool)
+    for outcome in TOLD:
+        told[of_session[last & is_outcome(attempts, outcome)]] = True
+    wait_s = ended_s - started_s
+    inside = {c.words: (length >= c.shortest) & (length <= c.longest) for c in CLASSES}
+    return Fairness(
+        completed_ratio={words: _share(~failed, of) for words, of in inside.items()},
+        wait_median_s={words: _quantile(wait_s[of & failed], 50) for words, of in inside.items()},
+        wait_p95_s={words: _quantile(wait_s[of & failed], 95) for words, of in inside.items()},
+        told_ratio=_share(told, failed),
+        wait_all_median_s=_quantile(wait_s[failed], 50),
+        wait_all_p95_s=_quantile(wait_s[failed], 95),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FairnessRow:
+    """One policy at one load: its repetitions."""
+
+    policy: str
+    title: str
+    runs: tuple[Fairness, ...]
+
+    def completed(self, words: str) -> Estimate | None:
+        """Share of a class that got everything."""
+        return _over([run.completed_ratio[words] for run in self.runs])
+
+    def wait(self, words: str) -> Estimate | None:
+        """Median wait of the failed of a class."""
+        return _over([run.wait_median_s[words] for run in self.runs])
+
+
+def completed_table(rows: Sequence[FairnessRow], rho: float) -> Table:
+    """Who gets everything, by length."""
+    table = Table(
+        f"Sessions that got everything they planned, % of their length, ρ = {rho:g}",
+        ("Policy", *(known.words for known in CLASSES)),
+        note="Mean of the repetitions ± half-width of the 95 % interval. A policy that does not "
+        "know how long a session will be can be even over all lengths only if whoever has been let "
+        "in gets to the end; what falls to the right loses sessions on their way.",
+    )
+    for row in rows:
+        shares = [row.completed(known.words) for known in CLASSES]
+        table.rows.append((row.title, *(_percent(one) for one in shares)))
+    return table
+
+
+def waiting_table(rows: Sequence[FairnessRow], rho: float) -> Table:
+    """How long those wait who get nothing in the end."""
+    table = Table(
+        f"Those turned away: seconds until they know, ρ = {rho:g}",
+        ("Policy", *(known.words for known in CLASSES), "All, median", "All, p95", "Told %"),
+        note="From asking for the page that a session did not get, retries included, until it was "
+        "turned away or its customer gave up; medians by planned length, paper seconds. Told: by a "
+        "page or at once, instead of finding out by waiting in vain. “–”: nobody failed.",
+    )
+    for row in rows:
+        table.rows.append(
+            (
+                row.title,
+                *(_seconds(row.wait(known.words)) for known in CLASSES),
+                _seconds(_over([run.wait_all_median_s for run in row.runs])),
+                _seconds(_over([run.wait_all_p95_s for run in row.runs])),
+                _percent(_over([run.told_ratio for run in row.runs])),
+            )
+        )
+    return table
+
+
+def _over(values: Sequence[float | None]) -> Estimate | None:
+    known = [value for value in values if value is not None]
+    return estimate(known) if known else None
+
+
+def _percent(known: Estimate | None) -> str:
+    if known is None:
+        return "–"
+    half = None if known.half_width is None else 100 * known.half_width
+    return Estimate(100 * known.mean, half).text(0)
+
+
+def _seconds(known: Estimate | None) -> str:
+    return known.text(1) if known else "–"
+
+
+def _share(what: npt.NDArray[np.bool_], of: npt.NDArray[np.bool_]) -> float | None:
+    return float(what[of].mean()) if of.any() else None
+
+
+def _quantile(values: npt.NDArray[np.float64], percent: float) -> float | None:
+    return float(np.percentile(values, percent)) if len(values) else None

@@ -1,0 +1,245 @@
+"""The report on hysteresis: the collapse that stays, policy by policy.
+
+Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from lab.analysis import hysteresis
+from lab.analysis.hysteresis import CONDUCTS, Conduct
+from lab.intervals import estimate
+from lab.leaderboard import HYSTERESIS
+from lab.leaderboard import fallback as giving_up
+from lab.leaderboard.ablation import ranked
+from lab.leaderboard.pictures import Course, small_multiples
+from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recoveries, was_normal
+from lab.report.claims import Claim, Verdict
+from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.table import Table
+from lab.results.store import Metrics, Results
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from lab.titles import title_of
+
+DOOR = ("door-lifo", "door-fifo")
+COLLAPSES = "pass-through"
+"""Waits without end and turns nobody away."""
+CEILING_S = 30.0
+"""Response times above it are drawn at the top."""
+AT_THE_END_S = 60
+_SHOWN_FROM_S = 120.0
+"""Of the calm before the rush so much is drawn."""
+
+Cases = Mapping[str, Case[ShopRun]]
+"""By policy."""
+
+
+def study(base: Spec, *, quick: bool) -> Study:
+    """Of the policies of a board's spec, the steps of the ablation left out."""
+    policies = ranked(base)
+    cases = {
+        conduct.key: {policy: case_of(base, conduct, policy, quick=quick) for policy in policies}
+        for conduct in CONDUCTS
+    }
+    after_s = hysteresis.schedule(quick=quick)[-1]["duration_s"]
+    return Study(
+        HYSTERESIS,
+        "Hysteresis: the collapse that stays",
+        (
+            f"ρ = {hysteresis.CALM_RHO:g}, which every policy can serve; then for "
+            f"{hysteresis.RUSH_S:g} s ρ = {hysteresis.RUSH_RHO:g}; then as before, for "
+            f"{after_s:g} s. How long until response times are normal again?",
+        ),
+        [_exhibit(conduct, cases[conduct.key]) for conduct in CONDUCTS],
+        _claims(cases),
+        [
+            (
+                "Normal",
+                "The 95th percentile of the response times of all attempts that ended in the last "
+                f"{hysteresis.WINDOW_S:g} s, those of customers who left endless, those turned "
+                f"away not counted, is at most {hysteresis.NORMAL_FACTOR:g} times that of the calm "
+                "before the rush (of the same policy: the median of its repetitions; the first "
+                f"{hysteresis.WARM_UP_S:g} s left out). Where customers left in the calm, too, so "
+                "that it is endless, nothing is normal.",
+            ),
+            (
+                "Recovered",
+                f"The first second after the rush from which on that holds for "
+                f"{hysteresis.STAYS_S} s without a break, at least half of them known, while "
+                "customers still arrive.",
+            ),
+            *((conduct.title, conduct.what) for conduct in CONDUCTS),
+        ],
+        folder=HYSTERESIS,
+        readings_heading="What is meant",
+    )
+
+
+def _exhibit(conduct: Conduct, cases: Cases) -> Exhibit:
+    return Exhibit(
+        conduct.key,
+        conduct.title,
+        conduct.what,
+        (),
+        drawing=Drawing(
+            lambda results: _picture(cases, results),
+            f"A small picture for each of {len(cases)} policies: response time and queue over "
+            "time, before, during and after the rush. When each has recovered is in the table "
+            "below.",
+            "Orange: 95th percentile of the response times, median of the repetitions; at the top: "
+            "customers leave. Blue: requests that wait. Grey: the rush. Green: recovered; “stays”: "
+            f"not within what was watched; “{NOT_NORMAL}”: customers left in the calm, too.",
+            is_wide=True,
+        ),
+        tables=[BuiltTable(list(cases.values()), lambda results: _table(conduct, cases, results))],
+    )
+
+
+def _table(conduct: Conduct, cases: Cases, results: Results) -> Table:
+    table = Table(
+        f"{conduct.title}: until response times are normal",
+        ("Policy", "Recovered after s", "p95 of the calm, s", "Most waiting",
+         f"Answered in the last {AT_THE_END_S} s, %"),
+        note="Means of the repetitions ± half-width of the 95 % interval. Never: not within what "
+        "was watched. Not normal before: customers left in the calm, too, or nobody was answered. "
+        "Answered: of the attempts that ended, those turned away counted too."
+        + giving_up.words((policy, conduct.title, results.of(cases[policy])) for policy in cases),
+    )  # fmt: skip
+    for policy in _ordered(cases, results):
+        runs = results.of(cases[policy])
+        if not runs:
+            table.rows.append((title_of(policy), "–", "–", "–", "–"))
+            continue
+        answered = [_at_the_end(run) for run in runs]
+        table.rows.append(
+            (
+                _title(policy, runs),
+                Recovery.of("simulated", runs).words,
+                _calm_words(calms(runs)),
+                estimate([float(max(run["waiting"])) for run in runs]).text(0),
+                estimate([100 * share for share in answered]).text(0),
+            )
+        )
+    return table
+
+
+def _calm_words(calms: Sequence[float | None]) -> str:
+    known = [calm for calm in calms if calm is not None]
+    if math.inf in known:
+        return "customers leave"
+    return estimate(known).text(1) if known else "not known"
+
+
+def _at_the_end(run: Metrics) -> float:
+    """Mean over the last AT_THE_END_S of the arrivals; what follows is their end."""
+    known = [value for value in run["answered_ratio"][: _end_s(run)] if value is not None]
+    return _mean(known[-AT_THE_END_S:]) if known else 0.0
+
+
+def _end_s(run: Metrics) -> int:
+    return int(run["arrivals_until_s"])
+
+
+def _ordered(cases: Cases, results: Results) -> list[str]:
+    """Those that recover soonest first."""
+
+    def place(policy: str) -> tuple[float, float]:
+        runs = results.of(cases[policy])
+        if not runs:
+            return math.inf, math.inf
+        found = recoveries(runs)
+        never = sum(value is None for value in found)
+        return never / len(found), _mean([value for value in found if value is not None])
+
+    return sorted(cases, key=place)
+
+
+def _picture(cases: Cases, results: Results) -> Figure:
+    courses = []
+    for policy in _ordered(cases, results):
+        runs = results.of(cases[policy])
+        if runs:
+            courses.append(course(policy, runs))
+    return small_multiples(courses, hysteresis.RUSH_S, CEILING_S)
+
+
+def course(policy: str, runs: Sequence[Metrics]) -> Course:
+    """What is drawn of the repetitions of one policy."""
+    start = int(hysteresis.BEFORE_S - _SHOWN_FROM_S)
+    end = min(min(len(run["waiting"]) for run in runs), *(_end_s(run) for run in runs))
+    series = np.array(
+        [
+            [np.nan if value is None else value
+             for value in hysteresis.as_numbers(run["response_p95_s"])[start:end]]
+            for run in runs
+        ],
+        dtype=float,
+    )  # fmt: skip
+    found = recoveries(runs)
+    known = [value for value in found if value is not None]
+    rush_ends_s = hysteresis.BEFORE_S + hysteresis.RUSH_S
+    return Course(
+        title=_title(policy, runs),
+        time_s=[start + 1 + i - rush_ends_s for i in range(end - start)],
+        response_s=[_middle(column) for column in series.T],
+        waiting=np.mean([run["waiting"][start:end] for run in runs], axis=0).tolist(),
+        recovered_s=_mean(known) if len(known) == len(found) else None,
+        was_normal=was_normal(runs),
+    )
+
+
+def _title(policy: str, runs: Sequence[Metrics]) -> str:
+    return f"{title_of(policy)}{giving_up.mark(runs)}"
+
+
+def _middle(values: np.ndarray) -> float | None:
+    """The median of what is known, by order: of two, one of which is endless, the endless one."""
+    known = np.sort(values[~np.isnan(values)])
+    return float(known[len(known) // 2]) if len(known) else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.inf
+
+
+def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
+    claims = []
+    for conduct in CONDUCTS:
+        for policy in DOOR:
+            if policy in cases[conduct.key]:
+                case = cases[conduct.key][policy]
+                claims.append(
+                    Claim(
+                        f"{conduct.title}: {title_of(policy)} recovers",
+                        "every repetition",
+                        [case],
+                        lambda results, case=case: _recovers(results.of(case)),  # type: ignore[misc]
+                    )
+                )
+    stubborn = cases["stubborn"]
+    if COLLAPSES in stubborn:
+        case = stubborn[COLLAPSES]
+        claims.append(
+            Claim(
+                f"Stubborn customers: behind {title_of(COLLAPSES)} the collapse stays",
+                "no repetition recovers",
+                [case],
+                lambda results: _stays(results.of(case)),
+            )
+        )
+    return claims
+
+
+def _recovers(runs: Sequence[Metrics]) -> Verdict:
+    found, said = recoveries(runs), Recovery.of("simulated", runs).words
+    return said if set(found) == {None} else f"{said} s", None not in found
+
+
+def _stays(runs: Sequence[Metrics]) -> Verdict:
+    collapsed = all(value is None for value in recoveries(runs))
+    return Recovery.of("simulated", runs).words, collapsed and was_normal(runs)

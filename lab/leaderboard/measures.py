@@ -1,0 +1,53 @@
+"""What is kept of a simulation for a report of the leaderboard."""
+
+from typing import Any
+
+from lab.analysis.bound import CapacityBound
+from lab.analysis.hysteresis import course_of
+from lab.analysis.outcomes import outcomes_of
+from lab.engines.simulated.run import fallen_back, scenario_of
+from lab.spec import own_policies
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from loadgen.attempts import AttemptLog
+from simulator.simulation import simulate
+
+EFFICIENCY = "leaderboard:efficiency"
+"""How much was sold, against the bound."""
+COURSE = "leaderboard:course"
+"""Response times and the queue, second by second."""
+
+
+def case_of(spec: Spec, policy: str, measure: str) -> Case[ShopRun]:
+    """Return the case of a policy of `spec` at the spec's first load."""
+    run = ShopRun.of_spec(spec, policy, spec.load.rhos[0])
+    own = [file.text for file in own_policies.of_choices([run.policy])]
+    return Case(run, measure, tuple(own))
+
+
+def _efficiency(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    run, log = case.run, AttemptLog() if log is None else log
+    scenario = scenario_of(run, seed)
+    simulate(scenario, log=log)
+    outcomes = outcomes_of(log.table(), run.offered_rho, CapacityBound.of_run(run))
+    return {
+        "estimated": outcomes.estimated_efficiency_ratio,
+        "counted": outcomes.revenue_efficiency_ratio,
+        "confirms": outcomes.confirms,
+        "bound": outcomes.confirm_bound,
+        "sessions": outcomes.sessions,
+        **fallen_back(run, scenario),
+    }
+
+
+def _course(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    run, log = case.run, AttemptLog() if log is None else log
+    scenario = scenario_of(run, seed)
+    simulated = simulate(scenario, log=log)
+    course = course_of(log.table(), simulated.samples, run.arrivals_s or 0.0)
+    return {**course, **fallen_back(run, scenario)}
+
+
+MEASURES = {"efficiency": _efficiency, "course": _course}
+"""What is kept of a simulation, by the name in a case."""

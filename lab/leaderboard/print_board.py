@@ -1,0 +1,35 @@
+"""A board in a terminal, after all its files are written.
+
+Owns: which of its tables are printed. Must not know: how they are made.
+"""
+
+from collections.abc import Sequence
+
+from lab.analysis.cells import Cell
+from lab.analysis.warnings import honesty
+from lab.leaderboard import ablation, recovery
+from lab.leaderboard.board_study import board_of
+from lab.leaderboard.report import write_board
+from lab.report.figures import draw_figures
+from lab.report.tables import write_tables
+from lab.report.terminal import console, show
+from lab.results.folder import ResultFolder
+
+
+def say_board(folder: ResultFolder, cells: Sequence[Cell]) -> None:
+    """Write everything that a comparison has, and the board; print the board."""
+    write_tables(folder, cells)
+    draw_figures(folder, cells)
+    found = board_of(folder, cells)
+    page = write_board(found)
+    efficiency, counted, *more = found.tables()
+    for table in reversed([efficiency, *more]):
+        show(table)
+    if not found.recoveries:
+        console.print(f"Seconds to recover are not measured yet: {recovery.how(folder.spec())}")
+    if found.steps:
+        console.print(ablation.words(found.steps))
+    for line in honesty(cells):
+        console.print(line)
+    console.print(f"{counted.title}, and all tables of a comparison: {folder.path / 'tables.md'}")
+    console.print(f"Report: {page}")

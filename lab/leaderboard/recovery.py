@@ -1,0 +1,269 @@
+"""Seconds to recover after a one-minute rush, for each row of a board.
+
+Owns: the runs that measure it (simulated, or live as a second comparison), reading them, the
+file recovery.json in a board's folder. Must not know: how a run is made, how a table looks.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.policies.sheet import PolicyError
+from lab.analysis import hysteresis
+from lab.analysis.hysteresis import CONDUCTS, Conduct
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.intervals import Estimate, estimate
+from lab.leaderboard import HYSTERESIS, measures
+from lab.leaderboard.ablation import ranked
+from lab.leaderboard.measures import COURSE
+from lab.report.table import Table
+from lab.results.folder import ResultFolder, made_here
+from lab.results.store import Metrics, Simulation, Store
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec, changed
+from lab.spec.runs import ShopRun
+from lab.titles import title_of
+
+FILE: Final = "recovery.json"
+"""In a board's folder: the recoveries of its rows, kept for later reports."""
+NOT_NORMAL: Final = "not normal before"
+"""The words for a policy whose customers left before the rush, too."""
+PUBLISHED: Final = CONDUCTS[0]
+"""The customers of a board: LIFO-Pri's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How soon one policy recovers."""
+
+    engine: str
+    """`live` or `simulated`: where the rush was run."""
+    seconds: tuple[float | None, ...]
+    """Paper seconds per repetition; None did not recover while it was watched."""
+    was_normal: bool = True
+    """False where customers left before the rush, too, so that there is no normal to return to."""
+
+    @classmethod
+    def of(cls, engine: str, runs: Sequence[Metrics]) -> "Recovery":
+        """Return the recovery of the repetitions of one policy (`hysteresis.course_of`)."""
+        return cls(engine, tuple(recoveries(runs)), was_normal(runs))
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Recovery":
+        """Return what `as_json` described."""
+        return cls(plain["engine"], tuple(plain["seconds"]), bool(plain["was_normal"]))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all values and the words, JSON-ready."""
+        return {
+            "engine": self.engine,
+            "seconds": list(self.seconds),
+            "was_normal": self.was_normal,
+            "words": self.words,
+            "mean": self.mean,
+        }
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The mean with its interval; None unless every repetition recovered."""
+        known = [value for value in self.seconds if value is not None]
+        complete = known and len(known) == len(self.seconds) and self.was_normal
+        return estimate(known) if complete else None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of `estimate`, to sort by."""
+        return self.estimate.mean if self.estimate else None
+
+    @property
+    def words(self) -> str:
+        """The cell of a table."""
+        if not self.was_normal:
+            return NOT_NORMAL
+        if self.estimate:
+            return self.estimate.text(0)
+        known = [value for value in self.seconds if value is not None]
+        if not known:
+            return "never"
+        never = len(self.seconds) - len(known)
+        return f"{estimate(known).mean:.0f}; never in {never} of {len(self.seconds)}"
+
+
+def recoveries(runs: Sequence[Metrics]) -> list[float | None]:
+    """Of the repetitions of one policy: seconds until each has recovered; None: has not.
+
+    What follows the last arrival does not count: a queue that nobody joins any more ends by itself.
+    """
+    normal_s = hysteresis.normal_p95_s(calms(runs))
+    return [
+        hysteresis.recovered_s(
+            hysteresis.as_numbers(run["response_p95_s"][: int(run["arrivals_until_s"])]), normal_s
+        )
+        for run in runs
+    ]
+
+
+def calms(runs: Sequence[Metrics]) -> list[float | None]:
+    """The 95th percentile of each repetition's calm before the rush."""
+    return hysteresis.as_numbers([run["calm_p95_s"] for run in runs])
+
+
+def was_normal(runs: Sequence[Metrics]) -> bool:
+    """Whether there is a calm before the rush with which the rest can be compared."""
+    return hysteresis.normal_p95_s(calms(runs)) is not None
+
+
+def case_of(base: Spec, conduct: Conduct, policy: str, *, quick: bool) -> Case[ShopRun]:
+    """The simulation of a rush for one policy of a board's spec."""
+    load = {"schedule": hysteresis.schedule(quick=quick)}
+    customers = {**base.customers.model_dump(exclude_none=True), **conduct.changes}
+    spec = changed(base, leaderboard=False, load=load, customers=customers)
+    return measures.case_of(spec, policy, COURSE)
+
+
+def rush_of(board: Spec) -> Spec:
+    """The comparison that measures recovery live: a board's rows and seeds, a one-minute rush.
+
+    It watches the shorter time after the rush (`hysteresis.QUICK_AFTER_S`).
+    """
+    return changed(
+        board,
+        title=f"{board.title}: recovery after a rush"[:200],
+        leaderboard=False,
+        policy=[
+            board.choice(key).model_dump(mode="json", exclude_none=True) for key in ranked(board)
+        ],
+        load={"schedule": hysteresis.schedule(quick=True)},
+    )
+
+
+def gather(folder: ResultFolder) -> dict[str, Recovery]:
+    """The recoveries of a board's rows by policy: those measured here, or those kept in its folder.
+
+    Found ones are kept in the folder, so that a later report on another machine has them.
+    """
+    spec = folder.spec()
+    try:
+        found = find(folder.path.parent, spec, folder.facts("versions"))
+    except PolicyError:  # the file of a student's policy is lost
+        found = {}
+    if found:
+        write_json(folder.path / FILE, {key: one.as_json() for key, one in found.items()})
+        return found
+    try:
+        kept = read_json(folder.path / FILE)
+        return {key: Recovery.from_json(one) for key, one in kept.items()}
+    except (ExperimentError, LookupError, TypeError, ValueError, AttributeError):
+        return {}
+
+
+def find(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
+    """What has been measured here by this version, on the engine of the board.
+
+    The newest result that has all rows counts, else the one that has most of them.
+    """
+    if board.engine == "live":
+        return _found_live(results_dir, rush_of(board), versions)
+    return _found_simulated(results_dir, board, versions)
+
+
+def is_complete(found: Mapping[str, Recovery], board: Spec) -> bool:
+    """Whether every ranked row has every repetition."""
+    return all(
+        key in found and len(found[key].seconds) == board.repetitions for key in ranked(board)
+    )
+
+
+def table(board: Spec, found: Mapping[str, Recovery]) -> Table:
+    """The recoveries alone, soonest first."""
+    made = Table(
+        "Seconds to recover after a one-minute rush",
+        ("Policy", "Recovered after s", "Engine"),
+        note=note(),
+    )
+    keys = sorted(
+        (key for key in ranked(board) if key in found),
+        key=lambda key: (found[key].mean is None, found[key].mean or 0.0),
+    )
+    made.rows.extend([(title_of(key), found[key].words, found[key].engine) for key in keys])
+    return made
+
+
+def how(board: Spec) -> str:
+    """The command that measures them."""
+    engine = " --engine live" if board.engine == "live" else ""
+    return f"`doorbuster leaderboard hysteresis{engine}` does, then `doorbuster report`."
+
+
+def note() -> str:
+    """What the column means."""
+    return (
+        f"Recovered: paper seconds from the end of a rush of {hysteresis.RUSH_S:g} s at "
+        f"ρ = {hysteresis.RUSH_RHO:g}, with ρ = {hysteresis.CALM_RHO:g} before and after, until "
+        "the 95th percentile of the response times stays within twice the one before the rush of "
+        "the same policy. Mean of the repetitions ± half-width of the 95 % interval. Requests that "
+        "are turned away have no response time: a policy that turns many away is soon back to "
+        "normal by this measure, whatever it sells."
+    )
+
+
+def _found_simulated(results_dir: Path, board: Spec, versions: Any) -> dict[str, Recovery]:
+    seeds = range(board.seed, board.seed + board.repetitions)
+    cases = {
+        quick: {key: case_of(board, PUBLISHED, key, quick=quick) for key in ranked(board)}
+        for quick in (False, True)
+    }
+    best: dict[str, Recovery] = {}
+    for path in made_here(results_dir, "reproduction.json"):
+        store = Store(path)
+        try:
+            facts = store.facts()
+            if facts.get("paper") != HYSTERESIS or facts.get("versions") != versions:
+                continue
+            of_policy = cases[bool(facts.get("quick"))]
+            results = store.results(
+                Simulation(case, seed) for case in of_policy.values() for seed in seeds
+            )
+            found = {
+                key: Recovery.of("simulated", runs)
+                for key, case in of_policy.items()
+                if (runs := results.of(case))
+            }
+        except (ExperimentError, LookupError, TypeError):
+            continue  # a damaged folder
+        if is_complete(found, board):
+            return found
+        if len(found) > len(best):
+            best = found
+    return best
+
+
+def _found_live(results_dir: Path, rush: Spec, versions: Any) -> dict[str, Recovery]:
+    best: dict[str, Recovery] = {}
+    for path in made_here(results_dir, "plan.json"):
+        folder = ResultFolder(path)
+        try:
+            if (
+                folder.spec().fingerprint != rush.fingerprint
+                or folder.facts("versions") != versions
+            ):
+                continue
+            courses: dict[str, list[Metrics]] = {}
+            for planned, run in folder.whole_runs():
+                courses.setdefault(planned.policy, []).append(
+                    hysteresis.course_of(
+                        run.attempts(),
+                        run.samples().to_pydict(),
+                        rush.load.arrivals_s or 0.0,
+                    )
+                )
+        except ExperimentError:
+            continue
+        found = {key: Recovery.of("live", runs) for key, runs in courses.items()}
+        if is_complete(found, rush):
+            return found
+        if len(found) > len(best):
+            best = found
+    return best

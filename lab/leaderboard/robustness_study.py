@@ -1,0 +1,254 @@
+"""The report on robustness: every policy in every scenario.
+
+Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.intervals import Estimate, differences, estimate
+from lab.leaderboard import ROBUSTNESS, measures
+from lab.leaderboard import fallback as giving_up
+from lab.leaderboard.ablation import ranked
+from lab.leaderboard.measures import EFFICIENCY
+from lab.leaderboard.pictures import Heat, heat_table
+from lab.leaderboard.scenarios import Scenario, scenarios
+from lab.report.claims import Claim, Verdict
+from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.table import Table
+from lab.results.store import Results, Value
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec, changed
+from lab.spec.runs import ShopRun
+from lab.titles import title_of
+
+DOOR = ("door-lifo", "door-fifo")
+REQUIRED_OF_DOOR = 0.9
+"""Of the bound, in every scenario whose load is steady."""
+FOLLOWING = "DOOR-FIFO wait automatic"
+"""DOOR-FIFO whose limit follows the patience it sees. A row and no part of a claim: those are about
+defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Policies × scenarios."""
+
+    scenarios: Sequence[Scenario]
+    cases: Mapping[str, Mapping[str, Case[ShopRun]]]
+    """Policy → scenario → case."""
+
+    def of(self, results: Results, policy: str, scenario: str, value: Value) -> Estimate | None:
+        """A figure of one cell."""
+        return results.estimate(self.cases[policy][scenario], value)
+
+    def ahead(self, results: Results, policy: str, other: str, scenario: str) -> dict[int, float]:
+        """By seed, what a policy's estimated efficiency is more than another's."""
+        return differences(
+            *(
+                {
+                    run["seed"]: value
+                    for run in results.of(self.cases[one][scenario])
+                    if (value := estimated(run)) is not None
+                }
+                for one in (policy, other)
+            )
+        )
+
+    def all_cases(self) -> list[Case[ShopRun]]:
+        """Row by row."""
+        return [case for row in self.cases.values() for case in row.values()]
+
+    def overall(self, results: Results, policy: str) -> float | None:
+        """Mean over the scenarios; None while one is missing."""
+        found = [self.of(results, policy, each.key, estimated) for each in self.scenarios]
+        known = [one.mean for one in found if one is not None]
+        return sum(known) / len(known) if known and len(known) == len(found) else None
+
+    def title(self, results: Results, policy: str) -> str:
+        """Of a row; marked where the policy was given up in a scenario."""
+        every = [run for case in self.cases[policy].values() for run in results.of(case)]
+        return f"{title_of(policy)}{giving_up.mark(every)}"
+
+    def ranked(self, results: Results) -> list[str]:
+        """Policies, the best over all scenarios first; those that are not made yet last."""
+        return sorted(self.cases, key=lambda policy: -(self.overall(results, policy) or -1e9))
+
+
+def estimated(metrics: Mapping[str, float | None]) -> float | None:
+    """The efficiency to be expected of sessions that were served like these."""
+    return metrics["estimated"]
+
+
+def counted(metrics: Mapping[str, float | None]) -> float | None:
+    """Confirms / bound."""
+    return metrics["counted"]
+
+
+def study(base: Spec, *, quick: bool) -> Study:
+    """Of the policies of a board's spec, the steps of the ablation left out."""
+    every = scenarios(quick=quick)
+    base = _with_following(base)
+    policies = ranked(base)
+    specs = {each.key: each.spec(base) for each in every}
+    grid = _Grid(
+        every,
+        {
+            policy: {
+                each.key: measures.case_of(specs[each.key], policy, EFFICIENCY) for each in every
+            }
+            for policy in policies
+        },
+    )
+    cases = grid.all_cases()
+    return Study(
+        ROBUSTNESS,
+        "Robustness: when things are not as a policy was set for",
+        (
+            "The board's policies with their defaults, nothing adjusted, where customers, load or "
+            "server are not as usual; and DOOR-FIFO once more, with wait_automatic = 1.",
+        ),
+        [
+            Exhibit(
+                "robustness",
+                "How near to the bound in each scenario",
+                "1 is the bound of that scenario's own chain, load and server. Where the load "
+                "comes and goes it is the bound at the mean load, as if work could wait from a "
+                "rush until the calm after it: nobody gets there, and policies are to be compared "
+                "with each other.",
+                (),
+                drawing=Drawing(
+                    lambda results: heat_table(_heat(grid, results)),
+                    f"Heat table of {len(policies)} policies by {len(every)} scenarios: revenue "
+                    "efficiency as estimated. The numbers are in the table below.",
+                    "The best policy over all scenarios is at the top.",
+                    is_wide=True,
+                ),
+                tables=[
+                    BuiltTable(cases, lambda results: _table(grid, results, estimated, _ESTIMATED)),
+                    BuiltTable(cases, lambda results: _table(grid, results, counted, _COUNTED)),
+                ],
+            ),
+        ],
+        _claims(grid),
+        [(each.title, each.what) for each in every],
+        folder=ROBUSTNESS,
+        readings_heading="The scenarios",
+    )
+
+
+def _with_following(base: Spec) -> Spec:
+    if "door-fifo" not in {choice.key for choice in base.policy}:
+        return base
+    policies = [choice.model_dump(mode="json", exclude_none=True) for choice in base.policy]
+    parameters = {"wait_automatic": 1}
+    following = {"name": "door-fifo", "label": FOLLOWING, "parameters": parameters}
+    return changed(base, policy=[*policies, following])
+
+
+_ESTIMATED = (
+    "Revenue efficiency, estimated",
+    "Mean of the repetitions ± half-width of the 95 % interval, as estimated page by page.",
+)
+_COUNTED = (
+    "Confirms over bound, as counted",
+    "The same from those who really bought: it scatters by ten per cent and more.",
+)
+
+
+def _table(grid: _Grid, results: Results, value: Value, words: tuple[str, str]) -> Table:
+    title, note = words
+    note += giving_up.words(
+        (policy, each.title, results.of(grid.cases[policy][each.key]))
+        for policy in grid.cases
+        for each in grid.scenarios
+    )
+    table = Table(title, ("Policy", *(each.title for each in grid.scenarios)), note=note)
+    for policy in grid.ranked(results):
+        cells = []
+        for each in grid.scenarios:
+            known = grid.of(results, policy, each.key, value)
+            marked = giving_up.mark(results.of(grid.cases[policy][each.key]))
+            cells.append(f"{known.text(2)}{marked}" if known else "–")
+        table.rows.append((grid.title(results, policy), *cells))
+    return table
+
+
+def _heat(grid: _Grid, results: Results) -> Heat:
+    ranked = grid.ranked(results)
+    means = [
+        [results.mean(grid.cases[policy][each.key], estimated) for each in grid.scenarios]
+        for policy in ranked
+    ]
+    return Heat(
+        [grid.title(results, policy) for policy in ranked],
+        [each.title.replace(" ", "\n") for each in grid.scenarios],
+        means,
+        0.0,
+        1.0,
+        2,
+        "share of the bound",
+    )
+
+
+def _claims(grid: _Grid) -> list[Claim]:
+    there = [policy for policy in DOOR if policy in grid.cases]
+    steady = [each for each in grid.scenarios if "load" not in each.changes]
+    claims = [
+        Claim(
+            f"{title_of(policy)} comes near the bound in every scenario of steady load",
+            f"at least {REQUIRED_OF_DOOR:.2f} in each",
+            [grid.cases[policy][each.key] for each in steady],
+            lambda results, policy=policy: _near(grid, results, policy, steady),  # type: ignore[misc]
+        )
+        for policy in there
+    ]
+    if there and grid.cases.keys() - {*there, FOLLOWING}:
+        claims += [
+            Claim(
+                f"{each.title.capitalize()}: DOOR is the best or level with the best",
+                "no other policy's difference from the better of DOOR's, runs of the same seed in "
+                "pairs, has an interval above 0",
+                [row[each.key] for row in grid.cases.values()],
+                lambda results, each=each: _leads(grid, results, each, there),  # type: ignore[misc]
+            )
+            for each in grid.scenarios
+        ]
+    return claims
+
+
+def _near(grid: _Grid, results: Results, policy: str, steady: Sequence[Scenario]) -> Verdict:
+    found = [grid.of(results, policy, each.key, estimated) for each in steady]
+    means = [one.mean for one in found if one is not None]
+    told = ", ".join(f"{each.title} {mean:.2f}" for each, mean in zip(steady, means, strict=False))
+    return told, all(mean >= REQUIRED_OF_DOOR for mean in means)
+
+
+def _leads(grid: _Grid, results: Results, each: Scenario, there: Sequence[str]) -> Verdict:
+    """Runs of the same seed in pairs, as the board has it; with one each the mean decides."""
+    found = {
+        policy: known
+        for policy in grid.cases
+        if (known := grid.of(results, policy, each.key, estimated)) is not None
+    }
+    doors = [policy for policy in there if policy in found]
+    if not doors:
+        return "nothing to measure", None
+    ours = max(doors, key=lambda policy: found[policy].mean)
+    others = [policy for policy in found if policy not in {*there, FOLLOWING}]
+    ahead = {
+        policy: estimate(list(pairs.values()))
+        for policy in others
+        if (pairs := grid.ahead(results, policy, ours, each.key))
+    }
+    if not ahead:
+        return "nothing to measure", None
+    best = max(ahead, key=lambda policy: found[policy].mean)
+    above = [policy for policy, more in ahead.items() if more.mean > (more.half_width or 0.0)]
+    told = (
+        f"{title_of(ours)} {found[ours].text(2)}, best of the others {title_of(best)} "
+        f"{found[best].text(2)}, difference {ahead[best].text(3)}"
+    )
+    if better := [policy for policy in above if policy != best]:
+        told += f"; better, too: {', '.join(sorted(map(title_of, better)))}"
+    return told, not above

@@ -1,0 +1,97 @@
+"""Robustness: the customers, the load or the server are not what a policy was set for.
+
+Owns: the scenarios by name, as changes to a board's spec. Must not know: policies, how a run is
+made. Durations are paper seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lab.spec.experiment import Spec, changed
+
+RHO = 1.4
+"""Where it is not the load that changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One way in which things are not as usual."""
+
+    key: str
+    title: str
+    """Short, for the head of a column."""
+    what: str
+    """A sentence of what is changed."""
+    changes: Mapping[str, Any]
+    """As `lab.spec.experiment.changed` takes them."""
+
+    def spec(self, base: Spec) -> Spec:
+        """The board's spec in this scenario, at one load."""
+        steady = {"load__rho": [RHO]} if "load" not in self.changes else {}
+        return changed(base, leaderboard=False, **steady, **self.changes)
+
+
+def scheduled(cycle: Sequence[tuple[float, float]], cycles: int) -> dict[str, Any]:
+    """A section `[load]` that repeats pairs of duration and ρ."""
+    steps = [{"duration_s": duration_s, "rho": rho} for duration_s, rho in cycle]
+    return {"schedule": steps * cycles}
+
+
+_BURSTS = ((60.0, 0.5), (60.0, 2.5))
+_FLASH = ((120.0, 0.9), (30.0, 4.5), (150.0, 0.9))
+
+
+def scenarios(*, quick: bool) -> tuple[Scenario, ...]:
+    """All of them, the usual case first; with `quick` loads that change do so less often."""
+    return (
+        Scenario("usual", "usual", f"The board's own customers at ρ = {RHO:g}.", {}),
+        Scenario(
+            "bursts",
+            "bursts",
+            "ρ = 0.5 and 2.5 in turn, a minute each.",
+            {"load": scheduled(_BURSTS, 4 if quick else 12)},
+        ),
+        Scenario(
+            "flash-crowd",
+            "flash crowd",
+            "ρ = 0.9, and every five minutes five times as many for 30 s.",
+            {"load": scheduled(_FLASH, 2 if quick else 6)},
+        ),
+        Scenario(
+            "slow-server",
+            "pages twice as long",
+            "Every page takes twice as long as everybody believes: the load is twice what it says.",
+            {"server": {"kind": "shared-cpus", "execution_factor": 2.0}},
+        ),
+        Scenario(
+            "patience-halved",
+            "half the patience",
+            "Customers leave after 4 s + Exp(6 s) instead of 8 s + Exp(12 s).",
+            {"customers__timeout_s": 4.0, "customers__think_timeout_mean_s": 6.0},
+        ),
+        Scenario(
+            "patience-doubled",
+            "twice the patience",
+            "Customers leave after 16 s + Exp(24 s).",
+            {"customers__timeout_s": 16.0, "customers__think_timeout_mean_s": 24.0},
+        ),
+        Scenario(
+            "buys-less",
+            "half as many buy",
+            "Of those who have read the details 5 % want the book instead of 10 %.",
+            {"customers__buy_probability": 0.05},
+        ),
+        Scenario(
+            "buys-more",
+            "half as many more buy",
+            "Of those who have read the details 15 % want the book.",
+            {"customers__buy_probability": 0.15},
+        ),
+        Scenario(
+            "think-times",
+            "think times",
+            "Customers pause between pages, exponential with mean 7 s, as TPC-W has it.",
+            {"customers__think_time_mean_s": 7.0},
+        ),
+    )

@@ -1,0 +1,354 @@
+"""The search for good settings: the same number of settings on the same customers for every row.
+
+Owns: which parameters are searched and in which range, the settings, the cases, the tables.
+Must not know: how a case is simulated, what a policy does.
+
+The first setting of a row is its default. The others are a Latin hypercube: each number is its
+default times 2 to the power of u, with u spread evenly over −3 to 3 (an eighth to eight times the
+default), cut to the allowed range; whole numbers are rounded; a switch is on or off. A parameter
+whose default is 0 (off, or measured), tables of page types, and what cannot change how much is
+sold stay as they are.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.policies import registry
+from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from lab.baselines.sheets import PEERS
+from lab.intervals import Estimate, over_parts, paired
+from lab.leaderboard import TUNING
+from lab.leaderboard.ablation import ranked
+from lab.leaderboard.measures import EFFICIENCY, case_of
+from lab.report.exhibits import BuiltTable, Exhibit, Study
+from lab.report.table import Table
+from lab.results.store import Results
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec, changed
+from lab.spec.runs import ShopRun
+from lab.spec.sections import PolicyChoice
+from lab.titles import title_of
+
+SETTINGS: Final = 12
+"""Tried for every row, the default included."""
+LOADS: Final = (1.0, 1.4, 2.0)
+SESSIONS: Final = 1000
+SEED: Final = 101
+"""Of the first repetition: none of the seeds of a leaderboard, so that the search and the table
+that shows its result meet different customers."""
+REPETITIONS: Final = 5
+QUICK_REPETITIONS: Final = 1
+FACTOR_LOG2: Final = 3.0
+
+_SWITCHES: Final = ("switch", "0 or 1")
+_UNSEARCHED: Final = ("nodelay", "seed", "retry_after_s")
+"""nginx with `nodelay = 0` needs another abandonment; the others cannot change how much is sold."""
+_TRIES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting of one row."""
+
+    parameters: Mapping[str, Any]
+    """Of the policy or proxy."""
+    admission_parameters: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """For tables and, in this order, for a spec."""
+        both = {**self.parameters, **self.admission_parameters}
+        return ", ".join(f"{name} {value:g}" for name, value in both.items()) or "the defaults"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One policy, combination or proxy whose settings are searched."""
+
+    key: str
+    name: str
+    """Of the queueing policy or the proxy."""
+    admission: str
+    sheet: Sheet
+    admission_sheet: Sheet | None
+
+    @property
+    def is_proxy(self) -> bool:
+        """Whether a model of HAProxy or nginx is simulated."""
+        return self.name in PEERS
+
+    def searched(self) -> list[tuple[str, Parameter]]:
+        """(section of the spec, parameter) of all that are searched."""
+        sections = [("parameters", self.sheet)]
+        if self.admission_sheet is not None:
+            sections.append(("admission_parameters", self.admission_sheet))
+        return [
+            (section, parameter)
+            for section, sheet in sections
+            for parameter in sheet.parameters
+            if is_searched(parameter)
+        ]
+
+    def choice(self, setting: Setting) -> dict[str, Any]:
+        """As an entry `[[policy]]` of a spec has it; a proxy's model stands in for SQ."""
+        if self.is_proxy:
+            return {"name": "sq"}
+        return {
+            "name": self.name,
+            "admission": self.admission,
+            "parameters": dict(setting.parameters),
+            "admission_parameters": dict(setting.admission_parameters),
+        }
+
+    def check(self, setting: Setting) -> None:
+        """Raise PolicyError when the setting contradicts itself."""
+        if self.is_proxy:
+            PEERS[self.name].sheet.read(setting.parameters)
+        else:
+            registry.create(
+                self.name, setting.parameters, self.admission, setting.admission_parameters
+            )
+
+
+def is_searched(parameter: Parameter) -> bool:
+    """Whether the search changes it."""
+    if isinstance(parameter.default, Mapping) or parameter.name in _UNSEARCHED:
+        return False
+    return parameter.unit in _SWITCHES or parameter.default != 0
+
+
+def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
+    """The policies of a board's spec, each with its default settings once, then the proxies."""
+    found: dict[tuple[str, str], Row] = {}
+    for key in ranked(base):
+        choice = base.choice(key)
+        if choice.file is None and choice.gateway is None:
+            admission = None if choice.is_pure_queueing else choice.admission
+            found.setdefault(
+                (choice.name, choice.admission),
+                Row(
+                    "+".join(filter(None, (choice.name, admission))),
+                    choice.name,
+                    choice.admission,
+                    registry.sheet(choice.name),
+                    registry.admission_sheet(admission) if admission else None,
+                ),
+            )
+    rows = [*found.values()]
+    rows += [Row(name, name, registry.NO_ADMISSION, PEERS[name].sheet, None) for name in proxies]
+    return [row for row in rows if row.searched()]
+
+
+def settings_of(row: Row, number: int) -> list[Setting]:
+    """The default, and `number` − 1 others; the same on every machine."""
+    rng = random.Random(f"tuning/{row.key}")
+    drawn = _hypercube(row.searched(), number - 1, rng)
+    found = [Setting({}, {})]
+    for values in drawn:
+        for _ in range(_TRIES):
+            setting = _setting(row, values)
+            try:
+                row.check(setting)
+            except PolicyError:
+                (values,) = _hypercube(row.searched(), 1, rng)
+                continue
+            found.append(setting)
+            break
+    return found
+
+
+def _hypercube(
+    searched: Sequence[tuple[str, Parameter]], number: int, rng: random.Random
+) -> list[list[float]]:
+    """Points in the unit cube; in each dimension one in each of `number` equal parts."""
+    columns = []
+    for _ in searched:
+        order = list(range(number))
+        rng.shuffle(order)
+        columns.append([(place + rng.random()) / number for place in order])
+    return [list(point) for point in zip(*columns, strict=True)]
+
+
+def _setting(row: Row, point: Sequence[float]) -> Setting:
+    sections: dict[str, dict[str, Any]] = {"parameters": {}, "admission_parameters": {}}
+    for (section, parameter), place in zip(row.searched(), point, strict=True):
+        sections[section][parameter.name] = value_at(parameter, place)
+    return Setting(sections["parameters"], sections["admission_parameters"])
+
+
+def value_at(parameter: Parameter, place: float) -> int | float:
+    """The value of a parameter at a place from 0 to 1 of its range."""
+    default = parameter.default
+    assert not isinstance(default, Mapping)
+    if parameter.unit in _SWITCHES:
+        return int(place >= 0.5)
+    value = default * 2.0 ** (FACTOR_LOG2 * (2.0 * place - 1.0))
+    value = min(parameter.high, max(parameter.low, value))
+    return round(value) if isinstance(default, int) else float(f"{value:.3g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A setting with its cases, by load."""
+
+    row: Row
+    setting: Setting
+    cases: Mapping[float, Case[ShopRun]]
+
+    def efficiency(self, results: Results) -> list[dict[int, float]]:
+        """By load: seed → estimated efficiency, as far as it is simulated."""
+        return [
+            {
+                run["seed"]: run["estimated"]
+                for run in results.of(self.cases[rho])
+                if run["estimated"] is not None
+            }
+            for rho in LOADS
+        ]
+
+    def overall(self, results: Results) -> Estimate | None:
+        """Mean over the loads; None while nothing is simulated."""
+        parts = self.efficiency(results)
+        return over_parts(parts) if any(parts) else None
+
+
+def study(base: Spec, *, proxies: Sequence[str] = tuple(PEERS)) -> Study:
+    """The search over the rows of a board's spec, and models of these proxies."""
+    tried = [
+        [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]
+        for row in rows_of(base, proxies)
+    ]
+    cases = [case for of_row in tried for one in of_row for case in one.cases.values()]
+    return Study(
+        TUNING,
+        "Tuning: the same search for every row",
+        (
+            f"{SETTINGS} settings of each row, the default among them, meet the same customers at "
+            f"ρ = {', '.join(f'{rho:g}' for rho in LOADS)} ({SESSIONS:,} sessions a run, "
+            f"{base.repetitions} seeds from {SEED}). The best over all loads is the tuned setting.",
+        ),
+        [
+            Exhibit(
+                "tuning",
+                "The best setting found",
+                "Efficiency with the defaults and with the best setting, over all loads.",
+                (),
+                tables=[BuiltTable(cases, lambda results: best_table(tried, results))],
+            ),
+            Exhibit(
+                "settings",
+                "Every setting that was tried",
+                "The best of each row first.",
+                (),
+                tables=[BuiltTable(cases, lambda results: all_table(tried, results))],
+            ),
+        ],
+        [],
+        [
+            (
+                "Settings",
+                "The first is the default. The others are a Latin hypercube over the row's "
+                "parameters: each number is its default times 2 to the power of u, with u spread "
+                "evenly over −3 to 3, within the allowed range; switches are on or off. A "
+                "parameter whose default is 0, tables of page types, seeds, retry_after_s and "
+                "nginx's nodelay stay as they are.",
+            ),
+            (
+                "HAProxy and nginx",
+                "The simulator runs models of them: their queue discipline, limits and timeouts, "
+                "and the shop's own queue behind them.",
+            ),
+            (
+                "Chance",
+                "The best of several settings looks better than it is, because chance helped to "
+                "choose it. That is the same for every row, and a leaderboard shows the tuned rows "
+                "on other seeds.",
+            ),
+        ],
+        folder=TUNING,
+        readings_heading="How it was searched",
+    )
+
+
+def _tried(base: Spec, row: Row, setting: Setting) -> Tried:
+    cases = {}
+    for rho in LOADS:
+        spec = changed(
+            base,
+            leaderboard=False,
+            policy=[row.choice(setting)],
+            load={"rho": [rho], "sessions": SESSIONS},
+        )
+        case = case_of(spec, spec.policy[0].key, EFFICIENCY)
+        if row.is_proxy:  # no spec simulates a proxy: its model is used here alone
+            model = PolicyChoice(gateway=row.name, parameters=dict(setting.parameters))
+            case = case.with_(policy=model)
+        cases[rho] = case
+    return Tried(row, setting, cases)
+
+
+def _known(tried: Sequence[Tried], results: Results) -> Iterator[tuple[Estimate, Tried]]:
+    for one in tried:
+        found = one.overall(results)
+        if found is not None:
+            yield found, one
+
+
+def best_of(tried: Sequence[Tried], results: Results) -> tuple[Estimate, Tried] | None:
+    """The setting with the highest mean over all loads; None while nothing is simulated."""
+    return max(_known(tried, results), key=lambda found: found[0].mean, default=None)
+
+
+def best_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
+    """A line per row: default, best setting, what it gains."""
+    made = Table(
+        "The best setting found",
+        ("Row", "Parameters", "Settings", "Default", "Best", "Gain", "Best setting"),
+        note="Efficiency as estimated, mean over the loads ± half-width of the 95 % interval. "
+        "Gain: best less default, runs of the same seed paired. Parameters: how many were "
+        "searched.",
+    )
+    lines = []
+    for tried in rows:
+        default, best = tried[0], best_of(tried, results)
+        if best is None:
+            continue
+        gain = paired(best[1].efficiency(results), default.efficiency(results))
+        before = default.overall(results)
+        lines.append(
+            (
+                title_of(default.row.key),
+                str(len(default.row.searched())),
+                str(len(tried)),
+                before.text(2) if before else "–",
+                best[0].text(2),
+                "–" if best[1] is default or gain is None else gain.text(2),
+                best[1].setting.words,
+                best[0].mean,
+            )
+        )
+    made.rows.extend([line[:-1] for line in sorted(lines, key=lambda line: -line[-1])])
+    return made
+
+
+def all_table(rows: Sequence[Sequence[Tried]], results: Results) -> Table:
+    """A line per setting."""
+    made = Table(
+        "Every setting that was tried",
+        ("Row", *(f"ρ = {rho:g}" for rho in LOADS), "All loads", "Setting"),
+        note="Efficiency as estimated, means of the seeds.",
+    )
+    for tried in rows:
+        for overall, one in sorted(_known(tried, results), key=lambda found: -found[0].mean):
+            loads = (over_parts([part]).mean if part else None for part in one.efficiency(results))
+            made.rows.append(
+                (
+                    title_of(one.row.key),
+                    *("–" if mean is None else f"{mean:.2f}" for mean in loads),
+                    f"{overall.mean:.3f}",
+                    one.setting.words,
+                )
+            )
+    return made

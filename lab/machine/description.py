@@ -1,0 +1,216 @@
+"""On what a result was measured, and the lock that keeps two runs apart.
+
+Owns: the description of machine and versions kept with every result; the one lock per machine that
+every live run takes. Must not know: what is run.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from lab.errors import ExperimentError
+from lab.machine.progress_file import progress_file
+from runtime import hosts, machine_lock, settings
+
+ROOT = Path(__file__).parents[2]
+_NOT_CODE = ":(exclude)lab/reference"
+_PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "redis", "pyarrow")
+
+
+def describe_machine(lab: settings.Settings) -> dict[str, Any]:
+    """What of a machine decides how fast the shop is.
+
+    With `hosts` where parts are elsewhere: the rest is of the machine that asks.
+    """
+    elsewhere = {
+        part: host
+        for part, host in (
+            ("shop", lab.shop_host),
+            ("gateway", lab.gateway_host or hosts.LOOPBACK),
+            ("PostgreSQL", lab.postgres_host),
+            ("Redis", lab.redis_host),
+        )
+        if not hosts.is_loopback(host)
+    }
+    return {
+        "cpu": _cpu_model(),
+        "cpus": psutil.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "kernel": platform.release(),
+        "system": platform.platform(),
+        "shop_cpus": list(lab.shop_cpus),
+        "other_cpus": list(lab.other_cpus),
+        "shop_workers": lab.shop_workers,
+        **({"hosts": elsewhere} if elsewhere else {}),
+    }
+
+
+def describe_versions() -> dict[str, str]:
+    """The project's commit, its code (two edited trees of one commit differ), what it runs on."""
+    ours = {"doorbuster": _commit(), "code": code_digest(), "parts": parts_digest()}
+    return {**ours, "python": platform.python_version(), **_libraries()}
+
+
+@cache
+def code_digest() -> str:
+    """Changes with every line that decides what a simulated run gives.
+
+    As it was when this process first asked: somebody may be editing.
+    """
+    return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
+
+
+@cache
+def parts_digest() -> str:
+    """Changes with every line of the parts that a live run meets. As `code_digest`."""
+    return _digest("gateway", "shop", "hosting")
+
+
+def _digest(*folders: str, without: str = "-") -> str:
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.is_relative_to(ROOT / without):
+                continue
+            digest.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def fingerprint(lab: settings.Settings) -> str:
+    """Return a text that changes when a measured speed no longer holds.
+
+    It depends on the machine, on the code of the shop, the gateway and their customers, and on the
+    libraries.
+    """
+    facts = {**describe_machine(lab), **_measured_software()}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+@cache
+def _measured_software() -> dict[str, str]:
+    """What decides a measured speed besides the machine, as it was when first asked."""
+    return {
+        "python": platform.python_version(),
+        "parts": parts_digest(),
+        "customers": _digest("loadgen"),
+        **_libraries(),
+    }
+
+
+def _libraries() -> dict[str, str]:
+    return {name: metadata.version(name) for name in _PACKAGES}
+
+
+GIVES_WAY = "DOORBUSTER_GIVES_WAY"
+"""In the environment of a live run that ends as soon as another wants the machine."""
+WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
+"""In the environment of a live run that waits until no other holds the machine."""
+LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
+"""The environment variable with the name of the lock: `live-run` unless appliances on CPUs of their
+own have different locks."""
+_GIVES_WAY_WITHIN_S = 60.0
+_ASK_EVERY_S = 0.1
+
+
+@contextlib.contextmanager
+def live_run_lock() -> Iterator[None]:
+    """Hold the machine for one live run; raises ExperimentError while another run holds it.
+
+    A run of the same user that gives way is interrupted and waited for. A run whose environment
+    has WAITS waits for every other run.
+    """
+    with _taken(os.environ.get(LOCK) or "live-run"):
+        yield
+
+
+def _taken(name: str) -> socket.socket:
+    other: machine_lock.Holder | None = None
+    interrupted: machine_lock.Holder | None = None
+    until_s = time.monotonic() + _GIVES_WAY_WITHIN_S
+    while True:
+        try:
+            return machine_lock.take(name, other)
+        except machine_lock.HeldError as held:
+            other, words = held.holder, str(held)
+        except OSError as fault:
+            raise ExperimentError(
+                f"{LOCK}={name}: no lock can have this name ({fault.strerror or fault}); allowed "
+                "are up to 90 bytes."
+            ) from None
+        asks = (
+            other is not None
+            and bool(other.environment().get(GIVES_WAY))
+            and not os.environ.get(GIVES_WAY)
+        )
+        waits = os.environ.get(WAITS) or (asks and time.monotonic() < until_s)
+        if not waits and other is not None:
+            is_ours = other.user == os.geteuid()
+            fix = "stop it" if is_ours else f"ask {other.user_name} to stop it"
+            raise ExperimentError(
+                f"Another live run holds this machine ({words}); two live runs at a time would "
+                f"spoil both results. Wait until it has ended, or {fix}."
+            )
+        progress_file.tell(words=f"waits for another live run on this machine ({words})")
+        if other is not None and asks and other != interrupted:
+            interrupted = other
+            other.interrupt()
+        time.sleep(_ASK_EVERY_S)
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+@cache
+def _commit() -> str:
+    """Return the commit, with `-dirty` when files were edited.
+
+    Git refuses a folder of another user unless its configuration names the folder as safe. This
+    process already runs the code in the folder, so it may also ask git about it.
+    """
+    try:
+        described = _git("describe", "--always", "--abbrev=12")
+        # Reference results are no code: those made later are of the same commit.
+        edited = _git("status", "--porcelain", "--untracked-files=no", "--", ".", _NOT_CODE)
+    except (OSError, subprocess.SubprocessError):  # a copy without its history, or no git
+        return f"{metadata.version('doorbuster')}, commit unknown"
+    return f"{described}-dirty" if edited else described
+
+
+def _git(*words: str) -> str:
+    """The output of git on this folder, whoever owns it."""
+    with tempfile.NamedTemporaryFile("w", suffix=".gitconfig") as trusting:
+        trusting.write(f"[safe]\n\tdirectory = {_as_git_value(ROOT)}\n")
+        trusting.flush()
+        done = subprocess.run(
+            ["git", *words],
+            cwd=ROOT,
+            env={**os.environ, "GIT_CONFIG_GLOBAL": trusting.name},
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    return done.stdout.strip()
+
+
+def _as_git_value(path: Path) -> str:
+    """The path as a value in a file of git's configuration."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

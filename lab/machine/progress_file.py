@@ -1,0 +1,47 @@
+"""Progress for programs: what the bar in the terminal shows, as a small JSON file.
+
+Owns: the file that DOORBUSTER_PROGRESS_FILE names, its form, how often it is written.
+Must not know: who reads it, what is under way.
+
+    {"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/results/…"}
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+
+VARIABLE = "DOORBUSTER_PROGRESS_FILE"
+EVERY_S = 0.5
+
+
+class ProgressFile:
+    """Writes nothing where nobody asked for it."""
+
+    def __init__(self) -> None:
+        named = os.environ.get(VARIABLE)
+        self._path = Path(named) if named else None
+        self._said: dict[str, object] = {}
+        self._stage = (0.0, 1.0)
+        self._written_s = float("-inf")
+
+    def stage(self, from_ratio: float, to_ratio: float) -> None:
+        """From now on a `done_ratio` is that of this part of the whole."""
+        self._stage = (from_ratio, to_ratio)
+
+    def tell(self, *, now: bool = False, **facts: object) -> None:
+        """Adds facts to what the file says; written at most every EVERY_S, or `now`."""
+        if isinstance(done := facts.get("done_ratio"), int | float):
+            begin, end = self._stage
+            facts["done_ratio"] = begin + (end - begin) * done
+        self._said |= facts
+        if self._path is None or (not now and time.monotonic() - self._written_s < EVERY_S):
+            return
+        self._written_s = time.monotonic()
+        draft = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        draft.write_text(json.dumps(self._said, ensure_ascii=False), encoding="utf-8")
+        draft.replace(self._path)
+
+
+progress_file = ProgressFile()
+"""Of this process: a command has one experiment under way."""

@@ -1,0 +1,177 @@
+"""The CPU seconds that parts of the work cost on this machine.
+
+Owns: the costs that the product ships with, those that were measured here and where they are kept,
+and how far a measured cost may be from a shipped one. Must not know: experiments, commands.
+
+Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
+belongs to a kind of work (`run shared-cpus sq`, `draw comparison`) and to one unit of its size.
+Every command adds what it measured to `speeds.json` in the state folder. A kind that has not been
+measured here costs what it cost on the reference machine, times how much slower this machine is:
+a calibration of less than a second finds that out (`estimates.calibrated`).
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import platform
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lab.machine.description import describe_machine
+from runtime import private_file
+from runtime.settings import Settings
+from runtime.state import State, StateError
+
+SHIPPED = Path(__file__).with_name("speeds.json")
+FILE = "speeds.json"
+"""In the state folder: what was measured on this machine."""
+KEPT = 5
+"""Measurements of a kind that are kept; their median counts."""
+FURTHEST = 4.0
+"""How many times more or less than expected from the reference machine a cost may be.
+
+A wrong measurement therefore cannot make a launch look 5 times smaller than it is: the limits of
+students rest on these costs (`lab.console.site.allowances`).
+"""
+FURTHEST_FACTOR = 10.0
+"""The same for the speed of the whole machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """Costs on the reference machine."""
+
+    machine: str
+    date: str
+    calibration_cpu_s: float
+    costs: Mapping[str, float]
+    work: Mapping[str, Mapping[str, float]]
+    """Of commands without a spec: the size of each kind of work."""
+
+
+@cache
+def shipped() -> Shipped:
+    """Return the costs that the product ships with."""
+    return Shipped(**json.loads(SHIPPED.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """What work costs on this machine."""
+
+    factor: float = 1.0
+    """How many times slower than the reference machine this machine is."""
+    measured: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """The newest measurements of each kind on this machine, the oldest first."""
+    is_calibrated: bool = False
+
+    def cost(self, *kinds: str) -> float | None:
+        """CPU seconds of a unit of the first of these kinds that is known; None if none is.
+
+        `kinds` go from the most exact to the most general.
+        """
+        known = (self._reference(kind) for kind in kinds)
+        reference = next((one for one in known if one is not None), None)
+        for kind in kinds:
+            if found := self.measured.get(kind):
+                return _within(statistics.median(found), reference, FURTHEST)
+            if (expected := self._reference(kind)) is not None:
+                return expected
+        return None
+
+    def _reference(self, kind: str) -> float | None:
+        known = shipped().costs.get(kind)
+        if known is None:
+            return None
+        # `live …` is real time, which passes equally fast on every machine.
+        return known if kind.startswith("live ") else known * self.factor
+
+
+def _within(value: float, reference: float | None, furthest: float) -> float:
+    if reference is None:
+        return value
+    return min(max(value, reference / furthest), reference * furthest)
+
+
+_read: dict[object, tuple[tuple[int, int], Speeds]] = {}
+
+
+def load(lab: Settings) -> Speeds:
+    """Return what work costs here; the reference machine's costs before anything is measured."""
+    path = lab.state_dir / FILE
+    try:
+        status = path.stat()
+        stamp = (status.st_mtime_ns, status.st_ino)
+        here = (path, lab.shop_cpus, lab.other_cpus, lab.shop_workers)
+        if here not in _read or _read[here][0] != stamp:
+            _read[here] = (stamp, _parsed(path.read_text(encoding="utf-8"), lab))
+        return _read[here][1]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Speeds()  # not there yet, or damaged: the next command writes it again
+
+
+def _parsed(text: str, lab: Settings) -> Speeds:
+    content = json.loads(text)
+    if content["machine"] != _machine(lab):
+        return Speeds()  # another machine, or this one before it was changed
+    calibration = content.get("calibration_cpu_s")
+    factor = 1.0
+    if _is_positive(calibration):
+        ratio = calibration / shipped().calibration_cpu_s
+        factor = min(max(ratio, 1 / FURTHEST_FACTOR), FURTHEST_FACTOR)
+    measured = {
+        str(kind): tuple(value for value in values if _is_positive(value))[-KEPT:]
+        for kind, values in content["costs"].items()
+    }
+    return Speeds(factor, measured, _is_positive(calibration))
+
+
+def _machine(lab: Settings) -> str:
+    """Return a text that changes when costs no longer hold: the machine or Python is another.
+
+    A change of the code changes costs little, and the newest measurements count.
+    """
+    facts = {**describe_machine(lab), "python": platform.python_version()}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _is_positive(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value > 0
+
+
+def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | None = None) -> None:
+    """Add a measurement of each of these kinds; a file that cannot be written is left alone."""
+    path = lab.state_dir / FILE
+    state = State(lab.state_dir)
+    if state.is_somebodys:
+        return
+    with contextlib.suppress(OSError, StateError):
+        if not state.is_ours:
+            state.make()  # as `make up` would, so that it takes it for its own
+        with private_file.locked(path.with_name(f".{FILE}.lock"), waits=True):
+            known = load(lab)
+            content: dict[str, Any] = {"machine": _machine(lab)}
+            calibrated = known.factor * shipped().calibration_cpu_s if known.is_calibrated else None
+            content["calibration_cpu_s"] = calibration_cpu_s or calibrated
+            every = {kind: list(values) for kind, values in known.measured.items()}
+            for kind, cost in costs.items():
+                if _is_positive(cost):
+                    every[kind] = [*every.get(kind, []), cost][-KEPT:]
+            content["costs"] = every
+            private_file.write(path, (json.dumps(content, indent=1) + "\n").encode())
+
+
+def per_unit(measured: Iterable[tuple[str, float, float]]) -> dict[str, float]:
+    """Of (kind, size, CPU seconds) the CPU seconds per unit of each kind."""
+    sizes: dict[str, float] = {}
+    costs: dict[str, float] = {}
+    for kind, size, cpu_s in measured:
+        sizes[kind] = sizes.get(kind, 0.0) + size
+        costs[kind] = costs.get(kind, 0.0) + cpu_s
+    return {kind: costs[kind] / size for kind, size in sizes.items() if size > 0}

@@ -1,0 +1,114 @@
+"""The colours of policies, one for each, wherever a policy is drawn: figures, charts, races.
+
+Owns: which colour, marker and dash stand for what. Must not know: who draws.
+
+Every colour has a contrast of at least 3 to 1 against the light and against the dark page.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from zlib import crc32
+
+from lab.titles import TITLES
+
+COLOURS = ("#D55E00", "#2A86C4", "#009E73", "#C2649B", "#B97F00", "#7A68D8", "#8A6D3B", "#0097A7",
+           "#D43D51", "#7C8B1E")  # fmt: skip
+"""Vermilion, blue, green, pink, amber, violet, brown, teal, red, olive."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES = ("-", "--", "-.", ":")
+
+_VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
+_OF_OTHERS = _VIOLET
+"""Own policies and labels have colours from here on, which no paper's policy or DOOR has."""
+_PLACES = {
+    "sq": _VERMILION,
+    "8q-af": _BLUE,
+    "8q-lifo-pri": _GREEN,
+    "door-lifo": _PINK,
+    "door-fifo": _AMBER,
+    "always-fifo": _RED,
+    "always-lifo": _VIOLET,
+    "lifo-at-overload": _TEAL,
+    "static-stages": _BROWN,
+    "pass-through": _OLIVE,
+    "fixed-limit": _BROWN,
+    "aimd": _OLIVE,
+    "gradient2": _BLUE,
+    "envoy-adaptive-concurrency": _RED,
+    "envoy-admission-control": _VIOLET,
+    "codel": _TEAL,
+    "dagor": _BROWN,
+    "prioritised-rejection": _OLIVE,
+    "waiting-room": _BLUE,
+    "haproxy": _VIOLET,
+    "nginx": _TEAL,
+    # Admission control has the colour, whatever it stands in front of.
+    "sbac": _VIOLET,
+    "sbac-responsive": _BLUE,
+    "sbac-stable": _GREEN,
+    "sbac-hybrid": _PINK,
+    "sbac-predictive": _AMBER,
+}
+_SHIFTS = {"drop-queued": 5, "cancel": 7}
+"""Abandonment: so far on from the colour of the policy, so that both can be drawn together."""
+_KEYS = {title: key for key, title in TITLES.items()}
+
+
+class Style(NamedTuple):
+    """How a line looks."""
+
+    colour: str
+    marker: str
+    dash: str
+
+
+def colour_of(policy: str) -> str:
+    """Return the colour of a policy by its key or its title, combinations and labels included."""
+    return COLOURS[_place(policy)]
+
+
+def is_policy(name: str) -> bool:
+    """Tell whether a name is that of a policy or combination of this project, by key or title."""
+    parts = _parts(name)
+    return any(part in _PLACES for part in parts) and all(part in TITLES for part in parts)
+
+
+def styles_of(policies: Iterable[str]) -> dict[str, Style]:
+    """Return the styles of lines drawn together: two of one colour differ in marker and dash."""
+    styles: dict[str, Style] = {}
+    for policy in dict.fromkeys(policies):
+        place = _place(policy)
+        before = sum(style.colour == COLOURS[place] for style in styles.values())
+        styles[policy] = _style(place, before)
+    return styles
+
+
+def curve_styles(labels: Sequence[str]) -> dict[str, Style]:
+    """Return the styles of curves: those of policies where the labels name any, else in turn."""
+    if any(map(is_policy, labels)):
+        return styles_of(labels)
+    return {label: numbered(number) for number, label in enumerate(dict.fromkeys(labels))}
+
+
+def numbered(number: int) -> Style:
+    """Return the style of a line that is no policy's; of 40 no two have colour and dash alike."""
+    return _style(number % len(COLOURS), number // len(COLOURS))
+
+
+def _style(place: int, before: int) -> Style:
+    shifted = place + before
+    return Style(COLOURS[place], MARKERS[shifted % len(MARKERS)], DASHES[shifted % len(DASHES)])
+
+
+def _place(policy: str) -> int:
+    parts = _parts(policy)
+    known = [_PLACES[part] for part in parts if part in _PLACES]
+    if not known or not all(part in TITLES for part in parts):
+        return _OF_OTHERS + crc32("+".join(parts).encode()) % (len(COLOURS) - _OF_OTHERS)
+    return (known[-1] + sum(_SHIFTS.get(part, 0) for part in parts)) % len(COLOURS)
+
+
+def _parts(policy: str) -> list[str]:
+    if policy in _KEYS:  # a title may have a plus of its own
+        return [_KEYS[policy]]
+    return [_KEYS.get(part, part) for part in map(str.strip, policy.split("+"))]

@@ -1,0 +1,314 @@
+"""The forms a reproduced figure or table can take, and the study they belong to.
+
+Owns: curves, panels, exhibits, tables of published beside simulated.
+Must not know: any paper, how things are drawn.
+
+Each of them names the cases it is made of; the plan of a reproduction is the union of these.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, Protocol
+
+from matplotlib.figure import Figure
+
+from lab.report.claims import Claim
+from lab.report.tables import Table
+from lab.results.store import Results, Value
+from lab.spec.cases import AnyCase
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A curve with its numbers; `half_width` is that of the 95 % interval, None without one."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float | None]
+    half_width: Sequence[float | None]
+
+    @property
+    def has_intervals(self) -> bool:
+        """False of a formula, and of cases that were simulated once."""
+        return any(half is not None for half in self.half_width)
+
+
+class Curve(Protocol):
+    """A curve that is still to be read off the results."""
+
+    label: str
+
+    def cases(self) -> Iterable[AnyCase]:
+        """What it is made of."""
+        ...
+
+    def series(self, results: Results) -> Series:
+        """Its numbers."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCurve:
+    """At each x, a figure of a case."""
+
+    label: str
+    points: Sequence[tuple[float, AnyCase, Value]]
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (case for _, case, _ in self.points)
+
+    def series(self, results: Results) -> Series:
+        found = [results.estimate(case, value) for _, case, value in self.points]
+        return Series(
+            self.label,
+            [x for x, _, _ in self.points],
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileCurve:
+    """Several figures of one case, one at each x: a histogram, a distribution, bins."""
+
+    label: str
+    case: AnyCase
+    x: Sequence[float]
+    values: Sequence[Value]
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (self.case,)
+
+    def series(self, results: Results) -> Series:
+        found = [results.estimate(self.case, value) for value in self.values]
+        return Series(
+            self.label,
+            list(self.x),
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaCurve:
+    """A curve that needs no simulation: an equation, a load pattern."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+    def cases(self) -> Iterable[AnyCase]:
+        return ()
+
+    def series(self, results: Results) -> Series:
+        return Series(self.label, list(self.x), list(self.y), [None] * len(self.x))
+
+
+PanelKind = Literal["lines", "plain", "steps", "bars"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of the x axis that has a name."""
+
+    name: str
+    from_x: float
+    until_x: float
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was published of a curve over a part of the x axis: one value, or from low to high."""
+
+    label: str
+    """Of the curve."""
+    from_x: float
+    until_x: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One set of axes.
+
+    `lines`: curves with a marker and an interval at each x; `plain`: curves of many points;
+    `steps`: constant between x; `bars`: groups of bars, `x_names` under them. `published` holds
+    the paper's figures by curve label and x, `levels` those over a part of the x axis; `printed_x`
+    limits which x the table shows. `stretches` are parts of the x axis with a name.
+    """
+
+    key: str
+    title: str
+    x_label: str
+    y_label: str
+    curves: Sequence[Curve]
+    kind: PanelKind = "lines"
+    x_names: Sequence[str] | None = None
+    published: Mapping[tuple[str, float], float] = field(default_factory=dict)
+    y_from: float | None = 0.0
+    y_to: float | None = None
+    digits: int = 1
+    printed_x: Sequence[float] | None = None
+    x_format: Callable[[float], str] = "{:g}".format
+    x_scale: Literal["linear", "log"] = "linear"
+    x_ticks: Sequence[float] = ()
+    """Empty: wherever they fit."""
+    stretches: Sequence[Stretch] = ()
+    levels: Sequence[Level] = ()
+
+    def cases(self) -> Iterable[AnyCase]:
+        return chain.from_iterable(curve.cases() for curve in self.curves)
+
+    def table(self, results: Results) -> Table:
+        """Published beside simulated, a row per x, a column per curve."""
+        series = [curve.series(results) for curve in self.curves]
+        every = list(dict.fromkeys(x for one in series for x in one.x))
+        shown = every if self.printed_x is None else [x for x in every if x in self.printed_x]
+        rows = []
+        for x in shown:
+            name = self.x_names[every.index(x)] if self.x_names else self.x_format(x)
+            rows.append((name, *(self._cell(one, x) for one in series)))
+        notes = {
+            "Published | reproduced.": bool(self.published),
+            "Mean ± half-width of the 95 % interval.": any(one.has_intervals for one in series),
+        }
+        return Table(
+            f"{self.key}: {self.title}",
+            (self.x_label, *(one.label for one in series)),
+            rows,
+            " ".join(note for note, wanted in notes.items() if wanted),
+        )
+
+    def _cell(self, series: Series, x: float) -> str:
+        if x not in series.x:
+            return ""
+        i = list(series.x).index(x)
+        y, half = series.y[i], series.half_width[i]
+        ours = "–" if y is None else f"{y:,.{self.digits}f}"
+        if y is not None and half is not None:
+            ours += f" ± {half:,.{self.digits}f}"
+        theirs = self.published.get((series.label, x))
+        return ours if theirs is None else f"{theirs:g} | {ours}"
+
+
+class TableCell(Protocol):
+    """A cell of a table that is still to be read off the results."""
+
+    def cases(self) -> Iterable[AnyCase]:
+        """What it is made of."""
+        ...
+
+    def text(self, results: Results) -> str:
+        """What is printed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A cell of a table: the published figure beside one of a case."""
+
+    case: AnyCase
+    value: Value
+    published: float | None = None
+    digits: int = 1
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (self.case,)
+
+    def text(self, results: Results) -> str:
+        found = results.estimate(self.case, self.value)
+        ours = found.text(self.digits) if found else "–"
+        return ours if self.published is None else f"{self.published:g} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntryTable:
+    """A table whose cells name their cases, under row names of one or more columns."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[tuple[Sequence[str], Sequence[TableCell]]]
+    note: str = ""
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (case for _, cells in self.rows for cell in cells for case in cell.cases())
+
+    def table(self, results: Results) -> Table:
+        """With its numbers."""
+        rows = [(*names, *(cell.text(results) for cell in cells)) for names, cells in self.rows]
+        return Table(self.title, tuple(self.header), rows, self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTable:
+    """A table that code written elsewhere makes of the metrics of some cases."""
+
+    needs: Sequence[AnyCase]
+    build: Callable[[Results], Table]
+
+    def cases(self) -> Iterable[AnyCase]:
+        return self.needs
+
+    def table(self, results: Results) -> Table:
+        """With its numbers."""
+        return self.build(results)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure that is no set of panels; `alternative` is for those who do not see it."""
+
+    draw: Callable[[Results], Figure]
+    alternative: str
+    caption: str
+    is_wide: bool = False
+    """As wide as the page; otherwise it is kept small enough to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """A figure or a table of the paper: what it is, its panels and tables, where it differs."""
+
+    key: str
+    heading: str
+    what: str
+    differs: Sequence[str]
+    panels: Sequence[Panel] = ()
+    tables: Sequence[EntryTable | BuiltTable] = ()
+    stacked: bool = False
+    """Panels one above the other over the same x axis, instead of side by side."""
+    drawing: Drawing | None = None
+    """Instead of panels."""
+
+    def cases(self) -> Iterable[AnyCase]:
+        return chain.from_iterable(part.cases() for part in (*self.panels, *self.tables))
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """The reproduction of one paper: everything that is drawn, and the claims over it."""
+
+    paper: str
+    title: str
+    summary: Sequence[str]
+    exhibits: Sequence[Exhibit]
+    claims: Sequence[Claim]
+    readings: Sequence[tuple[str, str]] = ()
+    """How the paper was read where it leaves room: name, explanation."""
+    readings_heading: str = "How the paper was read"
+    folder: str = ""
+    """Part of the result folder's name; empty: reproduce- and the paper."""
+
+    @property
+    def name(self) -> str:
+        """What the result folder is called after its date."""
+        return self.folder or f"reproduce-{self.paper}"
+
+    def cases(self) -> Iterable[AnyCase]:
+        """All cases, some of them more than once."""
+        return chain(
+            chain.from_iterable(exhibit.cases() for exhibit in self.exhibits),
+            chain.from_iterable(claim.needs for claim in self.claims),
+        )

@@ -1,0 +1,196 @@
+"""The report of a reproduction: one HTML file that needs nothing else, and its figures and data.
+
+Owns: what stands where on the page. Must not know: any paper, how simulations are made.
+"""
+
+import base64
+import csv
+import io
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lab.executors import broker
+from lab.files.documents import write_json, write_text
+from lab.report.charts import draw, draw_freely
+from lab.report.claims import held_words
+from lab.report.exhibits import Exhibit, Study
+from lab.report.figures import note
+from lab.report.tables import Table
+from lab.results.folder import made_at
+from lab.results.store import Results, Store
+
+_VERDICTS = {True: "yes", False: "no", None: "not decided"}
+
+
+def write_report(
+    study: Study,
+    results: Results,
+    store: Store,
+    made: Sequence[tuple[str, str]],
+    missing: str = "",
+    runs: str = "",
+) -> Path:
+    """Figures, their data, tables and the page; returns the page.
+
+    `made` says how it came about (command, seeds, versions, machine), `missing` what is not in yet.
+    `runs` says under the figures how many runs they show; empty: `results` know it.
+    """
+    store.figures.mkdir(exist_ok=True)
+    store.tables.mkdir(exist_ok=True)
+    claims = claims_table(study, results)
+    exhibits = [
+        _exhibit(
+            exhibit,
+            results,
+            store,
+            note(study.title, runs or _runs(exhibit, study, results), made_at(store.path)),
+        )
+        for exhibit in study.exhibits
+    ]
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    page = environment.get_template("page.html.j2").render(
+        study=study,
+        claims=claims,
+        claims_summary=claims_summary(claims),
+        exhibits=exhibits,
+        made=made,
+        missing=missing,
+    )
+    write_json(
+        store.path / "claims.json",
+        [dict(zip(claims.header, row, strict=True)) for row in claims.rows],
+    )
+    write_json(
+        store.path / "exhibits.json",
+        [
+            {
+                "key": one["key"],
+                "heading": one["heading"],
+                "what": one["what"],
+                "differs": list(one["differs"]),
+                "tables": [asdict(table) for table in (*one["tables"], *one["numbers"])],
+            }
+            for one in exhibits
+        ],
+    )
+    write_text(store.report_file, page)  # last: a folder with a report is a whole one
+    return store.report_file
+
+
+def claims_table(study: Study, results: Results) -> Table:
+    """Every claim with what was found; decided by the results alone."""
+    rows = []
+    for claim in study.claims:
+        found, holds = claim.decide(results)
+        rows.append((claim.text, claim.required, found, _VERDICTS[holds]))
+    return Table("Claims", ("Claim", "Required", "Found", "Holds"), rows)
+
+
+def claims_summary(claims: Table) -> str:
+    """How many hold, in words."""
+    held = held_words([row[-1] for row in claims.rows])
+    return f"{held}. Each is decided by the numbers of this report."
+
+
+def _runs(exhibit: Exhibit, study: Study, results: Results) -> str:
+    """How many runs a figure shows; of one that does not name them those of the whole study."""
+    number = results.number(exhibit.cases()) or results.number(study.cases())
+    return "1 run" if number == 1 else f"{number} runs"
+
+
+def _exhibit(exhibit: Exhibit, results: Results, store: Store, signed: str) -> Mapping[str, Any]:
+    tables = [part.table(results) for part in exhibit.tables]
+    for i, table in enumerate(tables, start=1):
+        name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"
+        write_text(store.tables / f"{name}.csv", _csv(table))
+    shown: dict[str, Any] = {
+        "key": exhibit.key,
+        "heading": exhibit.heading,
+        "short": exhibit.heading.split(":")[0],
+        "what": exhibit.what,
+        "differs": exhibit.differs,
+        "tables": tables,
+        "numbers": [panel.table(results) for panel in exhibit.panels],
+        "picture": None,
+        "has_data": bool(exhibit.panels),
+        "narrow": not exhibit.drawing.is_wide if exhibit.drawing else len(exhibit.panels) == 1,
+    }
+    if exhibit.drawing:
+        shown["picture"] = _embedded(draw_freely(exhibit, results, store.figures, signed))
+        shown["alt"] = exhibit.drawing.alternative
+        shown["caption"] = exhibit.drawing.caption
+    if exhibit.panels:
+        shown["picture"] = _embedded(draw(exhibit, results, store.figures, signed))
+        shown["alt"] = alternative_text(exhibit)
+        published = any(panel.published for panel in exhibit.panels)
+        levels = any(panel.levels for panel in exhibit.panels)
+        bars = any(
+            panel.kind in ("lines", "bars")
+            and any(curve.series(results).has_intervals for curve in panel.curves)
+            for panel in exhibit.panels
+        )
+        shown["caption"] = " ".join(
+            text
+            for text, wanted in (
+                ("Crosses: published values.", published),
+                ("Lines with a black edge: published for that part of the run.", levels),
+                ("Error bars: 95 % intervals over the repetitions.", bars),
+            )
+            if wanted
+        )
+    return shown
+
+
+def _embedded(svg: Path) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.read_bytes()).decode()}"
+
+
+def alternative_text(exhibit: Exhibit) -> str:
+    """For those who do not see the figure; its numbers are in the table below it."""
+    panels = [
+        f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
+        f"for {', '.join(curve.label for curve in panel.curves)}."
+        for panel in exhibit.panels
+    ]
+    return " ".join((*panels, "The numbers are in the tables below."))
+
+
+def _csv(table: Table) -> str:
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(table.header)
+    lines.writerows(table.rows)
+    return text.getvalue()
+
+
+def made_by(
+    *,
+    repetitions: int,
+    seed: int,
+    machine: Mapping[str, Any],
+    versions: Mapping[str, str],
+    more: Sequence[tuple[str, str]],
+) -> list[tuple[str, str]]:
+    """How a reproduction came about, for the end of its page."""
+    return [
+        ("Command", shlex.join(["doorbuster", *map(broker.shown, sys.argv[1:])])),
+        ("Written", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        *more,
+        ("Repetitions", f"{repetitions}, seeds {seed} to {seed + repetitions - 1}; every policy "
+                        "meets the same customers under the same seed"),
+        ("Machine", f"{machine['cpus']} CPUs, {machine['cpu']}, {machine['memory_gib']} GiB, "
+                    f"{machine['system']}"),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+    ]  # fmt: skip

@@ -1,0 +1,72 @@
+"""Policies compared seed by seed: the table of paired differences.
+
+Owns: what is compared with what, and when a difference is more than chance. Must not know: how runs
+are made, how a metric is computed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from typing import Final
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.intervals import paired
+from lab.report.table import Table
+from lab.spec.experiment import Spec
+
+ALL_PAIRS_UP_TO: Final = 4
+"""With more policies than this each is compared with the first one alone."""
+
+_Metrics = tuple[tuple[str, int, Callable[[Outcomes], float | None]], ...]
+_BUYERS: Final[_Metrics] = (
+    ("Completed %", 1, lambda run: 100 * run.completed_ratio),
+    ("Confirms", 1, lambda run: float(run.confirms)),
+    ("Estimated", 3, lambda run: run.estimated_efficiency_ratio),
+    ("Requests/s", 2, lambda run: run.throughput_rps),
+)
+"""Column, digits, metric."""
+_SESSIONS: Final[_Metrics] = (
+    ("Completed %", 1, lambda run: 100 * run.fates.share("completed")),
+    ("Mean length of completed", 1, lambda run: run.fates.mean_completed_length),
+    ("Useful requests/s", 2, lambda run: run.useful_rps),
+)
+"""The same where sessions have lengths and nobody buys."""
+
+
+def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
+    """Each pair of policies at one load; None where no two share two seeds."""
+    metrics = _SESSIONS if spec.customers.lengths else _BUYERS
+    found = Table(
+        "Differences by seed",
+        ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
+        note="Runs of one seed met the same customers, so the difference is taken seed by seed: "
+        "mean ± half-width of the 95 % interval of the differences. A difference is more than "
+        "chance if its interval excludes 0 (marked *). Whether the intervals of two policies in "
+        "another table overlap does not decide that."
+        + ("" if spec.customers.lengths else " Confirms are per run."),
+    )
+    for cell, other in _pairs(cells):
+        texts = [_difference(cell, other, metric, digits) for _, digits, metric in metrics]
+        if texts[0] != "–":
+            found.rows.append((cell.load, cell.title, other.title, *texts))
+    return found if found.rows else None
+
+
+def _pairs(cells: Sequence[Cell]) -> Iterator[tuple[Cell, Cell]]:
+    """Each pair at one load: the policy that comes later in the spec, the earlier one."""
+    for rho in dict.fromkeys(cell.rho for cell in cells):
+        there = [cell for cell in cells if cell.rho == rho]
+        if len(there) <= ALL_PAIRS_UP_TO:
+            yield from ((cell, other) for other, cell in combinations(there, 2))
+        else:
+            yield from ((cell, there[0]) for cell in there[1:])
+
+
+def _difference(
+    cell: Cell, first: Cell, metric: Callable[[Outcomes], float | None], digits: int
+) -> str:
+    found = paired([cell.by_seed(metric)], [first.by_seed(metric)])
+    if found is None or found.half_width is None:
+        return "–"
+    mark = " *" if found.is_above_zero or found.is_below_zero else ""
+    return f"{'+' if found.mean > 0 else ''}{found.text(digits)}{mark}"

@@ -1,0 +1,126 @@
+"""A figure of one case over the same figure of another, repetition by repetition.
+
+Owns: ratios with intervals in tables, curves and claims. Must not know: any paper.
+
+Repetitions of two cases share their seeds, so each gives one ratio; what both have in common
+because of the seed cancels out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from lab.intervals import Estimate, differences, estimate
+from lab.report.claims import Claim, Verdict, is_above_zero, is_between
+from lab.report.exhibits import Series
+from lab.results.store import Results, Value
+from lab.spec.cases import AnyCase
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`value` of `over` divided by `value` of `under`."""
+
+    over: AnyCase
+    under: AnyCase
+    value: Value
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (self.over, self.under)
+
+    def each(self, results: Results) -> dict[int, float]:
+        """By seed, of the repetitions in which both cases have the figure."""
+        found = {}
+        for seed, (over, under) in results.together(self.over, self.under).items():
+            above, below = self.value(over), self.value(under)
+            if above is not None and below:
+                found[seed] = above / below
+        return found
+
+    def estimate(self, results: Results) -> Estimate | None:
+        """Mean and interval of the ratios; None without any."""
+        found = self.each(results)
+        return estimate(list(found.values())) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class RatioEntry:
+    """A cell of a table: the published ratio beside ours."""
+
+    ratio: Ratio
+    published: float | None = None
+    digits: int = 2
+
+    def cases(self) -> Iterable[AnyCase]:
+        return self.ratio.cases()
+
+    def text(self, results: Results) -> str:
+        found = self.ratio.estimate(results)
+        ours = found.text(self.digits) if found else "–"
+        return ours if self.published is None else f"{self.published:.{self.digits}f} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class RatioCurve:
+    """At each x, a ratio."""
+
+    label: str
+    points: Sequence[tuple[float, Ratio]]
+
+    def cases(self) -> Iterable[AnyCase]:
+        return (case for _, ratio in self.points for case in ratio.cases())
+
+    def series(self, results: Results) -> Series:
+        found = [ratio.estimate(results) for _, ratio in self.points]
+        return Series(
+            self.label,
+            [x for x, _ in self.points],
+            [one and one.mean for one in found],
+            [one and one.half_width for one in found],
+        )
+
+
+def below(text: str, required: str, smaller: Ratio, larger: Ratio) -> Claim:
+    """The claim that one ratio is smaller than another.
+
+    It is decided by the differences, repetition by repetition: not as long as 0 is in their 95 %
+    interval (where there is but one repetition, by its difference alone; where others have nothing
+    to compare, one says nothing).
+    """
+
+    def check(results: Results) -> Verdict:
+        known = differences(larger.each(results), smaller.each(results))
+        low, high = smaller.estimate(results), larger.estimate(results)
+        if not known or low is None or high is None:
+            return "nothing to measure", None
+        found = estimate(list(known.values()))
+        text = f"{low.text(2)} and {high.text(2)}, difference {found.text(2)}"
+        made = results.together(*smaller.cases(), *larger.cases())
+        return text, is_above_zero(found) if len(known) > 1 or len(made) == 1 else None
+
+    return Claim(text, required, [*smaller.cases(), *larger.cases()], check)
+
+
+def below_one(text: str, required: str, ratio: Ratio) -> Claim:
+    """The claim that a ratio is below 1: not as long as 1 is in its 95 % interval."""
+
+    def check(results: Results) -> Verdict:
+        found = ratio.estimate(results)
+        if found is None:
+            return "nothing to measure", None
+        return found.text(2), is_above_zero(Estimate(1 - found.mean, found.half_width))
+
+    return Claim(text, required, list(ratio.cases()), check)
+
+
+def ratio_within(
+    text: str, required: str, ratio: Ratio, low: float, high: float, digits: int = 2
+) -> Claim:
+    """The claim that a ratio is from `low` to `high`; decided as `is_between` says."""
+
+    def check(results: Results) -> Verdict:
+        found = ratio.estimate(results)
+        if found is None:
+            return "nothing to measure", None
+        return found.text(digits), is_between(found, low, high)
+
+    return Claim(text, required, list(ratio.cases()), check)

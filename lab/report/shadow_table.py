@@ -1,0 +1,56 @@
+"""The table of what others would have done: what shadows said in the runs of a comparison.
+
+Owns: which of their figures are shown. Must not know: how a shadow comes to them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lab.analysis.cells import Cell
+from lab.intervals import estimate
+from lab.report.table import Table
+from lab.titles import title_of
+
+_VERDICTS = (
+    ("agrees, %", "same"),
+    ("would have refused, %", "would_refuse"),
+    ("would have let in, %", "would_serve"),
+    ("would have served earlier, %", "earlier"),
+    ("would have served later, %", "later"),
+    ("customer would have left, %", "would_lose"),
+)
+"""Words, and the verdict of the gateway's tally."""
+
+
+def table(cells: Sequence[Cell]) -> Table | None:
+    """Shares of the requests that a shadow was asked about, by acting policy; None without any."""
+    names = {one["name"]: None for cell in cells for run in _runs(cell) for one in run}
+    if not names:
+        return None
+    found = Table(
+        "What others would have done",
+        ("", *(cell.heading for cell in cells)),
+        note="Decisions of policies that ran beside the acting one, on the customers who came "
+        "because of what the acting one did; means per run, in % of the requests they were asked "
+        "about. Not asked: pages of sessions they had refused before. Not what a run with them "
+        "would bring: that is what comparisons are for.",
+    )
+    for name in names:
+        for words, verdict in _VERDICTS:
+            shares = [_shares(cell, name, verdict) for cell in cells]
+            texts = (estimate(one).text(1) if one else "–" for one in shares)
+            found.rows.append((f"{title_of(name)}: {words}", *texts))
+    return found
+
+
+def _runs(cell: Cell) -> list[Sequence[Mapping[str, Any]]]:
+    return [summary.shadows for summary in cell.summaries if summary.shadows]
+
+
+def _shares(cell: Cell, name: str, verdict: str) -> list[float]:
+    return [
+        100 * one["verdicts"][verdict] / one["asked"]
+        for run in _runs(cell)
+        for one in run
+        if one["name"] == name and one.get("asked")
+    ]

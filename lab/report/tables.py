@@ -1,0 +1,256 @@
+"""Tables 4 and 5 of LIFO-Pri, published beside measured, the headline over them, sessions, clients.
+
+Owns: what stands in which cell. Must not know: how runs are made; drawing is the terminal's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from lab.analysis import published
+from lab.analysis.cells import Cell
+from lab.analysis.metrics import BY_NAME
+from lab.analysis.outcomes import FATES, FATES_MEANING
+from lab.analysis.warnings import honesty
+from lab.files.documents import write_json, write_text
+from lab.intervals import estimate
+from lab.report import paired_table, shadow_table, wasted_work
+from lab.report.table import Table
+from lab.results.folder import ResultFolder
+from lab.spec.experiment import Spec
+
+ROWS = {
+    "generated": "Generated",
+    "completed": "Completed",
+    "timed_out": "Timed out",
+    "dropped": "Dropped",
+    "not_generated": "Not generated (left of 100)",
+    "never_asked_for": "Never asked for",
+    "other": "Rejected, refused or failed",
+}
+
+
+_OF_COMPLETED = ("completed_of_let_in_ratio", "completed_length", "useful_rps", "useful_ratio")
+
+
+def headline(cells: Sequence[Cell]) -> Table:
+    """What one looks at first: who completes, who sells, how near to the best possible."""
+    table = Table(
+        "Who sells",
+        ("ρ", "Policy", "Completed %", "Confirms", "Bound", "Efficiency",
+         "Estimated", "Requests/s", "Br-1 < 5 s"),
+        note="Mean of the repetitions ± half-width of the 95 % interval. Confirms and bound are "
+        "sums over all repetitions. Bound: the most that these customers and this server allow any "
+        "policy that cannot know who will buy; the server's time counts from the first arrival to "
+        "the last answer. Efficiency = confirms / bound. Few sessions buy, so confirms scatter. "
+        "Estimated is the efficiency to be expected of sessions that were served like these: it "
+        "follows them from page to page and scatters less. Requests/s: completed requests per "
+        "paper second of the whole run, to the end of its last session.",
+    )  # fmt: skip
+    for cell in cells:
+        table.rows.append(
+            (
+                cell.load,
+                cell.title,
+                BY_NAME["completed_ratio"].text(cell),
+                f"{cell.confirms}",
+                f"{cell.bound:.0f}",
+                BY_NAME["revenue_efficiency_ratio"].text(cell),
+                BY_NAME["estimated_efficiency_ratio"].text(cell),
+                BY_NAME["throughput_rps"].text(cell),
+                estimate([100 * share for share in cell.quick_share]).text(0) + " %",
+            )
+        )
+    return table
+
+
+def sessions(cells: Sequence[Cell]) -> Table:
+    """Sessions as wholes: which were let in, which got to the end (SBAC's measure)."""
+    table = Table(
+        "Sessions",
+        ("ρ", "Policy", "Arrived", "Completed %", "Lost %", "Never let in %", "Rejected %",
+         *(BY_NAME[name].title for name in _OF_COMPLETED)),
+        note=f"Arrived is the mean per run. {FATES_MEANING} The four are in % of all that arrived. "
+        "Rejection pages come from admission and from DOOR-FIFO. Let in are the completed and the "
+        "lost ones. Overload favours short sessions, so that many completed ones may be little "
+        "work: useful requests are those of sessions that completed, per paper second as long as "
+        "sessions arrived, and in % of all that were answered in time.",
+    )  # fmt: skip
+    for cell in cells:
+        table.rows.append(
+            (
+                cell.load,
+                cell.title,
+                BY_NAME["arrived_sessions"].text(cell),
+                *(
+                    cell.over(lambda run, fate=fate: 100 * run.fates.share(fate)).text(1)
+                    for fate in FATES
+                ),
+                *(BY_NAME[name].text(cell) for name in _OF_COMPLETED),
+            )
+        )
+    return table
+
+
+def table4(cells: Sequence[Cell]) -> Table:
+    """Table 4: attempts by page type, published | measured, per 24,000 sessions."""
+    beside = _beside(cells)
+    table = Table(
+        f"Table 4: requests by type, {beside}per 24,000 sessions",
+        ("ρ", "Policy", "Requests", *published.GROUPS),
+        note="Generated counts attempts, retries included."
+        + (
+            " SQ has one queue: the paper prints its generated and dropped requests as totals, "
+            "here in the first column. “–”: not published."
+            if beside
+            else ""
+        ),
+    )
+    for cell in cells:
+        paper = published.table4(cell.rho, cell.published) if cell.published else {}
+        counted = [run.table4() for run in cell.runs]
+        scale = [published.PUBLISHED_SESSIONS / run.sessions for run in cell.runs]
+        for row in ("generated", "completed", "timed_out", "dropped", "other"):
+            if row == "other" and not any(sum(one[row].values()) for one in counted):
+                continue
+            printed = paper.get(row, (None,) * len(published.GROUPS))
+            as_total = bool(paper) and printed[0] is not None and printed[1] is None
+            columns = []
+            for i, group in enumerate(published.GROUPS):
+                values = [
+                    (sum(one[row].values()) if as_total and i == 0 else one[row][group]) * k
+                    for one, k in zip(counted, scale, strict=True)
+                ]
+                theirs = "–" if printed[i] is None else f"{printed[i]:,}"
+                ours = estimate(values).text()
+                columns.append(f"{theirs} | {ours}" if beside else ours)
+            table.rows.append((cell.load, cell.title, ROWS[row], *columns))
+    return table
+
+
+def requests(cells: Sequence[Cell]) -> Table:
+    """What became of requests, in percent of all that the sessions would have made."""
+    table = Table(
+        "Requests, in % of all that the sessions planned",
+        ("", *(cell.heading for cell in cells)),
+        note="Retries are counted too. Turned away: rejected, dropped, refused or failed.",
+    )
+    for name in ("completed_ratio", "timed_out_ratio", "turned_away_ratio"):
+        metric = BY_NAME[name]
+        title = metric.title.removesuffix(" %")
+        table.rows.append((title, *(metric.text(cell) for cell in cells)))
+    return table
+
+
+def table5(cells: Sequence[Cell]) -> Table:
+    """Table 5: percentages, published | measured, a column per policy and ρ."""
+    beside = _beside(cells)
+    table = Table(
+        f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
+        ("", *(cell.heading for cell in cells)),
+        note="As in the paper, over the browsing requests of the full sessions when ρ > 1 (over "
+        "all requests below). Dropped takes in all that were turned away or failed. Not generated "
+        "is the paper's row: what the three above leave of 100. They count retries and purchases, "
+        "which those requests do not, so it is too small, and below 0 where many come again; "
+        "Never asked for is the share of those requests that no customer ever sent."
+        + (" “–”: not published." if beside else ""),
+    )
+    for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):
+        columns = []
+        for cell in cells:
+            paper = published.table5(cell.rho, cell.published) if cell.published else {}
+            theirs = f"{paper[row]:g}" if row in paper else "–"
+            ours = cell.over(lambda run, row=row: run.table5()[row]).text(1)  # type: ignore[misc]
+            columns.append(f"{theirs} | {ours}" if beside else ours)
+        table.rows.append((ROWS[row], *columns))
+    return table
+
+
+def clients(cells: Sequence[Cell]) -> Table:
+    """What each set of clients got, by class of request (Connection Sentry, Tables 1 to 4)."""
+    table = Table(
+        "Requests of clients by class",
+        ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
+        note="Mean of the repetitions ± half-width of the 95 % interval; paper seconds. The "
+        "control set never leaves: it is what the paper measures. Latency is that of requests "
+        "served; of the test set those alone are fast who were not left, so read the control set. "
+        "Left: attempts whose client had no patience more; reloads are attempts of their own.",
+    )
+    for cell in cells:
+        for part in dict.fromkeys(part for sets in cell.clients for part in sets):
+            served, latency, p95, left, turned_away = (
+                cell.over_clients(part, figure)
+                for figure in (
+                    lambda got: got.served,
+                    lambda got: got.latency_s,
+                    lambda got: got.p95_s,
+                    lambda got: got.left,
+                    lambda got: got.turned_away,
+                )
+            )
+            table.rows.append(
+                (
+                    cell.title,
+                    part.clients,
+                    part.kind,
+                    served.text() if served else "none",
+                    latency.text(2) if latency else "none",
+                    p95.text(2) if p95 else "none",
+                    left.text() if left else "none",
+                    turned_away.text() if turned_away else "none",
+                )
+            )
+    return table
+
+
+def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
+    """What there is to show of these runs, the most important first."""
+    found = (wasted_work.table(spec, cells), shadow_table.table(cells))
+    last = [table for table in found if table is not None]
+    if spec.clients:
+        return [clients(cells), *last]
+    paired = paired_table.table(spec, cells)
+    pairs = [paired] if paired else []
+    if spec.customers.lengths:  # nobody buys, and pages are all alike
+        return [sessions(cells), *pairs, requests(cells), *last]
+    return [
+        headline(cells),
+        *pairs,
+        sessions(cells),
+        *last,
+        table4(cells),
+        table5(cells),
+    ]
+
+
+_NO_CAPACITY = "No capacity is measured, for a closed loop has no ρ"
+
+
+def _beside(cells: Sequence[Cell]) -> str:
+    """`published | measured ` where the paper has figures for any of the cells."""
+    if not any(cell.published for cell in cells):
+        return ""
+    engines = {s.load_generator.engine for cell in cells for s in cell.summaries}
+    return f"published | {'simulated' if 'simulated' in engines else 'measured'} "
+
+
+def write_tables(folder: ResultFolder, cells: Sequence[Cell]) -> list[Table]:
+    """tables.md and tables.json of a result folder; returns the tables."""
+    spec = folder.spec()
+    tables = tables_of(spec, cells)
+    made, planned = len(folder.whole_runs()), len(folder.plan())
+    how = "simulated" if spec.engine == "simulated" else f"time scale {spec.time_scale:g}"
+    work = "a FIFO server" if spec.has_fifo_server else f"page profile {spec.page_profile}"
+    capacity = folder.capacity()
+    intro = [
+        f"# {spec.heading}",
+        "",
+        f"{made} of {planned} runs, {spec.load.words()} each, {spec.repetitions} repetition(s), "
+        f"{how}, {work}. {capacity.words() if capacity else _NO_CAPACITY}.",
+        "",
+        *(f"- {line}" for line in honesty(cells)),
+        "",
+    ]
+    text = "\n".join(intro) + "\n" + "\n".join(table.markdown() for table in tables)
+    write_text(folder.path / "tables.md", text)
+    write_json(folder.path / "tables.json", [asdict(table) for table in tables])
+    return tables

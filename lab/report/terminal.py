@@ -1,0 +1,193 @@
+"""Drawing tables and progress in a terminal.
+
+Owns: how they look. Must not know: what is in them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from lab.files.run_summary import RunSummary
+from lab.machine.progress_file import progress_file
+from lab.report.table import Table
+from lab.results.folder import ResultFolder
+from lab.spec.experiment import Spec
+
+console = Console(highlight=False)
+if not console.is_terminal:
+    console.width = 140  # a file or a pipe has no width of its own; the tables need this much
+
+
+def show(table: Table) -> None:
+    """Print a table, a rule wherever the policy changes.
+
+    Cells of `published | measured` become two lines where the terminal is too narrow for one, and
+    rows become columns where it is too narrow for that.
+    """
+    drawn = _drawn(table, stacked=False)
+    if _width(drawn).maximum > console.width:
+        drawn = _drawn(table, stacked=True)
+        if _width(drawn).minimum > console.width:
+            drawn = _drawn(table.turned(), stacked=True)
+    console.print(drawn)
+    if table.note:
+        console.print(Text(table.note, style="dim"))
+    console.print()
+
+
+def _width(drawn: RichTable) -> Measurement:
+    return Measurement.get(console, console.options.update(max_width=1000), drawn)
+
+
+def _drawn(table: Table, *, stacked: bool) -> RichTable:
+    title = table.title.replace(" | ", " above ")
+    drawn = RichTable(
+        title=title if stacked else table.title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    words = [i for i, cell in enumerate(table.rows[0]) if cell[:1].isalpha()]
+    for i, name in enumerate(table.header):
+        drawn.add_column(name, justify="left" if i in words else "right", no_wrap=not stacked)
+    for i, row in enumerate(table.rows):
+        ends_group = (
+            "Requests" in table.header
+            and table.rows[i + 1 : i + 2]
+            and (table.rows[i + 1][:2] != row[:2])
+        )
+        cells = (cell.replace(" | ", "\n") if stacked else cell for cell in row)
+        drawn.add_row(*map(Text, cells), end_section=bool(ends_group))
+    return drawn
+
+
+def announce(spec: Spec, folder: ResultFolder, runs: int, how: str) -> None:
+    """What is about to be made, and where it will be."""
+    progress_file.tell(now=True, folder=str(folder.path))
+    console.print(
+        f"{runs} runs of {spec.load.words()}, {how}. Interrupted, the same command resumes.\n"
+        f"Results: {folder.path}"
+    )
+
+
+def verdict(summary: RunSummary) -> str:
+    """One run in a line."""
+    reconciles = "" if summary.reconciles else "; COUNTS DO NOT RECONCILE"
+    if summary.sessions is None:  # clients in a closed loop
+        return f"{100 * summary.completed_ratio:.1f} % of requests served{reconciles}"
+    fates = summary.sessions
+    admitted = fates.arrived - fates.rejected
+    sold = f", {summary.confirms} confirms" if summary.confirms else ""
+    let_in = f" of {admitted} admitted" if fates.rejected else ""
+    return (
+        f"{100 * summary.completed_ratio:.1f} % of requests completed, "
+        f"{fates.completed}{let_in} sessions{sold}" + reconciles
+    )
+
+
+class _Bar:
+    """One bar in a terminal; a log gets only the lines said above it."""
+
+    def __init__(self, total: float) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._total = max(total, 1.0)
+        self._task = self._progress.add_task("", total=self._total)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._progress.console.print(Text(text))
+
+    def _show(self, completed: float, description: str, *, now: bool = False) -> None:
+        self._progress.update(self._task, completed=completed, description=description)
+        done_ratio = min(1.0, completed / self._total)
+        progress_file.tell(now=now, done_ratio=done_ratio, words=description)
+
+
+class GridProgress(_Bar):
+    """One bar over runs that are made at the same time, in sessions."""
+
+    def __init__(self, sessions: Sequence[float]) -> None:
+        super().__init__(sum(sessions))
+        self._expected = sessions
+        self._ended = [0.0] * len(sessions)
+        self._done = 0
+
+    def ended(self, index: int, sessions: float) -> None:
+        """So many sessions of that run have ended."""
+        self._ended[index] = min(sessions, self._expected[index])
+        self._show(sum(self._ended), f"{self._done} of {len(self._ended)} runs done")
+
+    def done(self, index: int) -> None:
+        """That run is whole."""
+        self._done += 1
+        self.ended(index, self._expected[index])
+
+
+class RunProgress(_Bar):
+    """One bar over runs that are made one after the other, or in groups at once, in real s."""
+
+    def __init__(self, total_real_s: float) -> None:
+        super().__init__(total_real_s)
+        self._done_real_s = 0.0
+
+    def run(
+        self, title: str, real_s: float, clients_until_s: float | None = None
+    ) -> Callable[[Mapping[str, Any]], None]:
+        """Begin a run expected to take `real_s`; returns what takes its progress lines.
+
+        With `clients_until_s` (paper s) it is a closed loop, where no session ends before the run.
+        """
+        return self.at_once([title], real_s, clients_until_s)[0]
+
+    def at_once(
+        self, titles: Sequence[str], real_s: float, clients_until_s: float | None = None
+    ) -> list[Callable[[Mapping[str, Any]], None]]:
+        """As `run`, of several that are made together."""
+        base = self._done_real_s
+        self._done_real_s += real_s
+        done = [0.0] * len(titles)
+        words = list(titles)
+        self._show(base, "; ".join(words))
+
+        def step(number: int, line: Mapping[str, Any]) -> None:
+            is_last = line.get("event") == "summary"
+            counts = line["counts"] if is_last else line
+            if not counts.get("planned"):
+                return
+            if clients_until_s:
+                done[number] = 1.0 if is_last else min(line["time_s"] / clients_until_s, 1.0)
+                told = f"{counts['outcomes']['completed']} requests served"
+            else:
+                done[number] = counts["ended"] / counts["planned"]
+                confirms = counts["confirms"]
+                told = f"{counts['ended']}/{counts['planned']} sessions, {confirms} confirm"
+                told += "" if confirms == 1 else "s"
+            words[number] = f"{titles[number]}: {told}"
+            self._show(base + min(done) * real_s, "; ".join(words), now=is_last)
+
+        return [partial(step, number) for number in range(len(titles))]

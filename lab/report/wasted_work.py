@@ -1,0 +1,135 @@
+"""The table of wasted work, and what is to be said of cancelling.
+
+Owns: which figures of the meter are shown, and when. Must not know: how they were metered.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
+from typing import Any
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.report.table import Table
+from lab.spec.experiment import Spec
+from loadgen.attempts import AttemptOutcome
+
+_WHY_CONFIRMS_FALL = {
+    "8q-lifo-pri": "its priority is N × U, the requests of a page that wait times its utility. "
+    "Requests of customers who left lie at the bottom of its LIFO queues and keep N high, so that "
+    "whoever comes to a later page is served next. Once they are withdrawn, fewer wait, N × U of "
+    "the later pages is lower, and a buyer waits until enough others do"
+}
+"""By policy: what cancelling does to its rule, shown where confirms fell by more than chance."""
+
+_ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] = (
+    ("CPU wasted, %", lambda waste: wasted_percent(waste), 1),
+    ("CPU wasted, s", lambda waste: waste["wasted_cpu_s"], 0),
+    ("CPU kept, s", lambda waste: waste["kept_cpu_s"], 0),
+    ("CPU unanswered, s", lambda waste: waste["unanswered_cpu_s"], 0),
+    ("Database wasted, s", lambda waste: waste["wasted_database_s"], 0),
+    ("Database kept, s", lambda waste: waste["kept_database_s"], 0),
+    ("Database unanswered, s", lambda waste: waste["unanswered_database_s"], 0),
+    ("Left in service", lambda waste: waste["disconnects"], 0),
+    ("… and stopped", lambda waste: waste["interrupted"], 0),
+    ("Cancels of queries", lambda waste: waste["cancels_attempted"], 0),
+    ("… effective", lambda waste: waste["cancels_effective"], 0),
+    ("… too late", lambda waste: waste["cancels_too_late"], 0),
+    ("… not confirmed", lambda waste: waste["cancels_failed"], 0),
+    ("Withdrawn from queues", lambda waste: waste["withdrawn"], 0),
+)
+"""Name, figure of the meter, digits."""
+
+
+def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
+    """What was spent on customers who had left; None where nobody left, or nobody metered."""
+    if not any(found.mean for cell in cells if (found := cell.over_waste(_anybody))):
+        return None
+    found = Table(
+        "Wasted work",
+        ("", *(cell.heading for cell in cells)),
+        note="\n".join([
+            "Means per run, of seconds and cancels in all of it, warm-up too; paper seconds. "
+            "Wasted: spent after the customer had left, in % of all CPU of the server: what "
+            "cancelling can save. "
+            "Kept: the same on requests that had to be finished. Unanswered: spent before the "
+            "customer left, on requests that were then never answered: no cancelling brings it "
+            "back. Database: seconds a page waits for results; where the interpreter is the "
+            "bottleneck, the wait for it is among them. Left in service: also those who had left "
+            "before their request was. Stopped pages had a query to cancel or were between two.",
+            *_remarks(spec, cells),
+        ]),
+    )  # fmt: skip
+    modes = (spec.abandonment_of(spec.choice(cell.policy)) for cell in cells)
+    found.rows.append(("Abandonment", *modes))
+    for name, figure, digits in _ROWS:
+        known = [cell.over_waste(figure) for cell in cells]
+        if any(known):  # the simulator has no database
+            found.rows.append((name, *(one.text(digits) if one else "–" for one in known)))
+    completed = [cell.over(_completed).text() for cell in cells]
+    found.rows.append(("Completed requests", *completed))
+    if any(run.confirms for cell in cells for run in cell.runs):
+        found.rows.append(
+            ("Confirms", *(cell.over(lambda run: run.confirms).text() for cell in cells))
+        )
+    return found
+
+
+def _completed(run: Outcomes) -> int:
+    return run.count(AttemptOutcome.COMPLETED)
+
+
+def wasted_percent(waste: Mapping[str, Any]) -> float | None:
+    """Of all CPU of the server; None when it did nothing."""
+    whole = waste["server_cpu_s"]
+    return 100 * waste["wasted_cpu_s"] / whole if whole else None
+
+
+def _anybody(waste: Mapping[str, Any]) -> float:
+    return float(waste["disconnects"] + waste["withdrawn"])
+
+
+def _remarks(spec: Spec, cells: Sequence[Cell]) -> list[str]:
+    """Where cancelling is compared with ignoring: what it did, good or bad."""
+    found = []
+    for cell in cells:
+        other = _ignoring(spec, cell, cells)
+        if other is None:
+            continue
+        with_it, without = (one.over(_completed).mean for one in (cell, other))
+        said = f"{cell.place}, against ignoring who leaves: "
+        said += f"{with_it / without:.2f} times" if without else "instead of none, some of"
+        said += " the requests completed"
+        confirms, before = (one.over(lambda run: run.confirms).mean for one in (cell, other))
+        if confirms or before:
+            said += f", {confirms:.1f} confirms instead of {before:.1f} a run"
+        why = _WHY_CONFIRMS_FALL.get(spec.choice(cell.policy).name)
+        sold, sold_before = (sum(run.confirms for run in one.runs) for one in (cell, other))
+        if why and fell_clearly(sold_before, sold):
+            said += f". Its rule lets one expect fewer: {why}"
+        found.append(f"{said}.")
+    return found
+
+
+def fell_clearly(before: int, after: int) -> bool:
+    """Whether chance alone would seldom make so many fewer of `before` events.
+
+    Rare events that come independently: their number scatters by its square root.
+    """
+    return before - after > 2 * sqrt(before + after)
+
+
+def _ignoring(spec: Spec, cell: Cell, cells: Sequence[Cell]) -> Cell | None:
+    """The cell that differs from a cancelling one in serving orphans alone."""
+    choice = spec.choice(cell.policy)
+    if spec.abandonment_of(choice) != "cancel":
+        return None
+    for other in cells:
+        theirs = spec.choice(other.policy)
+        alike = {"abandonment": None, "label": None}
+        if (
+            other.rho == cell.rho
+            and spec.abandonment_of(theirs) == "ignore"
+            and theirs.model_copy(update=alike) == choice.model_copy(update=alike)
+        ):
+            return other
+    return None

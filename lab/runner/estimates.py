@@ -1,0 +1,269 @@
+"""How long an experiment takes on this machine when nothing else runs, the drawing included.
+
+Owns: the parts that the time of a launch consists of, for specs and for commands without one. Must
+not know: how costs are measured and kept (`lab.machine.speeds`), pages, who may launch what.
+
+The console and the command line use the same estimates.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from lab.durations import duration
+from lab.engines import capacity
+from lab.engines.capacity import Capacity
+from lab.engines.live.capacity import expected_real_s
+from lab.errors import ExperimentError
+from lab.machine import speeds
+from lab.machine.speeds import Speeds
+from lab.runner.comparison import Expectation
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from lab.spec.sections import PolicyChoice
+from runtime.settings import Settings
+
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("reproduce", "lifo-pri", "--quick"),
+    ("reproduce", "sbac", "--quick"),
+    ("reproduce", "connection-sentry", "--quick"),
+    ("reproduce", "ad-server", "--quick"),
+    ("reproduce", "edragon", "--quick"),
+    ("leaderboard", "robustness"),
+    ("leaderboard", "hysteresis"),
+)
+"""Commands without a spec whose time is known before they begin."""
+RUN_CPU_S = 0.02
+"""CPU seconds of a simulated run besides its requests, on the reference machine: its files."""
+DRAWN = 8.0
+"""Drawing a comparison without any cell costs as much as this many cells."""
+USUAL_CAPACITY_RPS = 5.6
+"""LIFO-Pri's, in requests per paper second: until this machine's has been measured."""
+IDLE = "on this machine when nothing else runs"
+_CALIBRATION_SESSIONS = 1000
+_CALIBRATIONS = 3
+"""The fastest counts: anything else that runs only makes a calibration slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The parts of the expected time of a launch."""
+
+    live_s: float = 0.0
+    """Real seconds in which the customers are there and capacity is measured."""
+    serial_s: float = 0.0
+    """CPU seconds of what only one processor can do: the start, reading results, drawing."""
+    parallel_s: float = 0.0
+    """CPU seconds of what is spread over `processes` processors."""
+    processes: int = 1
+    first_s: float = 0.0
+    """Of `serial_s` what comes before the first run."""
+    capacity_s: float = 0.0
+    """Of `live_s` what the measurement of the capacity takes."""
+
+    @property
+    def real_s(self) -> float:
+        """Real seconds on an idle machine."""
+        return self.live_s + self.serial_s + self.parallel_s / self.processes
+
+    @property
+    def capacity_ratio(self) -> float:
+        """The part of the whole, 0 to 1, at which the capacity has been measured."""
+        return (self.first_s + self.capacity_s) / self.real_s
+
+    @property
+    def words(self) -> str:
+        """For people: `about 3 min`."""
+        return f"about {duration(self.real_s)}"
+
+    @property
+    def stages(self) -> tuple[float, float]:
+        """The parts of the whole, 0 to 1, at which the first run begins and the last one ends."""
+        runs_s = self.live_s + self.parallel_s / self.processes
+        return self.first_s / self.real_s, (self.first_s + runs_s) / self.real_s
+
+
+def cpus_here() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def of_spec(
+    spec: Spec,
+    capacity_rps: float | None,
+    known: Speeds,
+    *,
+    processes: int,
+    left_ratio: float = 1.0,
+    measures_capacity: bool = False,
+) -> Estimate:
+    """Return how long a spec takes, or what is left of it.
+
+    `capacity_rps` is ρ = 1 (None in a closed loop), `processes` the processors for simulations,
+    `left_ratio` the share of the runs that are still to be made.
+    """
+    expected = Expectation(spec, capacity_rps)
+    first_s = _cost(known, "start")
+    shown_s = _cost(known, "read") * expected.all_requests
+    cells = len(spec.policy) * len(spec.load.rhos)
+    drawn = "draw leaderboard" if spec.leaderboard else "draw comparison"
+    serial_s = first_s + shown_s + _cost(known, drawn) * (DRAWN + cells)
+    if spec.engine == "live":
+        groups = spec.number_of_runs / (len(spec.policy) if spec.at_once else 1)
+        runs_s = left_ratio * (expected.all_real_s + groups * live_run_s(known))
+        capacity_s = expected_real_s(spec.time_scale) if measures_capacity else 0.0
+        return Estimate(
+            live_s=capacity_s + runs_s,
+            serial_s=serial_s,
+            first_s=first_s,
+            capacity_s=capacity_s,
+        )
+    files_s = known.factor * RUN_CPU_S
+    each_s = [
+        files_s + expected.requests_at(rho) * request_s
+        for request_s in (_cost(known, *run_kinds(spec, policy)) for policy in spec.policy)
+        for rho in spec.load.rhos
+    ]
+    runs = max(1, round(left_ratio * spec.number_of_runs))
+    processes = min(processes, runs)
+    runs_s = left_ratio * spec.repetitions * sum(each_s)
+    return Estimate(
+        serial_s=serial_s,
+        parallel_s=_spread(known, runs_s, max(each_s), processes),
+        processes=processes,
+        first_s=first_s,
+    )
+
+
+def of_launch(spec: Spec, lab: Settings, *, processes: int) -> Estimate:
+    """Return how long a spec takes that is launched now.
+
+    The measurement of the capacity is in it where no kept capacity will be used.
+    """
+    kept = _kept(spec, lab)
+    if spec.engine == "simulated" and not spec.clients:
+        kept = capacity.computed(spec)
+    is_measured = spec.engine == "live" and not spec.clients and (kept is None or spec.at_once)
+    return of_spec(
+        spec,
+        None if spec.clients else kept.median_rps if kept else USUAL_CAPACITY_RPS,
+        speeds.load(lab),
+        processes=processes,
+        measures_capacity=bool(is_measured),
+    )
+
+
+def _kept(spec: Spec, lab: Settings) -> Capacity | None:
+    if spec.engine == "simulated" or spec.clients:
+        return None
+    try:
+        return capacity.kept(lab, spec)
+    except ExperimentError:
+        return None
+
+
+def live_run_s(known: Speeds) -> float:
+    """Return the real seconds of a live run besides its customers: its preparation and its end."""
+    return _cost(known, "live run")
+
+
+def of_work(
+    work: Mapping[str, float], report: str, known: Speeds, *, processes: int
+) -> Estimate | None:
+    """Return how long a study takes: `work` has its requests by kind of case.
+
+    `report` names its report. None when nothing is known about a kind.
+    """
+    costs = {kind: known.cost(case_kind(kind)) for kind in work}
+    first_s = _cost(known, "start study")
+    runs_s = 0.0
+    for kind, requests in work.items():
+        cost = costs[kind]
+        if cost is None:
+            return None
+        runs_s += requests * cost
+    drawn_s = _cost(known, f"draw {report}", "draw study")
+    return Estimate(
+        serial_s=first_s + drawn_s,
+        parallel_s=_spread(known, runs_s, 0.0, processes),
+        processes=processes,
+        first_s=first_s,
+    )
+
+
+def of_command(arguments: Iterable[str], known: Speeds, *, processes: int) -> Estimate | None:
+    """Return how long a shipped command without a spec takes; None for an unknown one."""
+    name = command_name(arguments)
+    if (live_s := known.cost(f"live {name}")) is not None:
+        return Estimate(live_s=live_s)
+    work = speeds.shipped().work.get(name)
+    return None if work is None else of_work(work, name, known, processes=processes)
+
+
+def command_name(arguments: Iterable[str]) -> str:
+    """Return the name of a command's report: `reproduce-sbac-quick`."""
+    return "-".join(word.lstrip("-") for word in arguments)
+
+
+def run_kinds(spec: Spec, policy: PolicyChoice) -> tuple[str, ...]:
+    """Return the kinds of work that a simulated run is, the most exact first.
+
+    A policy of a student's own counts as an average policy: another file may have its name.
+    """
+    server = "fifo" if spec.has_fifo_server else "shared-cpus"
+    everything = f"run {server}{' clients' if spec.clients else ''}"
+    if policy.sha256 is not None:
+        return (everything,)
+    admission = "" if policy.is_pure_queueing else f"+{policy.admission}"
+    return f"{everything} {policy.name}{admission}", everything
+
+
+def case_kind(kind: str) -> str:
+    """Return the kind of work that a case of a study is."""
+    return f"case {kind}"
+
+
+def _spread(known: Speeds, runs_s: float, longest_s: float, processes: int) -> float:
+    """CPU seconds, with the start of each process and with what waits for the last run."""
+    waiting_s = (processes - 1) * longest_s / 2
+    return runs_s + processes * _cost(known, "start process") + waiting_s
+
+
+def _cost(known: Speeds, *kinds: str) -> float:
+    found = known.cost(*kinds)
+    assert found is not None, kinds  # shipped with the product
+    return found
+
+
+# ---- calibration -----------------------------------------------------------------------------
+
+
+def calibrated(lab: Settings) -> Speeds:
+    """Return what work costs here; measure first how fast this machine is if that is unknown."""
+    found = speeds.load(lab)
+    if found.is_calibrated:
+        return found
+    speeds.keep(lab, {}, calibrate())
+    return speeds.load(lab)
+
+
+def calibrate(clock: Callable[[], float] = time.process_time) -> float:
+    """Return the CPU seconds of a small simulation on this machine, the least of three."""
+    from lab.engines.simulated.run import scenario_of
+    from simulator.simulation import simulate  # only for simulations: it takes its time to import
+
+    spec = Spec.model_validate(
+        {
+            "engine": "simulated",
+            "policy": [{"name": "8q-lifo-pri"}],
+            "load": {"rho": [1.4], "sessions": _CALIBRATION_SESSIONS},
+        }
+    )
+    run = ShopRun.of_spec(spec, spec.policy[0].key, 1.4)
+    times = []
+    for _ in range(_CALIBRATIONS):
+        began_s = clock()
+        simulate(scenario_of(run, seed=1))
+        times.append(clock() - began_s)
+    return min(times)

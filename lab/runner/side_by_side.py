@@ -1,0 +1,116 @@
+"""Several shops at the same time over the same customers: each policy has one of its own.
+
+Owns: the shops of such a comparison, and making runs on them in step. Must not know: plans,
+capacity, how a shop is started.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from hosting.confinement import confined
+from hosting.errors import HostingError
+from hosting.plain import PlainShops
+from lab.analysis.reconciliation import summarise
+from lab.engines.live.appliance import Appliance
+from lab.engines.live.customers import Progress, run_loads
+from lab.engines.live.run import LiveRun
+from lab.engines.live.shop_file import Lane
+from lab.errors import ExperimentError
+from lab.files.run_folder import RunFolder
+from lab.files.run_summary import RunSummary
+from lab.report.terminal import console
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from lab.spec.shop_cpus import LaneCpus
+from loadgen.attempts import read_metadata
+from runtime.settings import Settings
+
+NAME = "race"
+"""Begins the names of the shops, and of their schemas in the database."""
+
+
+@contextmanager
+def shops(lab: Settings, spec: Spec, lanes: LaneCpus) -> Iterator[list[Appliance]]:
+    """A shop for each policy of `spec`, from when all of them serve until the block ends.
+
+    The appliance's own processes make room for them meanwhile. The caller holds the machine's lock.
+    Raises ExperimentError; when the block does because a shop has died, one that says so.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(confined(lab, lanes.rest))
+        started = PlainShops(
+            lab,
+            NAME,
+            shop_cpus=lanes.shops,
+            other_cpus=lanes.rest,
+            books=spec.catalogue_books or lab.catalogue_books,
+            say=console.print,
+        )
+        try:
+            stack.enter_context(started)
+        except HostingError as fault:
+            raise ExperimentError(str(fault)) from None
+        # Customers of several runs at once are played here: a worker takes part in one run.
+        found = [Appliance(replace(each, loadgen_workers=0)) for each in started.settings]
+        for appliance in found:
+            stack.callback(appliance.close)
+        try:
+            yield found
+        except ExperimentError:
+            try:
+                started.check()
+            except HostingError as fault:
+                raise ExperimentError(str(fault)) from None
+            raise
+
+
+def make_runs(
+    appliances: Sequence[Appliance],
+    runs: Sequence[ShopRun],
+    seed: int,
+    folders: Sequence[RunFolder],
+    on_progress: Sequence[Progress],
+    on_event: Sequence[Callable[[], None]],
+    lanes: LaneCpus,
+    shops_rps: Sequence[float],
+) -> list[RunSummary]:
+    """Make several runs at the same time, each on a shop of its own.
+
+    The customers of all of them come from the same moment on. `shops_rps`: the capacity of each
+    shop, which run.json says. Otherwise as `live.make_run`, of several.
+    """
+    with ExitStack() as stack:
+        live = [
+            stack.enter_context(LiveRun(shop, run, seed, folder, event))
+            for shop, run, folder, event in zip(appliances, runs, folders, on_event, strict=True)
+        ]
+
+        def begun() -> None:
+            came_at = time.time()
+            for run in live:
+                stack.callback(run.folder.lane_file.unlink, missing_ok=True)
+                lab, counts, scale = run.appliance.lab, run.before, run.server.time_scale
+                Lane.of(lab, counts, came_at=came_at, time_scale=scale).write(run.folder)
+
+        run_loads(
+            [run.load_generator(told) for run, told in zip(live, on_progress, strict=True)],
+            lanes.rest,
+            on_begin=begun,
+            on_end=lambda index: live[index].customers_gone(),
+        )
+    came_at = [read_metadata(run.folder.attempts_file)["started_at"] for run in live]
+    facts = {
+        "of": len(runs),
+        "apart_s": max(came_at) - min(came_at),
+        "shops_rps": list(shops_rps),
+        **lanes.facts(),
+    }
+    summaries = []
+    for number, run in enumerate(live, start=1):
+        record = run.record()
+        at_once = {"shop": number, **facts}
+        record = replace(record, facts={**record.facts, "at_once": at_once})
+        summaries.append(summarise(run.run, seed, run.folder, record))
+    return summaries

@@ -1,0 +1,147 @@
+"""What a command takes, and what was predicted when it began.
+
+Owns: `time.json` of a result folder, and handing measured costs on to be kept. Must not know: how
+a prediction is made, what the command does.
+
+    time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
+                "took_s": 24.0, "idle_s": 20.1}
+
+`took_s` are real seconds. `idle_s` are the real seconds on an idle machine: the time with customers
+and the CPU time, which is about the same however busy the machine is.
+"""
+
+import contextlib
+import resource
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from lab.files.documents import write_json
+from lab.machine import speeds
+from lab.runner.estimates import Estimate
+from runtime.settings import Settings
+
+FILE = "time.json"
+LEAST_REQUESTS = 2000
+"""A run of fewer requests says nothing about the cost of one."""
+LEAST_READ_REQUESTS = 100_000
+"""The same for reading a whole result."""
+
+
+class Stopwatch:
+    """Measures one command at a time; a command within another belongs to the outer one."""
+
+    def __init__(self) -> None:
+        self._began_s, self._own_s, self._children_s = time.monotonic(), 0.0, 0.0
+        self._is_first = True
+        self._clear()
+
+    def _clear(self) -> None:
+        self._what = ""
+        self._folder: Path | None = None
+        self._is_new = False
+        self._content: dict[str, Any] = {}
+        self._estimate: Estimate | None = None
+        self._measured: list[tuple[str, float, float]] = []
+        self._live_s = 0.0
+        self._is_live = False
+        self._waited_s = 0.0
+
+    def expect(self, what: str, estimate: Estimate | None, start: str | None = None) -> None:
+        """Note the prediction for a command, before anything of it is done.
+
+        `what` is the same for the same experiment, `start` the kind of work that came before.
+        """
+        if self._what:
+            return
+        self._what, self._estimate = what, estimate
+        if self._is_first and start is not None:  # the start of later ones was another's
+            self.spent(start, 1, time.process_time() - self._own_s)
+
+    def begin(self, folder: Path, *, is_new: bool) -> None:
+        """Write the prediction into a result folder; one that is resumed keeps what it has."""
+        if self._folder is not None:
+            return
+        self._folder, self._is_new = folder, is_new
+        if is_new and self._estimate is not None:
+            self._content = {
+                "what": self._what,
+                "predicted_s": round(self._estimate.real_s, 2),
+                "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            self._write()
+
+    def forget(self) -> None:
+        """Leave alone what has not ended: the command failed or was interrupted."""
+        self._is_first = False
+        self._clear()
+
+    def spent(self, kind: str, size: float, seconds: float) -> None:
+        """Note what work of this kind and size cost."""
+        self._measured.append((kind, size, seconds))
+
+    @contextlib.contextmanager
+    def measuring(self, kind: str, size: float = 1.0, *, at_least: float = 0.0) -> Iterator[None]:
+        """Note the CPU time of this process within the block, of work of `at_least` this size."""
+        began_s = time.process_time()
+        yield
+        if size >= at_least:
+            self.spent(kind, size, time.process_time() - began_s)
+
+    @contextlib.contextmanager
+    def live(self) -> Iterator[None]:
+        """Note that the real time within the block passes for customers, not for processors."""
+        if self._is_live:
+            yield
+            return
+        self._is_live = True
+        began_s, own_s = time.monotonic(), time.process_time()
+        yield
+        self._is_live = False
+        self._live_s += time.monotonic() - began_s
+        self._own_s += time.process_time() - own_s  # it is in the real time already
+
+    def waited(self, real_s: float) -> None:
+        """Leave out time in which the command only waited for another."""
+        self._waited_s += real_s
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the command does all of its work, none of which was there before."""
+        return self._is_new
+
+    @property
+    def real_s(self) -> float:
+        """Real seconds since the command began, without those in which it only waited."""
+        return time.monotonic() - self._began_s - self._waited_s
+
+    def end(self, lab: Settings) -> None:
+        """Write what the command took, and keep what was measured."""
+        folder, estimate = self._folder, self._estimate
+        own_s = time.process_time() - self._own_s
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        children_s = children.ru_utime + children.ru_stime - self._children_s
+        if folder is not None and self._content and estimate is not None:
+            spread_s = 0.0 if self._live_s else children_s / estimate.processes
+            self._content |= {
+                "took_s": round(self.real_s, 2),
+                "idle_s": round(self._live_s + own_s + spread_s, 2),
+            }
+            self._write()
+        if folder is not None:
+            speeds.keep(lab, speeds.per_unit(self._measured))
+        self._began_s, self._own_s = time.monotonic(), time.process_time()
+        self._children_s += children_s
+        self._is_first = False
+        self._clear()
+
+    def _write(self) -> None:
+        assert self._folder is not None
+        with contextlib.suppress(OSError):  # a full disk must not spoil a run
+            write_json(self._folder / FILE, self._content)
+
+
+stopwatch = Stopwatch()
+"""Of this process: a command has one experiment under way."""

@@ -1,0 +1,60 @@
+"""A case of a study: a run, and what is kept of it.
+
+Two figures that need the same case name it with equal values and share its simulations.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from lab.spec.runs import AdServerRun, PlatformRun, RunSpec, ShopRun, identity, run_of
+
+Run = TypeVar("Run", ShopRun, PlatformRun, AdServerRun, covariant=True)
+
+
+@dataclass(frozen=True)
+class Case(Generic[Run]):
+    """A run without its seed, and the name of what is kept of it."""
+
+    run: Run
+    measure: str
+    """`package:name` in `lab`: an entry of `MEASURES` in the module `measures` of the package."""
+    own: tuple[str, ...] = ()
+    """Texts of students' policies, which the machine that simulates may not have."""
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> "Case[Any]":
+        """The case that `as_json` described."""
+        return Case(run_of(plain["run"]), plain["measure"], tuple(plain["own"]))
+
+    def as_json(self) -> dict[str, Any]:
+        """All values, JSON-ready."""
+        return {"run": self.run.as_json(), "measure": self.measure, "own": list(self.own)}
+
+    @cached_property
+    def id(self) -> str:
+        """Equal for equal cases, on every machine."""
+        return identity(self.as_json())
+
+    @property
+    def kind(self) -> str:
+        """Cases of a kind take about the same time per request."""
+        run: RunSpec = self.run
+        what = run.server_kind if isinstance(run, ShopRun) else run.kind
+        return f"{what}/{self.measure.partition(':')[2]}"
+
+    def with_(self, **changes: Any) -> "Case[Run]":
+        """The same case but for `changes` of its run."""
+        return replace(self, run=self.run.with_(**changes))
+
+    def expected_requests(self) -> float:
+        """About how many requests are made: the measure of how long it takes."""
+        return self.run.expected_requests()
+
+    def shortened(self, factor: float) -> "Case[Run]":
+        """The same for a part of its time, to see how long it takes."""
+        return replace(self, run=self.run.shortened(factor))
+
+
+AnyCase = Case[Any]

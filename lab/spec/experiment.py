@@ -1,0 +1,447 @@
+"""The spec of an experiment: what is run, in paper seconds.
+
+Owns: the form of a spec file, what contradicts itself between its sections, reading and changing
+it. A spec is versioned TOML; unknown keys are refused. Must not know: how a run is made.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tomli_w
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+
+from gateway.policies import registry
+from gateway.policies.interface import Abandonment
+from gateway.policies.sheet import PolicyError
+from gateway.students.naming import sheet_of_file
+from lab.baselines import sheets as peers
+from lab.errors import SpecError
+from lab.spec import sections as spec_sections
+from lab.spec import text as spec_text
+from lab.spec.sections import (
+    BUY_PROBABILITY,
+    EXTENTS,
+    Clients,
+    Customers,
+    FifoServerSection,
+    Load,
+    PolicyChoice,
+    Section,
+    Server,
+    at_most,
+)
+from lab.spec.shop_cpus import FEWEST, MOST, AtOnce
+from loadgen.sessions import SessionModelError
+
+SPECS = Path(__file__).parent / "specs"
+
+Engine = Literal["live", "simulated"]
+
+MOST_POLICIES = 100
+MOST_SHADOWS = 8
+MOST_RUNS = 200_000
+"""Runs of a spec. A result has a folder for each, and its plan is in memory as a whole."""
+MOST_SEED = 2**63 - 1
+MOST_FAULTS = 20
+"""Faults of a spec that are shown; one is as good as thousands."""
+
+_DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
+
+
+class Spec(Section):
+    """A whole experiment. Durations are paper seconds; `time_scale` of them pass in a live one."""
+
+    version: Literal[1] = 1
+    title: str = Field("Comparison", min_length=1, max_length=200)
+    engine: Engine = "live"
+    abandonment: Abandonment = "ignore"
+    policy: Annotated[tuple[PolicyChoice, ...], at_most(MOST_POLICIES)] = Field(
+        tuple(PolicyChoice(name=name) for name in _DEFAULT_POLICIES), min_length=1
+    )
+    admission: str = registry.NO_ADMISSION
+    load: Load = Load()
+    customers: Customers = Customers()
+    clients: Clients | None = None
+    page_profile: Literal["paper", "real", "cpu"] = "paper"
+    catalogue_books: int | None = Field(None, ge=1_000, le=500_000)  # as the shop has it
+    database_cpus: Literal["other", "shop"] = "other"
+    at_once: AtOnce = False
+    leaderboard: bool = False
+    """Also written: ranks, what of DOOR carries the gain, fairness."""
+    shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
+    """Policies that run beside the acting one in every run, with their defaults; live only."""
+    server: Server | None = None
+    seed: int = Field(1, ge=0, le=MOST_SEED)
+    repetitions: int = Field(1, ge=1, le=1000)
+    time_scale: float = Field(10.0, ge=1, le=100)
+    utilisation_interval_s: float = Field(1.0, ge=0.1, le=600)
+    warm_up_s: float = Field(0.0, ge=0)
+
+    @field_validator("admission")
+    @classmethod
+    def _known(cls, admission: str) -> str:
+        registry.admission_sheet(admission)
+        return admission
+
+    @field_validator("shadows")
+    @classmethod
+    def _known_shadows(cls, shadows: tuple[str, ...]) -> tuple[str, ...]:
+        for name in shadows:
+            registry.sheet(name)
+        if len(set(shadows)) < len(shadows):
+            raise ValueError("named twice; allowed: each policy once")
+        return shadows
+
+    @model_validator(mode="before")
+    @classmethod
+    def _admission_of_those_without_their_own(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or plain.get("admission") not in registry.ADMISSIONS:
+            return plain
+        policies = plain.get("policy", [{"name": name} for name in _DEFAULT_POLICIES])
+        if not isinstance(policies, list | tuple):
+            return plain
+        admission = {"admission": plain["admission"]}
+        return {
+            **plain,
+            "policy": [
+                {**admission, **one}
+                if isinstance(one, dict) and one.get("gateway", "doorbuster") == "doorbuster"
+                else one
+                for one in policies
+            ],
+        }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_closed_loop_has_no_rho(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or plain.get("clients") is None:
+            return plain
+        load = plain.get("load", {})
+        return {**plain, "load": {"rho": None, **load}} if isinstance(load, dict) else plain
+
+    @field_validator("policy")
+    @classmethod
+    def _abandonment_of_their_own(
+        cls, policies: tuple[PolicyChoice, ...], info: ValidationInfo
+    ) -> tuple[PolicyChoice, ...]:
+        """Forget what the spec says already: keys name only what differs."""
+        return tuple(
+            policy.model_copy(update={"abandonment": None})
+            if policy.abandonment == info.data.get("abandonment")
+            else policy
+            for policy in policies
+        )
+
+    @field_validator("policy")
+    @classmethod
+    def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
+        keys = [policy.key for policy in policies]
+        if len(set(keys)) < len(keys):
+            raise ValueError(
+                f"named twice: {', '.join(keys)}; allowed: a label of its own for each"
+            )
+        return policies
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Spec":
+        if self.number_of_runs > MOST_RUNS:
+            raise ValueError(
+                f"repetitions: {len(self.policy)} policies × {len(self.load.rhos)} loads × "
+                f"{self.repetitions} repetitions are {self.number_of_runs:,} runs; "
+                f"allowed: at most {MOST_RUNS:,}"
+            )
+        if self.engine == "live":
+            if self.server is not None:
+                raise ValueError(
+                    "server: describes a simulated server; allowed: with engine = 'simulated'"
+                )
+            if self.customers.buy_probability != BUY_PROBABILITY:
+                raise ValueError(
+                    "customers.buy_probability: the load generator walks LIFO-Pri's chain; "
+                    f"allowed: {BUY_PROBABILITY:g} with engine = 'live'"
+                )
+        else:
+            self._refuse_what_only_the_shop_has()
+        if self.at_once:
+            self._refuse_what_one_shop_has()
+        if self.leaderboard:
+            self._refuse_what_nobody_is_ranked_by()
+        if self.shadows and self.engine != "live":
+            raise ValueError(
+                "shadows: run in the gateway, and a simulation has none; "
+                "allowed: with engine = 'live'"
+            )
+        for policy in self.policy:
+            if policy.gateway is not None:
+                self._refuse_what_no_peer_has(policy, policy.gateway)
+        if self.clients:
+            self._refuse_what_no_closed_loop_has(self.clients)
+        elif self.load.rho is None:
+            raise ValueError("load.rho: is missing; allowed: None with [clients] only")
+        arrivals_s = self.load.arrivals_s
+        if arrivals_s is not None and self.warm_up_s >= arrivals_s:
+            raise ValueError(
+                f"warm_up_s: no session arrives after it; allowed: less than {arrivals_s:g}"
+            )
+        if self.server is not None and self.server.session_known_from == "admission":
+            self._refuse_whom_only_an_answer_makes_known()
+        if self.has_fifo_server and "page_profile" in self.model_fields_set:
+            raise ValueError(
+                "page_profile: a fifo server serves files, no pages; allowed: leave it out"
+            )
+        return self
+
+    def _refuse_what_only_the_shop_has(self) -> None:
+        if self.page_profile == "real":
+            raise ValueError(
+                "page_profile: 'real' is known to the shop only; "
+                "allowed: 'paper' or 'cpu' with engine = 'simulated'"
+            )
+        if self.catalogue_books is not None:
+            raise ValueError(
+                "catalogue_books: a simulated server has no catalogue; "
+                "allowed: with engine = 'live'"
+            )
+        if self.database_cpus != "other":
+            raise ValueError(
+                "database_cpus: a simulated server has no database; "
+                "allowed: 'other' with engine = 'simulated'"
+            )
+
+    def _refuse_what_one_shop_has(self) -> None:
+        if self.engine != "live":
+            raise ValueError(
+                "at_once: simulated runs disturb nobody; allowed: with engine = 'live'"
+            )
+        if not FEWEST <= len(self.policy) <= MOST:
+            raise ValueError(
+                f"at_once: {len(self.policy)} policies, each with a shop of its own; "
+                f"allowed: {FEWEST} to {MOST} of them"
+            )
+        if self.database_cpus != "other":
+            raise ValueError(
+                "database_cpus: several shops have one database; allowed: 'other' with at_once"
+            )
+
+    def _refuse_what_nobody_is_ranked_by(self) -> None:
+        if self.clients or self.customers.lengths:
+            raise ValueError(
+                "leaderboard: policies are ranked by who buys, and here nobody does; "
+                "allowed: with the walks of LIFO-Pri's chain"
+            )
+        if self.load.schedule:
+            raise ValueError("leaderboard: has a column per rho; allowed: without load.schedule")
+
+    def _refuse_what_no_peer_has(self, policy: PolicyChoice, peer: str) -> None:
+        if self.engine != "live":
+            raise ValueError(
+                f"policy: {peer} is a real program, which nothing simulates; "
+                "allowed: with engine = 'live'"
+            )
+        if self.at_once:
+            raise ValueError(
+                f"at_once: {peer} is run in front of the appliance's own shop; "
+                "allowed: without peers"
+            )
+        if self.clients and not peers.knows_its_rate(peer, policy.parameters):
+            raise ValueError(
+                f"policy: a closed loop measures no capacity, of which {peer}'s rate is a share; "
+                "allowed: with parameters.rate_rps"
+            )
+        if self.shadows:
+            raise ValueError(
+                f"shadows: run in the gateway, in whose place {peer} stands; allowed: without peers"
+            )
+        peers.check_leaving(peer, policy.parameters, self.abandonment_of(policy))
+
+    def _refuse_whom_only_an_answer_makes_known(self) -> None:
+        """DOOR would serve, before all others, who has only waited at the door until now."""
+        for policy in self.policy:
+            if _goes_by_sessions(policy):
+                raise ValueError(
+                    f"server.session_known_from: {policy.policy_name} goes by the gateway's "
+                    "cookie, which comes with an answer; allowed: 'answer'"
+                )
+
+    def _refuse_what_no_closed_loop_has(self, clients: Clients) -> None:
+        if "customers" in self.model_fields_set:
+            raise ValueError("customers: given together with clients; allowed: one of them")
+        for key in ("rho", "sessions", "schedule"):
+            if getattr(self.load, key) is not None:
+                raise ValueError(
+                    f"load.{key}: clients are a closed loop; allowed: load.duration_s alone"
+                )
+        if self.load.duration_s is None:
+            raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
+        try:
+            clients.as_model().require_duration(self.load.duration_s)
+        except SessionModelError as error:
+            raise ValueError(f"load.{error}") from None
+        if self.has_fifo_server:
+            raise ValueError(
+                "server.kind: a fifo server knows no classes of requests; "
+                "allowed: 'shared-cpus' with clients"
+            )
+
+    @property
+    def number_of_runs(self) -> int:
+        """How many runs `comparison.plan` has."""
+        return len(self.policy) * len(self.load.rhos) * self.repetitions
+
+    @property
+    def has_fifo_server(self) -> bool:
+        """True where SBAC's server is simulated."""
+        return isinstance(self.server, FifoServerSection)
+
+    def choice(self, key: str) -> PolicyChoice:
+        """The policy that runs call `key`; KeyError when there is none."""
+        return {policy.key: policy for policy in self.policy}[key]
+
+    @property
+    def heading(self) -> str:
+        """The title with the loads that are run, whatever the spec was first written for."""
+        if self.load.rho is None or self.load.schedule:
+            return self.title
+        return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
+
+    def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
+        """What a customer's leaving does while that policy runs."""
+        return policy.abandonment or self.abandonment
+
+    def plain(self) -> dict[str, Any]:
+        """Every value that holds, defaults too, as TOML and JSON have them."""
+        plain = self.model_dump(mode="json", exclude_none=True)
+        if self.has_fifo_server:
+            del plain["page_profile"]
+        if self.clients:
+            del plain["customers"]
+        return plain
+
+    def to_toml(self) -> str:
+        """The spec as a file, every default written out."""
+        return tomli_w.dumps(self.plain())
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for specs that ask for the same runs."""
+        return hashlib.sha256(self.to_toml().encode()).hexdigest()[:12]
+
+
+def _goes_by_sessions(policy: PolicyChoice) -> bool:
+    """False for peers, and for a file whose text is lost: it cannot be run anyway."""
+    try:
+        if policy.file is not None:
+            return sheet_of_file(policy.file).needs_sessions
+        return policy.gateway is None and registry.sheet(policy.name).needs_sessions
+    except PolicyError:
+        return False
+
+
+def read_spec(text: str, origin: str) -> Spec:
+    """The spec in `text`; raises SpecError, a line per fault, each naming its field."""
+    return spec_of(spec_text.parse(text, origin), origin)
+
+
+def spec_of(plain: Mapping[str, Any], origin: str) -> Spec:
+    """The spec of the values in a file; raises SpecError as `read_spec`."""
+    if "version" not in plain:
+        raise SpecError(f"{origin}: version: is missing; allowed: version = 1")
+    try:
+        return Spec.model_validate(plain)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, origin)) from None
+
+
+def load_spec(name_or_path: str) -> Spec:
+    """A spec by the path of its file, or by the name of one that comes with the lab."""
+    path = Path(name_or_path)
+    shipped = SPECS / f"{name_or_path}.toml"
+    if not path.is_file() and shipped.is_file():
+        path = shipped
+    try:
+        return read_spec(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as fault:
+        names = ", ".join(sorted(spec.stem for spec in SPECS.glob("*.toml")))
+        raise SpecError(
+            f"spec {name_or_path!r} cannot be read ({_reason(fault)}); "
+            f"allowed: the path of a TOML file, or one of {names}"
+        ) from None
+
+
+def _reason(fault: OSError | UnicodeDecodeError) -> str:
+    return fault.strerror or str(fault) if isinstance(fault, OSError) else "it is not UTF-8"
+
+
+def changed(spec: Spec, **changes: object) -> Spec:
+    """`spec` with some fields replaced (None leaves one as it is), checked again.
+
+    `load__sessions` and the like name a key of a section. Of the ways to say how long sessions
+    arrive, the one that is given replaces the others.
+    """
+    plain = spec.plain()
+    for field, value in changes.items():
+        if value is None:
+            continue
+        section, _, key = field.partition("__")
+        if not key:
+            plain[section] = value
+            continue
+        if key in EXTENTS:
+            plain[section] = {k: v for k, v in plain[section].items() if k not in EXTENTS}
+        plain[section][key] = value
+    try:
+        return Spec.model_validate(plain)
+    except ValidationError as faults:
+        raise SpecError(explain(faults, "options")) from None
+
+
+_SECTIONS: dict[str, type[Section]] = {
+    "policy": PolicyChoice,
+    "load": Load,
+    "schedule": spec_sections.Stretch,
+    "customers": Customers,
+    "clients": Clients,
+    "lengths": spec_sections.Lengths,
+    "mixture": spec_sections.Class,
+    "shared-cpus": spec_sections.SharedCpusServer,
+    "fifo": FifoServerSection,
+}
+"""By the part of a fault's place that leads into it."""
+
+
+_FIELD = re.compile(r"([a-z][\w.-]*): ")
+
+
+def explain(faults: ValidationError, origin: str) -> str:
+    """Pydantic's findings, a line each: where, what, and what would be right."""
+    lines = []
+    found = faults.errors()
+    places = [fault["loc"] for fault in found]
+    deeper = {place[:depth] for place in places for depth in range(len(place))}
+    for fault in found:
+        if fault["loc"] in deeper:
+            continue  # a list is said to be too short because its items are wrong: say that once
+        if len(lines) == MOST_FAULTS:
+            lines.append(f"{origin}: … and {len(places) - MOST_FAULTS:,} more faults")
+            break
+        place = [f"{part:.60}" for part in map(str, fault["loc"])]
+        if place[:1] == ["server"] and place[1:2] in (["shared-cpus"], ["fifo"]):
+            del place[1]  # which kind it is, is no part of the file
+        message = fault["msg"].removeprefix("Value error, ")
+        given = fault["input"]
+        shown = (
+            "" if isinstance(given, dict | list | tuple | Section) else f" (given: {given!r:.60})"
+        )
+        if fault["type"] == "extra_forbidden":
+            section: type[Section] = Spec
+            for part in fault["loc"][:-1]:
+                section = _SECTIONS.get(str(part), section)
+            message, shown = f"unknown key; allowed: {', '.join(section.model_fields)}", ""
+        elif named := _FIELD.match(message):  # a whole section was refused because of a field
+            message = message[named.end() :]
+            place += [named[1]] if place[-1:] != [named[1]] else []
+        lines.append(f"{origin}: {'.'.join(place)}: {message}{shown}")
+    return "\n".join(lines)

@@ -1,0 +1,79 @@
+"""Students' own policies in experiments: their texts go where their runs are made, and stay there.
+
+Owns: the copies in a result's folder, the texts in a run's task. Must not know: what is in them.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import files
+from gateway.students.files import PolicyFile
+from lab.errors import SpecError
+from lab.spec import text as spec_text
+from lab.spec.experiment import Spec
+from lab.spec.sections import PolicyChoice
+
+COPIES = "policies"
+"""The folder of a result that has them."""
+
+
+def of_spec(spec: Spec) -> list[PolicyFile]:
+    """Every own policy of a spec; raises SpecError when a text is not there any more."""
+    return of_choices(spec.policy)
+
+
+def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
+    """The own policies among these; raises SpecError when a text is not there any more."""
+    try:
+        return [file for choice in choices if (file := choice.file) is not None]
+    except PolicyError as fault:
+        raise SpecError(str(fault)) from None
+
+
+def named_in(text: str) -> list[tuple[str, object]]:
+    """(path, SHA-256 if given) of each own policy that a spec in TOML names; nothing is read.
+
+    Empty for what is no spec: reading it says why.
+    """
+    try:
+        return named_by(spec_text.parse(text, ""))
+    except SpecError:
+        return []
+
+
+def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """`named_in` for the values of a spec."""
+    policies = plain.get("policy", [])
+    if not isinstance(policies, list):
+        return []
+    return [
+        (one["name"], one.get("sha256"))
+        for one in policies
+        if isinstance(one, dict) and files.is_path(one.get("name"))
+    ]
+
+
+def named_copies(own: Iterable[PolicyFile]) -> Mapping[str, str]:
+    """File name → text; two texts of one name keep apart."""
+    found: dict[str, str] = {}
+    for file in own:
+        name = f"{file.stem}.py"
+        if found.get(name, file.text) != file.text:
+            name = f"{file.stem}-{file.sha256[:8]}.py"
+        found[name] = file.text
+    return found
+
+
+def remember(texts: Iterable[str]) -> None:
+    """Let this process know these texts, whatever has become of their files."""
+    for text in texts:
+        files.remember(PolicyFile("", text))
+
+
+def remember_copies(folder: Path) -> None:
+    """Those of a result's folder that could be policies by their size."""
+    for path in sorted((folder / COPIES).glob("*.py")):
+        if path.is_file() and path.stat().st_size <= files.MOST_BYTES:
+            remember([path.read_bytes().decode("utf-8")])  # lines end as they did

@@ -1,0 +1,436 @@
+"""One run as plain values: what runs, for which customers, at which load.
+
+Every engine is built from it. It is a `ShopRun` (a shop behind a policy, on the appliance or in the
+simulator), a `PlatformRun` (eDragon's hosting platform) or an `AdServerRun`. It has no seed:
+repetitions of a run are the same run with other seeds. Durations are paper seconds. Two runs that
+are equal have the same identity on every machine.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+from gateway.policies.interface import PAGES, Abandonment
+from gateway.policies.processor_assignment import Sharing
+from lab.spec.experiment import Spec
+from lab.spec.sections import FifoServerSection, PolicyChoice, SharedCpusServer
+from loadgen.clients import KIND_PAGE, ClientModel
+from loadgen.load_schedule import Segment
+from loadgen.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
+from simulator.hosting_scenario import Admission, Provisioning
+from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus
+
+CPU_PAGE_S = 0.30
+"""LIFO-Pri, section 3.1: the CPU-intensive page."""
+
+FILE_CPU_S = 0.03
+"""CPU of a book's cover: 3 ms of the shop's at time scale 10."""
+
+
+def identity(plain: Mapping[str, Any]) -> str:
+    """Return sixteen hexadecimal digits, equal for equal JSON-ready values on every machine."""
+    text = json.dumps(plain, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What every kind of run has."""
+
+    kind: ClassVar[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """All values, JSON-ready; `run_of` reads them."""
+        return {"kind": self.kind, **asdict(self)}
+
+    def with_(self, **changes: Any) -> Self:
+        """The same run but for `changes`."""
+        return replace(self, **changes)
+
+    @cached_property
+    def id(self) -> str:
+        """Equal for equal runs, on every machine."""
+        return identity(self.as_json())
+
+
+def _values(one: Any) -> dict[str, Any]:
+    """The fields of a dataclass; mappings, which may be read-only, as dicts."""
+    values = {entry.name: getattr(one, entry.name) for entry in fields(one)}
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()
+    }
+
+
+# ---- a shop --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Appliance:
+    """The shop of the running appliance, and how it is set for a run."""
+
+    page_profile: Literal["paper", "real", "cpu"] = "paper"
+    catalogue_books: int | None = None
+    """None: as many as the appliance is set to have."""
+    database_cpus: Literal["other", "shop"] = "other"
+    time_scale: float = 10.0
+    """Paper seconds per real second."""
+    shadows: tuple[str, ...] = ()
+    """Policies that observe the run and decide nothing."""
+
+
+_SERVERS: dict[str, type] = {"shared-cpus": SharedCpus, "fifo": FifoServer, "appliance": Appliance}
+_KINDS = {server: kind for kind, server in _SERVERS.items()}
+
+
+@dataclass(frozen=True)
+class ShopRun(_Run):
+    """A shop behind a policy.
+
+    Sessions arrive at load `rho`, or at the loads of `schedule`, until `sessions` have arrived, for
+    `duration_s`, or to the end of the schedule. Then those under way finish, unless `stop_s` cuts
+    the run. With a `ClientModel` as `customers` it is a closed loop: it has no ρ, and the clients
+    make requests for `duration_s`.
+    """
+
+    kind: ClassVar[str] = "shop"
+
+    policy: PolicyChoice
+    server: SharedCpus | FifoServer | Appliance
+    customers: SessionModel | ClientModel = field(default_factory=SessionModel)
+    capacity_rps: float | None = None
+    """Requests per paper second at ρ = 1. None in a closed loop, and until it is measured."""
+    rho: float | None = 1.0
+    """None in a closed loop."""
+    schedule: Schedule | None = None
+    sessions: int | None = None
+    duration_s: float | None = None
+    stop_s: float | None = None
+    abandonment: Abandonment = "ignore"
+    slower_ratio: float = 1.0
+    """Execution times of the simulated server over those that capacity and ρ rest on."""
+    session_known_from: SessionKnown = "answer"
+    utilisation_interval_s: float = 1.0
+    warm_up_s: float = 0.0
+    """Sessions that arrive earlier, and requests of clients that begin earlier, are not counted."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """False for a run on the appliance."""
+        return not isinstance(self.server, Appliance)
+
+    @property
+    def is_closed_loop(self) -> bool:
+        """True where clients come back for ever, as the Connection Sentry's do."""
+        return isinstance(self.customers, ClientModel)
+
+    @property
+    def session_model(self) -> SessionModel:
+        """The customers of an open loop."""
+        assert isinstance(self.customers, SessionModel)
+        return self.customers
+
+    @property
+    def client_model(self) -> ClientModel:
+        """The clients of a closed loop."""
+        assert isinstance(self.customers, ClientModel)
+        return self.customers
+
+    @property
+    def server_kind(self) -> str:
+        """`shared-cpus`, `fifo` or `appliance`."""
+        return _KINDS[type(self.server)]
+
+    @property
+    def arrivals_s(self) -> float | None:
+        """How long sessions arrive; None where their number decides."""
+        return self.schedule.duration_s if self.schedule else self.duration_s
+
+    @property
+    def mean_length(self) -> float:
+        """Mean requests per session, of the distribution that lengths are rounded from."""
+        lengths = self.session_model.lengths
+        if lengths is None:
+            return self.session_model.mean_requests()
+        return sum(part.share * part.mean for part in lengths.classes())
+
+    @property
+    def offered_rho(self) -> float | None:
+        """The mean offered load: of its schedule, where it has one."""
+        if self.schedule is None or self.rho is None:
+            return self.rho
+        return self.schedule.expected_sessions(self.rho) / self.schedule.duration_s
+
+    @property
+    def session_rate(self) -> float:
+        """Sessions per paper second at ρ, with a schedule at its ρ = 1."""
+        assert self.capacity_rps is not None
+        rho = 1.0 if self.schedule else self.rho
+        assert rho is not None
+        return self.session_model.session_rate(rho, self.capacity_rps)
+
+    def expected_requests(self) -> float:
+        """About how many requests are simulated: the measure of how long it takes.
+
+        A server at its capacity answers that many, and each session that is turned away adds one.
+        """
+        capacity_rps = self.capacity_rps or 1.0
+        if self.is_closed_loop:
+            model = self.client_model
+            offered_rps = 2 * model.per_set / model.think_time_mean_s
+            return (self.duration_s or 0.0) * min(capacity_rps, offered_rps)
+        mean = self.mean_length
+        parts: list[tuple[float, float]] = [(self.duration_s or 0.0, self.rho or 1.0)]
+        if self.schedule:
+            parts = [(part.duration_s, part.rho) for part in self.schedule.segments]
+        if self.sessions is not None:
+            rho = self.rho or 1.0
+            parts = [(self.sessions * mean / (rho * capacity_rps), rho)]
+        return sum(
+            duration_s * capacity_rps * (min(rho, 1.0) + max(0.0, rho - 1.0) / mean)
+            for duration_s, rho in parts
+        )
+
+    def shortened(self, factor: float) -> "ShopRun":
+        """The same run for a part of its time."""
+        return self.with_(
+            duration_s=self.duration_s and self.duration_s * factor,
+            sessions=self.sessions and max(1, round(self.sessions * factor)),
+            schedule=self.schedule
+            and Schedule(
+                tuple(Segment(s * factor, rho) for s, rho in self.schedule.segments),
+            ),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """All values, JSON-ready; `run_of` reads them."""
+        return {
+            **_values(self),
+            "kind": self.kind,
+            "policy": self.policy.model_dump(mode="json", exclude_none=True),
+            "server": {"kind": self.server_kind, **_values(self.server)},
+            "customers": {
+                "kind": "clients" if self.is_closed_loop else "sessions",
+                **self.customers.parameters(),
+            },
+            "schedule": self.schedule and [list(part) for part in self.schedule.segments],
+        }
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> "ShopRun":
+        """The run that `as_json` described."""
+        given = dict(plain)
+        server = dict(given["server"])
+        kind = server.pop("kind")
+        if "file_classes" in server:
+            server["file_classes"] = tuple(FileClass(*part) for part in server["file_classes"])
+        if "shadows" in server:
+            server["shadows"] = tuple(server["shadows"])
+        customers = dict(given["customers"])
+        model = ClientModel if customers.pop("kind") == "clients" else SessionModel
+        return cls(
+            **{
+                **given,
+                "policy": PolicyChoice.model_validate(given["policy"]),
+                "server": _SERVERS[kind](**server),
+                "customers": model.of_parameters(customers),
+                "schedule": given["schedule"]
+                and Schedule(tuple(Segment(*part) for part in given["schedule"])),
+            }
+        )
+
+    @classmethod
+    def of_spec(
+        cls, spec: Spec, policy: str, rho: float | None, capacity_rps: float | None = None
+    ) -> "ShopRun":
+        """The run of a policy of `spec` at one of its loads.
+
+        `capacity_rps`: what ρ = 1 is; without it a simulated server's own.
+        """
+        choice = spec.choice(policy)
+        section = spec.server or SharedCpusServer()
+        run = cls(
+            policy=choice,
+            server=_appliance(spec) if spec.engine == "live" else server_of(spec),
+            customers=spec.clients.as_model() if spec.clients else spec.customers.as_model(),
+            rho=rho,
+            schedule=spec.load.as_schedule(),
+            sessions=spec.load.sessions,
+            duration_s=spec.load.duration_s,
+            abandonment=spec.abandonment_of(choice),
+            slower_ratio=getattr(section, "execution_factor", 1.0),
+            session_known_from=section.session_known_from,
+            utilisation_interval_s=spec.utilisation_interval_s,
+            warm_up_s=spec.warm_up_s,
+        )
+        if not isinstance(run.server, Appliance) and not run.is_closed_loop:
+            capacity_rps = capacity_rps or server_capacity_rps(run.session_model, run.server)
+        return run.with_(capacity_rps=capacity_rps)
+
+
+def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
+    """Return what a simulated server can serve of the customers' mix of pages.
+
+    With shared CPUs it is cpus / (busy_ratio × mean execution time), and no more than the workers
+    get through when the CPUs are free. A FIFO server has the capacity that it is given.
+    """
+    if isinstance(server, FifoServer):
+        return server.capacity_rps
+    mean_s = customers.mean_execution_s(server.mean_execution_s)
+    return min(server.cpus / (server.busy_ratio * mean_s), server.workers / mean_s)
+
+
+def _appliance(spec: Spec) -> Appliance:
+    return Appliance(
+        spec.page_profile,
+        spec.catalogue_books,
+        spec.database_cpus,
+        spec.time_scale,
+        spec.shadows,
+    )
+
+
+def server_of(spec: Spec) -> SharedCpus | FifoServer:
+    """The simulated server of `spec`, without its execution factor; LIFO-Pri's if it has none."""
+    section = spec.server or SharedCpusServer()
+    if isinstance(section, FifoServerSection):
+        return FifoServer(
+            capacity_rps=section.capacity_rps,
+            rejection=section.rejection,
+            rejection_cost=section.rejection_cost,
+        )
+    busy_ratio = 1.0 if spec.page_profile == "cpu" else SharedCpus().busy_ratio
+    files = {KIND_PAGE["file"]: FILE_CPU_S / busy_ratio} if spec.clients else {}
+    if spec.page_profile == "cpu":
+        return SharedCpus(
+            workers=section.workers,
+            cpus=section.cpus,
+            mean_execution_s={**dict.fromkeys(PAGES, CPU_PAGE_S), **files},
+            busy_ratio=busy_ratio,
+            slices=1,
+        )
+    return SharedCpus(
+        workers=section.workers,
+        cpus=section.cpus,
+        mean_execution_s={**MEAN_EXECUTION_S, **files},
+    )
+
+
+# ---- eDragon's hosting platform ------------------------------------------------------------------
+
+Loads = tuple[tuple[float, float], ...]
+"""(from_s, new sessions per second) of an application, from the start of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """How the platform is set up where it runs live."""
+
+    time_scale: float
+    """Paper seconds per real second."""
+    key: str
+    """Kind of the server's key."""
+    profile: str
+    """Page profile of the shops."""
+    interactions_mean: float
+    interactions_most: int
+
+
+@dataclass(frozen=True)
+class PlatformRun(_Run):
+    """Applications that share the processors of one machine."""
+
+    kind: ClassVar[str] = "platform"
+
+    loads: tuple[Loads, ...]
+    """Of each application."""
+    duration_s: float
+    """Sessions under way at this time are cut."""
+    processors: int
+    capacity_ps: float
+    """New sessions per second that the processors can serve."""
+    provisioning: Provisioning = "ecm"
+    admission: Admission = "eac"
+    sharing: Sharing = "both"
+    priorities: tuple[float, ...] = (1.0,)
+    cto_s: float | None = None
+    """CPU time of a resumed connection, which admission needs; None until it is measured."""
+    ctn_s: float | None = None
+    """The same of a new connection."""
+    host: Host | None = None
+    """None in the simulator."""
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> "PlatformRun":
+        """The run that `as_json` described."""
+        loads = tuple(tuple((at_s, rate) for at_s, rate in each) for each in plain["loads"])
+        host = plain["host"] and Host(**plain["host"])
+        priorities = tuple(plain["priorities"])
+        return cls(**{**plain, "loads": loads, "priorities": priorities, "host": host})
+
+    def expected_sessions(self, application: int) -> float:
+        """New sessions that come to an application, on average."""
+        loads = self.loads[application]
+        ends = [*(at_s for at_s, _ in loads[1:]), self.duration_s]
+        return sum(
+            rate * max(0.0, min(end_s, self.duration_s) - at_s)
+            for (at_s, rate), end_s in zip(loads, ends, strict=True)
+        )
+
+    def expected_requests(self) -> float:
+        """About how many requests are simulated: the measure of how long it takes.
+
+        A session that is served makes `_REPLIES_PER_SESSION`, one that is turned away makes one.
+        """
+        sessions = sum(self.expected_sessions(i) for i in range(len(self.loads)))
+        served = min(sessions, self.duration_s * self.capacity_ps)
+        return served * _REPLIES_PER_SESSION + (sessions - served)
+
+    def shortened(self, factor: float) -> "PlatformRun":
+        """The same run for a part of its time."""
+        loads = tuple(tuple((at_s * factor, rate) for at_s, rate in each) for each in self.loads)
+        return self.with_(loads=loads, duration_s=self.duration_s * factor)
+
+
+_REPLIES_PER_SESSION = 120.0
+
+
+# ---- the ad server -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AdServerRun(_Run):
+    """Clients who ask the ad server for banners. It only runs live."""
+
+    kind: ClassVar[str] = "ad-server"
+
+    clients: int
+    concepts: int
+    """Of each request."""
+    threads: int
+    """Threads that search for a request of high priority; one does for one of low priority."""
+    banners: int
+    """Banners under contract, which the ad server searches."""
+
+    @classmethod
+    def of_json(cls, plain: Mapping[str, Any]) -> "AdServerRun":
+        """The run that `as_json` described."""
+        return cls(**plain)
+
+    def expected_requests(self) -> float:
+        """The number of clients: how many requests each makes is planned when the run begins."""
+        return float(self.clients)
+
+
+RunSpec = ShopRun | PlatformRun | AdServerRun
+
+
+def run_of(plain: Mapping[str, Any]) -> RunSpec:
+    """The run that `as_json` described, of any kind."""
+    given = dict(plain)
+    kinds: dict[str, type[ShopRun | PlatformRun | AdServerRun]] = {
+        each.kind: each for each in (ShopRun, PlatformRun, AdServerRun)
+    }
+    return kinds[given.pop("kind")].of_json(given)

@@ -1,0 +1,418 @@
+"""The sections of a spec: policies, load, customers or clients, a simulated server.
+
+Owns: their keys, defaults and what contradicts itself within one of them.
+Must not know: the spec as a whole, files. Durations are paper seconds.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from gateway.policies import registry
+from gateway.policies.interface import Abandonment, Policy
+from gateway.students import files, naming
+from gateway.students.files import PolicyFile
+from lab.baselines import sheets as peers
+from loadgen.clients import ClientModel
+from loadgen.sessions import (
+    LIFO_PRI_TRANSITIONS,
+    Chain,
+    LengthClass,
+    Schedule,
+    Segment,
+    SessionLengths,
+    SessionModel,
+)
+from simulator.scenario import FifoServer, SharedCpus
+
+
+def at_most(number: int) -> BeforeValidator:
+    """Refuses a longer list before any of its entries is looked at."""
+
+    def check(given: Any) -> Any:
+        if isinstance(given, list | tuple) and len(given) > number:
+            raise ValueError(f"has {len(given):,} entries; allowed: at most {number}")
+        return given
+
+    return BeforeValidator(check)
+
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Parameters = dict[str, float | int | dict[str, float]]
+
+_MODEL = SessionModel()
+_CLIENTS = ClientModel()
+_SHARED_CPUS = SharedCpus()
+_FIFO = FifoServer()
+
+BUY_PROBABILITY = LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
+"""LIFO-Pri's, Fig. 1."""
+
+MOST_LOADS = 200
+MOST_STRETCHES = 1000
+MOST_CLASSES = 100
+
+LEAST_RHO = 0.01
+"""Below it a run of so many sessions would hardly end, and how long it takes is no number."""
+
+EXTENTS = ("sessions", "duration_s", "schedule")
+"""How long sessions arrive is said in one of these ways."""
+
+
+class Section(BaseModel):
+    """A part of a spec: unknown keys refused, never changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class PolicyChoice(Section):
+    """A queueing policy, the admission policy before it, and what differs from their defaults.
+
+    A `name` that ends in .py is the path of a student's own policy. With `gateway` it is a peer in
+    the gateway's place; `name` is then the peer's, too.
+    """
+
+    name: str = Field(max_length=300)
+    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
+    """Of a student's file: which text is meant; filled in when the file is read first."""
+    gateway: Literal["haproxy", "nginx"] | None = None
+    """Who stands before the shop; None (or `doorbuster`): the gateway, with the policy."""
+    parameters: Parameters = {}
+    admission: str = registry.NO_ADMISSION
+    admission_parameters: Parameters = {}
+    abandonment: Abandonment | None = None
+    """What a customer's leaving does; None: what the spec says."""
+    label: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _peers_have_one_name(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict) or "gateway" not in plain:
+            return plain
+        gateway = plain["gateway"]
+        rest = {key: value for key, value in plain.items() if key != "gateway"}
+        if gateway in ("doorbuster", None):
+            return rest
+        if gateway not in peers.PEERS:
+            known = ["doorbuster", *peers.PEERS]
+            raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
+        if plain.get("name", gateway) != gateway:
+            raise ValueError(
+                f"name: {gateway} in place of the gateway decides by itself; allowed: leave it out"
+            )
+        return {**plain, "name": gateway}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _which_text(cls, plain: Any) -> Any:
+        if not isinstance(plain, Mapping) or plain.get("sha256") is not None:
+            return plain
+        if not files.is_path(plain.get("name")):
+            return plain
+        with _as_name():
+            file = files.read(plain["name"])
+            if isinstance(given := plain.get("parameters", {}), Mapping):
+                naming.check(file, given)
+        return {**plain, "sha256": file.sha256}
+
+    @field_validator("label")
+    @classmethod
+    def _names_a_folder(cls, label: str | None) -> str | None:
+        if label is not None and not re.fullmatch(r"\w[\w.,+ -]{0,59}", label):
+            raise ValueError("is no label; allowed: 1 to 60 letters, digits, spaces and . , _ + -")
+        return label
+
+    @model_validator(mode="after")
+    def _known(self) -> "PolicyChoice":
+        if self.sha256 is not None and not files.is_path(self.name):
+            raise ValueError("sha256: given for a policy that is no file; allowed: with a path")
+        if self.gateway is not None:
+            if not self.is_pure_queueing or self.admission_parameters:
+                raise ValueError(
+                    f"admission: needs sessions of the gateway's own, and {self.gateway} stands in "
+                    f"its place; allowed: {registry.NO_ADMISSION!r}"
+                )
+            peers.read(self.gateway, self.parameters)
+            return self
+        if self.admission == registry.NO_ADMISSION and self.admission_parameters:
+            known = [name for name in registry.ADMISSIONS if name != registry.NO_ADMISSION]
+            raise ValueError(
+                "admission_parameters: given without an admission policy; "
+                f"allowed: admission = {_either(known)}"
+            )
+        with _as_name():
+            if self.sha256 is None:
+                self.create()
+            else:  # its file was checked when the digest was taken, and may be gone by now
+                registry.create_admission(self.admission, self.admission_parameters)
+        return self
+
+    @property
+    def key(self) -> str:
+        """What runs, cells and folders call it: the label, or what it is made of.
+
+        `sq`, `sq+sbac-stable`, `sq+cancel`: abandonment only where it is not the spec's.
+        """
+        admission = None if self.is_pure_queueing else self.admission
+        return self.label or "+".join(filter(None, (self.policy_name, admission, self.abandonment)))
+
+    @property
+    def policy_name(self) -> str:
+        """The queueing policy's; of a file its stem."""
+        return files.stem(self.name)
+
+    @property
+    def is_pure_queueing(self) -> bool:
+        """True where everybody may come in."""
+        return self.admission == registry.NO_ADMISSION
+
+    @property
+    def file(self) -> PolicyFile | None:
+        """A student's file with the text that is meant; raises PolicyError when it is lost."""
+        return files.known(self.name, self.sha256) if self.sha256 is not None else None
+
+    def create(self) -> Policy:
+        """A fresh policy; raises PolicyError."""
+        chosen = (self.parameters, self.admission, self.admission_parameters)
+        if (file := self.file) is not None:
+            return naming.create(file, *chosen)
+        return registry.create(self.name, *chosen)
+
+
+@contextmanager
+def _as_name() -> Iterator[None]:
+    """Faults of a policy stand at the key `name`."""
+    try:
+        yield
+    except registry.PolicyError as error:
+        field = "name" if error.field == "policy" else error.field
+        raise registry.PolicyError(field, error.message, error.allowed) from None
+
+
+class Stretch(Section):
+    """A piece of a schedule: so long at that load."""
+
+    duration_s: Positive
+    rho: Annotated[float, Field(ge=0, le=20)]
+
+
+class Load(Section):
+    """How much is offered, and how long.
+
+    Every ρ is a run of its own. Sessions arrive until `sessions` have, for `duration_s`, or by a
+    `schedule` that brings its own loads (the run's ρ is then 1). In a closed loop there is no ρ:
+    clients are there for `duration_s`.
+    """
+
+    rho: Annotated[
+        tuple[Annotated[float, Field(ge=LEAST_RHO, le=20)], ...] | None, at_most(MOST_LOADS)
+    ] = Field((1.4,), min_length=1)
+    sessions: int | None = Field(None, ge=1, le=1_000_000)
+    duration_s: Annotated[float, Field(gt=0, le=1e7)] | None = None
+    schedule: Annotated[tuple[Stretch, ...] | None, at_most(MOST_STRETCHES)] = Field(
+        None, min_length=1
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            return plain
+        if plain.get("schedule") is not None:
+            return {"rho": (1.0,), **plain}
+        is_closed_loop = plain.get("rho", ()) is None
+        if not is_closed_loop and all(plain.get(extent) is None for extent in EXTENTS):
+            return {**plain, "sessions": 1000}
+        return plain
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Load":
+        if len(set(self.rhos)) < len(self.rhos):
+            raise ValueError("rho: a load is named twice; allowed: repetitions repeat runs")
+        given = [extent for extent in EXTENTS if getattr(self, extent) is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"{given[1]}: given together with {given[0]}; allowed: one of {', '.join(EXTENTS)}"
+            )
+        if self.schedule and self.rho not in (None, (1.0,)):
+            raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
+        if self.schedule and not any(stretch.rho for stretch in self.schedule):
+            raise ValueError("schedule: nobody ever arrives; allowed: at least one rho above 0")
+        return self
+
+    @property
+    def rhos(self) -> tuple[float | None, ...]:
+        """The ρ of each run; None is that of a closed loop."""
+        return (None,) if self.rho is None else self.rho
+
+    @property
+    def arrivals_s(self) -> float | None:
+        """How long sessions arrive; None where their number decides."""
+        return self.as_schedule().duration_s if self.schedule else self.duration_s
+
+    def as_schedule(self) -> Schedule | None:
+        """The schedule in the session model's form."""
+        if not self.schedule:
+            return None
+        return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
+
+    def offered(self, rho: float | None) -> float | None:
+        """The mean offered load of the run at `rho`: of its schedule, where it has one."""
+        schedule = self.as_schedule()
+        if schedule is None or rho is None:
+            return rho
+        return schedule.expected_sessions(rho) / schedule.duration_s
+
+    def expected_sessions(self, session_rate: float) -> float:
+        """How many sessions arrive in a run when ρ (with a schedule: ρ = 1) is `session_rate`."""
+        if schedule := self.as_schedule():
+            return schedule.expected_sessions(session_rate)
+        return self.sessions or session_rate * (self.duration_s or 0.0)
+
+    def words(self) -> str:
+        """For headings: `1,000 sessions`, `500 s of arrivals`."""
+        if self.rho is None:
+            return f"{self.arrivals_s:g} s of clients in a closed loop"
+        if self.sessions is not None:
+            return f"{self.sessions} sessions"
+        return f"{self.arrivals_s:g} s of arrivals" + (", scheduled" if self.schedule else "")
+
+
+class Class(Section):
+    """One class of sessions in a mixture of lengths."""
+
+    name: str = Field(max_length=40, pattern=r"^[\w.+-]+( [\w.+-]+)*$")  # part of an option, live
+    share: float
+    mean: float
+
+
+class Lengths(Section):
+    """Requests per session, instead of the chain's walks (SBAC, section 4 and Table 1)."""
+
+    kind: Literal["geometric", "exponential"] = "geometric"
+    mean: float | None = None
+    mixture: Annotated[tuple[Class, ...] | None, at_most(MOST_CLASSES)] = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Lengths":
+        self.as_model()
+        return self
+
+    def as_model(self) -> SessionLengths:
+        """In the session model's form; raises SessionModelError."""
+        classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
+        return SessionLengths(self.kind, self.mean, tuple(classes))
+
+    def words(self) -> str:
+        """Short, also good in a file's name: `geometric-15`, `exponential-mixture-28.2-73.6`."""
+        means = sorted(each.mean for each in self.mixture or ()) or [self.mean or 0.0]
+        mixed = ["mixture"] if self.mixture else []
+        return "-".join([self.kind, *mixed, *(f"{mean:g}" for mean in means)])
+
+
+class Customers(Section):
+    """Impatience and retries (LIFO-Pri, section 3.2.1), and how long sessions are."""
+
+    timeout_s: Positive = _MODEL.timeout_s
+    think_timeout_mean_s: NotNegative = _MODEL.think_timeout_mean_s
+    retry_probability: float = Field(_MODEL.retry_probability, ge=0, le=1)
+    max_retries: int = Field(_MODEL.max_retries, ge=0, le=100)
+    think_time_mean_s: NotNegative = _MODEL.think_time_mean_s
+    buy_probability: float = Field(BUY_PROBABILITY, ge=0, le=1)
+    """Br-4 → Tr-1."""
+    lengths: Lengths | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Customers":
+        if self.lengths and self.buy_probability != BUY_PROBABILITY:
+            raise ValueError(
+                "buy_probability: sessions of given lengths walk no chain and buy nothing; "
+                "allowed: leave it out"
+            )
+        return self
+
+    def as_model(self) -> SessionModel:
+        """In the session model's form."""
+        others = ("lengths", "buy_probability")
+        given = {name: getattr(self, name) for name in Customers.model_fields if name not in others}
+        return SessionModel(
+            chain=Chain({**LIFO_PRI_TRANSITIONS, "Br-4": {"Tr-1": self.buy_probability}}),
+            **given,
+            lengths=self.lengths.as_model() if self.lengths else None,
+        )
+
+
+class Clients(Section):
+    """The Connection Sentry's clients, in a closed loop (section 4.2)."""
+
+    per_set: int = _CLIENTS.per_set
+    patience_max_s: float = _CLIENTS.patience_max_s
+    think_time_mean_s: float = _CLIENTS.think_time_mean_s
+    reload_probability: float = _CLIENTS.reload_probability
+    away_mean_s: float = _CLIENTS.away_mean_s
+    mix: dict[str, float] = dict(_CLIENTS.mix)
+    """Class of request → weight."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Clients":
+        self.as_model()
+        return self
+
+    def as_model(self) -> ClientModel:
+        """In the load generator's form; raises SessionModelError."""
+        return ClientModel(**self.model_dump())
+
+
+class SharedCpusServer(Section):
+    """LIFO-Pri's server; how long its pages take is the page profile's to say."""
+
+    kind: Literal["shared-cpus"] = "shared-cpus"
+    workers: int = Field(_SHARED_CPUS.workers, ge=1, le=10_000)
+    cpus: int = Field(_SHARED_CPUS.cpus, ge=1, le=1000)
+    execution_factor: float = Field(1.0, ge=0.1, le=10)
+    """How many times as long pages take as everybody believes: ρ and capacity know nothing of
+    it."""
+    session_known_from: Literal["answer", "admission"] = "answer"
+
+
+class FifoServerSection(Section):
+    """SBAC's server: one request at a time; its listen queue is the queueing policy."""
+
+    kind: Literal["fifo"]
+    capacity_rps: Annotated[float, Field(gt=0, le=1e6)] = _FIFO.capacity_rps
+    rejection: Literal["ahead", "free"] = _FIFO.rejection
+    rejection_cost: Annotated[float, Field(ge=0, le=1000)] = _FIFO.rejection_cost
+    session_known_from: Literal["answer", "admission"] = "admission"
+
+
+def _server_kind(plain: Any) -> str:
+    if isinstance(plain, Mapping):
+        return str(plain.get("kind", "shared-cpus"))
+    return str(getattr(plain, "kind", plain))
+
+
+Server = Annotated[
+    Annotated[SharedCpusServer, Tag("shared-cpus")] | Annotated[FifoServerSection, Tag("fifo")],
+    Discriminator(
+        _server_kind,
+        custom_error_type="unknown_kind",
+        custom_error_message="kind: is unknown; allowed: 'shared-cpus' or 'fifo'",
+    ),
+]
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(repr(name) for name in names) or "none is known"

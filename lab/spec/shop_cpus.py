@@ -1,0 +1,79 @@
+"""Which CPUs several shops get that run at the same time, and whether there are enough.
+
+Owns: the rule. Must not know: how shops are started, what runs on them.
+
+Each shop has as many CPUs of its own as the appliance's has, and at least one is left for
+everything else: gateways, database, load generators, console.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from lab.errors import SpecError
+from runtime import cpus
+from runtime.settings import Settings
+
+FEWEST, MOST = 2, 4
+"""Shops at the same time."""
+
+AtOnce = Literal[False, True, "crowded"]
+"""One policy after the other; all at the same time; so also where the CPUs are too few for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCpus:
+    """`shops`: the CPUs of each; `rest`: those of everything else.
+
+    `crowded`: the shops share CPUs. Their figures are then worth nothing.
+    """
+
+    shops: tuple[tuple[int, ...], ...]
+    rest: tuple[int, ...]
+    crowded: bool = False
+
+    def facts(self) -> Mapping[str, Any]:
+        """For machine.json."""
+        return {
+            "shops": [list(shop) for shop in self.shops],
+            "rest": list(self.rest),
+            "crowded": self.crowded,
+        }
+
+
+def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> LaneCpus:
+    """The CPUs of so many shops; raises SpecError, with what to do instead, where they lack.
+
+    The first has the appliance's shop's own, the others the highest of what is left.
+    """
+    own = lab.shop_cpus
+    left = sorted(set(lab.other_cpus) - set(own))
+    needed = len(own) * (shops - 1)
+    if len(left) > needed:
+        cut = len(left) - needed
+        more = [
+            tuple(left[at : at + len(own)])
+            for at in range(len(left) - len(own), cut - 1, -len(own))
+        ]
+        return LaneCpus((own, *more), tuple(left[:cut]))
+    if at_once == "crowded":
+        return LaneCpus((own,) * shops, lab.other_cpus, crowded=True)
+    raise SpecError(
+        f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
+        f"{_counted(needed + len(own) + 1)}; here are {len(left) + len(own)} "
+        f"({cpus.written({*left, *own})}). Leave at_once out (or --in-turn): the same comparison, "
+        "one run after the other, has the same customers and can be raced from its logs. To see "
+        "how it works all the same: at_once = 'crowded' (or --crowded); its figures are worth "
+        "nothing"
+    )
+
+
+def most_shops(lab: Settings) -> int:
+    """How many shops there are CPUs for, up to MOST; 0 where not even FEWEST fit."""
+    left = set(lab.other_cpus) - set(lab.shop_cpus)
+    fitting = min(MOST, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
+    return fitting if fitting >= FEWEST else 0
+
+
+def _counted(number: int) -> str:
+    return "1 CPU" if number == 1 else f"{number} CPUs"

@@ -1,0 +1,75 @@
+"""The text of a spec, before anything in it is believed: TOML of a modest size and depth.
+
+Owns: the bounds of the text, and turning it into plain values. Must not know: what a spec may say.
+
+The parser of the standard library takes time that grows with the square of a dotted key's length,
+recurses with each bracket, and stops at numbers of thousands of digits. A scan, whose time grows
+with the length of the text alone, therefore refuses such texts first.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, Final
+
+from lab.errors import SpecError
+
+MOST_BYTES: Final = 1024 * 1024
+"""Length of a spec in UTF-8."""
+MOST_WORD: Final = 64
+"""Characters of a key or a number."""
+MOST_PARTS: Final = 6
+"""Parts of a dotted key; the sections of a spec have three at most."""
+MOST_DEPTH: Final = 12
+"""Brackets within each other."""
+
+_LITERAL = re.compile(
+    r'"""(?:[^\\"]++|\\.|"(?!""))*+(?:"{3,5})?'
+    r"|'''(?:[^']++|'(?!''))*+(?:'{3,5})?"
+    r'|"(?:[^"\\\n]++|\\[^\n])*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+",
+    re.S,
+)
+"""A string or a comment; possessive, so that the time grows with the text alone."""
+_LONG = re.compile(rf"[\w+.:-]{{{MOST_WORD + 1},}}+")
+_PARTS = re.compile(rf'(?:(?:[\w-]++|"")[ \t]*+\.[ \t]*+){{{MOST_PARTS},}}+')
+_DEPTH: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def parse(text: str, origin: str) -> dict[str, Any]:
+    """The values in `text`; raises SpecError for what is not TOML or leaves the bounds above."""
+    _check(text, origin)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as fault:
+        raise SpecError(f"{origin}: not TOML: {str(fault)[:200]}") from None
+
+
+def as_json(asked: Mapping[str, str]) -> Any:
+    """`parse` for `runtime.bounded`: `text` and `origin` in, values that JSON has out."""
+    return json.loads(json.dumps(parse(asked["text"], asked["origin"]), default=str))
+
+
+def _check(text: str, origin: str) -> None:
+    size_bytes = len(text.encode("utf-8", "replace"))
+    if size_bytes > MOST_BYTES:
+        raise SpecError(f"{origin}: {size_bytes:,} bytes; allowed: at most {MOST_BYTES:,}")
+    bare = _LITERAL.sub(lambda found: "" if found[0][0] == "#" else '""', text)
+    if found := _LONG.search(bare):
+        raise SpecError(
+            f"{origin}: {found[0]:.30}…: has {len(found[0]):,} characters; "
+            f"allowed: keys and numbers of at most {MOST_WORD}"
+        )
+    if found := _PARTS.search(bare):
+        raise SpecError(
+            f"{origin}: key {found[0]:.30}…: has more than {MOST_PARTS} parts; "
+            f"allowed: at most {MOST_PARTS} names with dots between them"
+        )
+    steps = (_DEPTH[bracket] for bracket in re.findall(r"[][{}]", bare))
+    if max(accumulate(steps), default=0) > MOST_DEPTH:
+        raise SpecError(
+            f"{origin}: brackets are nested too deeply; allowed: at most {MOST_DEPTH} levels"
+        )

@@ -1,0 +1,343 @@
+"""docs/policy-api.md: every event and verdict of a policy, each with a worked example.
+
+Owns: the order, the examples. Must not know: words that stand in the interface's own docstrings.
+
+`python -m lab.students.policy_page` writes the page; a test holds it to the code and
+runs every example.
+"""
+
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.policies import interface
+from gateway.policies.interface import Policy
+from gateway.students import purity
+from gateway.students.limits import IN_THE_GATEWAY, WITHOUT_CUSTOMERS
+
+PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policy-api.md"
+
+_HEAD: Final = """# A policy's events and verdicts
+
+Written by `python -m lab.students.policy_page` from `gateway/policies/interface.py`; a
+test holds it to the code and runs every example. The walk from an empty file to the scoreboard is
+[a policy of your own](own-policy.md).
+
+A policy is an object. A driver (gateway or simulator) calls its methods, the *events*; the policy
+answers with *verdicts*. A request without a verdict waits: the policy must remember it. After every
+event the driver calls `workers_free` once, if workers are free and somebody waits; whom it does not
+dispatch then waits for the next event.
+
+All times are paper seconds on one axis that never goes backwards. A policy reads no clock, opens no
+file, and draws from a `random.Random(seed)` of its own if it must: told the same a second time, it
+decides the same.
+"""
+
+_EXAMPLES: Final[dict[str, str]] = {
+    "Request": '''
+request = Request(7, Page.DETAILS, 12.5, session="a", session_is_new=False, attempt=2)
+assert request.id == 7 and request.page == "Br-4" and not request.page.is_transaction
+assert request.arrived_s == 12.5  # when it came in
+assert request.attempt == 2  # the customer has tried once before
+''',
+    "arrival": '''
+class Polite(IgnoringPolicy):
+    """Lets nobody in who would be the fourth to wait."""
+
+    def __init__(self):
+        self.line = Line(capacity=3)
+
+    def arrival(self, time_s, request):
+        if self.line.is_full:
+            return (Drop(request.id, "three wait already"),)
+        self.line.append(request)
+        return NOTHING  # it waits
+
+policy = Polite()
+for id in (1, 2, 3):
+    assert policy.arrival(0.0, Request(id, Page.HOME, 0.0)) == NOTHING
+assert policy.arrival(0.5, Request(4, Page.HOME, 0.5)) == (Drop(4, "three wait already"),)
+''',
+    "workers_free": '''
+class OldestFirst(IgnoringPolicy):
+    def __init__(self):
+        self.line = Line(capacity=100)
+
+    def arrival(self, time_s, request):
+        self.line.append(request)
+        return NOTHING
+
+    def workers_free(self, time_s, free):
+        number = min(free, len(self.line))  # never more than are free
+        return [Dispatch(self.line.take(Discipline.FIFO).id) for _ in range(number)]
+
+policy = OldestFirst()
+for id in (1, 2, 3):
+    policy.arrival(0.0, Request(id, Page.HOME, 0.0))
+assert policy.workers_free(1.0, 2) == [Dispatch(1), Dispatch(2)]
+assert policy.workers_free(1.5, 5) == [Dispatch(3)]  # only one was left
+''',
+    "completion": '''
+class OrphanCounter(IgnoringPolicy):
+    """Counts the answers that nobody received."""
+
+    def __init__(self):
+        self.line, self.ended, self.orphans = Line(capacity=100), 0, 0
+
+    def arrival(self, time_s, request):
+        self.line.append(request)
+        return NOTHING
+
+    def workers_free(self, time_s, free):
+        number = min(free, len(self.line))
+        return [Dispatch(self.line.take(Discipline.FIFO).id) for _ in range(number)]
+
+    def completion(self, time_s, id, outcome):
+        self.ended += 1
+        self.orphans += outcome is Outcome.ORPHANED
+        return NOTHING
+
+policy = OrphanCounter()
+for id in (1, 2):
+    policy.arrival(0.0, Request(id, Page.HOME, 0.0))
+assert policy.workers_free(0.0, 30) == [Dispatch(1), Dispatch(2)]
+policy.completion(0.3, 1, Outcome.ANSWERED)
+policy.completion(9.3, 2, Outcome.ORPHANED)
+assert (policy.ended, policy.orphans) == (2, 1)
+''',
+    "abandonment": '''
+class Attentive(IgnoringPolicy):
+    """Does not serve those who have hung up."""
+
+    def __init__(self):
+        self.line = Line(capacity=100)
+
+    def arrival(self, time_s, request):
+        self.line.append(request)
+        return NOTHING
+
+    def abandonment(self, time_s, id):
+        if id not in self.line:
+            return NOTHING  # it is in service, and stays there
+        self.line.remove(id)
+        return (Cancel(id),)
+
+policy = Attentive()
+policy.arrival(0.0, Request(1, Page.HOME, 0.0))
+assert policy.abandonment(9.0, 1) == (Cancel(1),)
+assert len(policy.line) == 0
+''',
+    "withdraw": '''
+line = Line(capacity=100)
+line.append(Request(1, Page.HOME, 0.0))
+line.append(Request(2, Page.HOME, 0.1))
+
+def withdraw(time_s, id):
+    line.remove(id)  # wherever it stands; it returns nothing
+
+withdraw(8.0, 1)
+assert [request.id for request in line] == [2]
+''',
+    "load_sample": '''
+class NewestWhenBusy(IgnoringPolicy):
+    """First come, first served, until the CPU is full."""
+
+    def __init__(self):
+        self.discipline = Discipline.FIFO
+
+    def load_sample(self, time_s, sample):
+        busy = sample.cpu_utilisation_ratio > 0.98
+        self.discipline = Discipline.LIFO if busy else Discipline.FIFO
+        return NOTHING
+
+policy = NewestWhenBusy()
+policy.load_sample(1.0, LoadSample(cpu_utilisation_ratio=0.999, busy_workers=30, interval_s=1.0))
+assert policy.discipline is Discipline.LIFO
+''',
+    "timer_due": '''
+class SixSeconds(IgnoringPolicy):
+    """Nobody waits longer than six seconds in vain: then they are told to come back."""
+
+    def __init__(self):
+        self.line = Line(capacity=100)
+
+    def arrival(self, time_s, request):
+        self.line.append(request)
+        return NOTHING
+
+    def next_timer_s(self):
+        oldest = next(iter(self.line), None)
+        return None if oldest is None else oldest.arrived_s + 6.0
+
+    def timer_due(self, time_s):
+        late = [request.id for request in self.line if time_s - request.arrived_s >= 6.0]
+        for id in late:
+            self.line.remove(id)  # so that next_timer_s is later from now on
+        return [Reject(id, "we are very busy", retry_after_s=300.0) for id in late]
+
+policy = SixSeconds()
+policy.arrival(1.0, Request(1, Page.HOME, 1.0))
+assert policy.next_timer_s() == 7.0
+assert policy.timer_due(7.0) == [Reject(1, "we are very busy", 300.0)]
+assert policy.next_timer_s() is None
+''',
+    "next_timer_s": '''
+from gateway.policies.base import IgnoringPolicy
+
+assert IgnoringPolicy().next_timer_s() is None  # who wants no timer writes nothing
+''',
+    "adopt": '''
+house, newcomers = Line(capacity=100), Line(capacity=1)
+
+def adopt(time_s, requests):
+    for request in requests:  # all of them, also beyond the capacity: nobody is lost
+        (newcomers if request.session_is_new else house).append(request)
+
+adopt(5.0, [Request(id, Page.HOME, float(id), "s", session_is_new=True) for id in range(3)])
+assert len(newcomers) == 3 and newcomers.is_full
+''',
+    "waiting": '''
+house, newcomers = Line(capacity=100), Line(capacity=100)
+house.append(Request(1, Page.HOME, 0.0))
+newcomers.append(Request(2, Page.HOME, 0.5))
+house.append(Request(3, Page.HOME, 1.0))
+assert [request.id for request in oldest_first([house, newcomers])] == [1, 2, 3]
+''',
+    "snapshot": '''
+import json
+
+def snapshot():
+    return {"discipline": "FIFO", "queues": {"house": 4, "newcomers": 31}, "turned_away": 7}
+
+assert json.loads(json.dumps(snapshot())) == snapshot()
+''',
+    "Dispatch": '''
+assert Dispatch(7).id == 7
+''',
+    "Drop": '''
+assert Drop(7, "too many wait").reason == "too many wait"
+''',
+    "Reject": '''
+verdict = Reject(7, "we are very busy", retry_after_s=300.0)
+assert (verdict.id, verdict.retry_after_s) == (7, 300.0)
+''',
+    "Cancel": '''
+assert Cancel(7).id == 7  # in service, or waiting although its customer has left
+''',
+}  # fmt: skip
+"""Event, verdict or class → code in which `PREAMBLE` has been run."""
+
+PREAMBLE: Final = """\
+from gateway.policies.base import IgnoringPolicy, Line, oldest_first
+from gateway.policies.discipline import Discipline
+from gateway.policies.interface import (
+    NOTHING, Cancel, Dispatch, Drop, LoadSample, Outcome, Page, Reject, Request,
+)
+"""
+
+EVENTS: Final = (
+    "arrival", "workers_free", "completion", "abandonment", "withdraw", "load_sample", "timer_due",
+    "next_timer_s", "adopt", "waiting", "snapshot",
+)  # fmt: skip
+VERDICTS: Final = ("Dispatch", "Drop", "Reject", "Cancel")
+_MUST: Final = ("arrival", "workers_free", "withdraw", "adopt", "waiting", "snapshot")
+
+
+def examples() -> dict[str, str]:
+    """Every example with what it needs, ready to run."""
+    return {name: f"{PREAMBLE}\n{code.strip()}\n" for name, code in _EXAMPLES.items()}
+
+
+def page() -> str:
+    """The text of the page."""
+    return "\n".join(_lines()).rstrip() + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    yield "Every example begins with\n"
+    yield f"```python\n{PREAMBLE}```\n"
+    yield "## What a request is\n"
+    yield from _entry("Request", interface.Request)
+    yield "### Pages, outcomes, load\n"
+    pages = ", ".join(f"`{one}` ({one.name.lower()})" for one in interface.Page)
+    yield f"`Page`: {pages}; `page.is_transaction` is true for the last four.\n"
+    yield "`Outcome`, how a dispatched request ended:\n"
+    yield from _outcomes()
+    sample = _doc(interface.LoadSample)
+    yield f"\n`LoadSample(cpu_utilisation_ratio, busy_workers, interval_s)`: {sample}\n"
+    yield "## Events\n"
+    yield (
+        f"Every policy has {', '.join(f'`{one}`' for one in _MUST)}; the others are answered by "
+        "`IgnoringPolicy` until you write them.\n"
+    )
+    for name in EVENTS:
+        yield from _entry(name, getattr(Policy, name))
+    yield "## Verdicts\n"
+    yield "A verdict ends a request's waiting: take it out of your queue when you give one.\n"
+    for name in VERDICTS:
+        yield from _entry(name, getattr(interface, name))
+    yield "## What is refused\n"
+    yield from _refused()
+    yield "\n## What a file may import\n"
+    modules = ", ".join(f"`{one}`" for one in purity.MODULES)
+    yield f"`gateway.policies` and, of the standard library, {modules}."
+
+
+def _refused() -> Iterator[str]:
+    yield (
+        "In the gateway each of these ends the policy's process; from then on FIFO decides, and "
+        "page and metrics say so. In the simulator likewise, and the result says so.\n"
+    )
+    gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
+    yield from (
+        "* a verdict on a request that does not wait, or two on one request;",
+        "* `Dispatch` as an answer to anything but `workers_free`, or more of them than `free`;",
+        "* `Cancel` of a request that waits while its customer is still there;",
+        "* an answer that is no tuple or list of verdicts; a reason that is empty or over 200 "
+        "characters;",
+        "* an exception;",
+        f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
+        f"{simulator.decision_s:g} s in the simulator), "
+        f"more than {gateway.memory_bytes // 2**20} MiB of memory;",
+        "* in the gateway, answers that keep a CPU busy for more than "
+        f"{gateway.share_ratio:.0%} of all time;",
+        f"* nobody in service for {gateway.silence_s:g} paper seconds while workers are free and "
+        "somebody waits;",
+        f"* more than {gateway.waiting:,} who wait, or {gateway.timers} timers within a second.",
+    )
+
+
+def _entry(name: str, what: Any) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"```python\n{_signature(name, what)}\n```\n"
+    yield f"{_doc(what)}\n"
+    yield f"```python\n{_EXAMPLES[name].strip()}\n```\n"
+
+
+def _signature(name: str, what: Any) -> str:
+    if inspect.isclass(what):
+        return f"{name}({', '.join(what._fields)})"  # type: ignore[attr-defined]
+    text = str(inspect.signature(what)).replace("self, ", "").replace("(self)", "()")
+    for long in ("gateway.policies.interface.", "collections.abc."):
+        text = text.replace(long, "")
+    verdict = "Dispatch | Drop | Reject | Cancel"
+    return f"{name}{text}".replace(f"Sequence[{verdict}]", "Verdicts").replace("'", "")
+
+
+def _doc(what: Any) -> str:
+    return textwrap.dedent(inspect.getdoc(what) or "")
+
+
+def _outcomes() -> Iterator[str]:
+    source = inspect.getsource(interface.Outcome)
+    for line in source.splitlines():
+        if " = " in line and "#" in line:
+            name, meaning = line.split(" = ")[0].strip(), line.partition("#")[2].strip()
+            yield f"* `{name}`: {meaning}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,350 @@
+"""The class's scoreboard: students' policies and three known ones on the same customers.
+
+Owns: which rows there are, `results/scoreboard/`, the table. Must not know: how efficiency is
+reckoned (`leaderboard.board`), how a run is made.
+
+    results/scoreboard/scores.json   a row per policy and author, the newest of each
+    results/scoreboard/scores.md     the table
+    results/scoreboard/lock          who holds it adds rows: two may play at a time
+
+A row is kept until its author plays the policy again; --fresh empties the board first. What cannot
+stand beside new rows (a damaged file, that of another scoreboard.toml or version) is moved aside,
+and said.
+"""
+
+import contextlib
+import json
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from gateway.policies.sheet import PolicyError
+from gateway.students import naming
+from lab.errors import ExperimentError, SpecError
+from lab.intervals import Estimate, paired
+from lab.machine import description as machine
+from lab.report.table import Table
+from lab.results.folder import ResultFolder, is_imported
+from lab.spec.experiment import Spec, changed, read_spec
+from lab.students.validator import Finding, check
+from runtime import private_file
+
+FOLDER: Final = "scoreboard"
+SCORES: Final = "scores.json"
+KNOWN: Final = "the project"
+"""Whose the policies are that the others are held against."""
+_OF_BOARD: Final = (
+    "policy",
+    "title",
+    "overall",
+    "estimated",
+    "confirms",
+    "expected",
+    "repetitions",
+)
+"""What the leaderboard's row and one here have in common."""
+_FAR: Final = 4.0
+"""Standard deviations of a count (√ of what is expected) that confirms may lack by chance."""
+
+
+def play(paths: Sequence[Path], *, fresh: bool, processes: int | None) -> None:
+    """Check these, run the valid ones, keep and show the board; raises ExperimentError."""
+    from lab.report.terminal import console, show
+    from runtime import settings
+
+    folder = settings.load().results_dir / FOLDER
+    began_at = datetime.now(UTC).isoformat()
+    board = Board.emptied(folder, began_at, console.print) if fresh else Board.read(folder)
+    if fresh and not paths:
+        console.print("The board is empty.")
+        return
+    if not paths and not board.rows:
+        raise SpecError("FILE: no policy in own/; allowed: what `make new-policy NAME=…` writes")
+    twice = sorted(stem for stem, number in Counter(p.stem for p in paths).items() if number > 1)
+    if twice:
+        raise SpecError(f"FILE: two are called {twice[0]}; allowed: one after the other")
+    valid = [path for path in paths if _is_valid(path, console.print)]
+    if paths and not valid:
+        raise ExperimentError("No policy is valid: nothing was played; make check-policy says why.")
+    if valid:
+        rows = _play(Board.of(folder, console.print), valid, processes)
+        board = Board.add(folder, rows, console.print)
+    show(board.table())
+    console.print(f"Kept in {folder / 'scores.md'}; on the console's page /scoreboard/")
+
+
+def conditions() -> Spec:
+    """What everybody is run under; its policies are the known ones."""
+    path = Path(__file__).with_name("scoreboard.toml")
+    return read_spec(path.read_text(encoding="utf-8"), str(path))
+
+
+def alike() -> str:
+    """The same for rows that may stand beside each other: their conditions, and the code that made
+    them."""
+    return f"{conditions().fingerprint} {machine.code_digest()}"
+
+
+class _UnfitError(Exception):
+    """Scores that cannot stand beside new ones; the text says why."""
+
+
+class Board:
+    """The rows, by the policy's key and its author: two of a class may call theirs alike."""
+
+    def __init__(self, conditions: str, rows: Iterable[dict[str, Any]]) -> None:
+        self.conditions = conditions
+        self.rows = {(row["policy"], row["by"]): row for row in rows}
+
+    @classmethod
+    def read(cls, folder: Path) -> "Board":
+        """What is kept there, for looking at; empty where nothing is that can be read."""
+        try:
+            return cls._load(folder)
+        except (_UnfitError, OSError):
+            return cls(alike(), ())
+
+    @classmethod
+    def shown(cls, file: Path) -> "Board":
+        """Return the board of a file whatever its conditions; empty where it cannot be read."""
+        try:
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            board = cls(kept["conditions"], kept["rows"])
+            board.table()
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            return cls("", ())
+        return board
+
+    @classmethod
+    def of(cls, folder: Path, say: Callable[[str], None]) -> "Board":
+        """What is kept there, for adding to it; what cannot be added to is moved aside, and said.
+
+        Raises ExperimentError when the folder cannot be read or written.
+        """
+        with _locked(folder):
+            return cls._fit(folder, say)
+
+    @classmethod
+    def add(
+        cls, folder: Path, rows: Iterable[dict[str, Any]], say: Callable[[str], None]
+    ) -> "Board":
+        """Put these rows to those that others have put there meanwhile.
+
+        Raises ExperimentError when the folder cannot be read or written.
+        """
+        with _locked(folder):
+            kept = cls._fit(folder, say)
+            board = cls(kept.conditions, [*kept.rows.values(), *rows])
+            board.write(folder)
+            return board
+
+    @classmethod
+    def emptied(cls, folder: Path, before: str, say: Callable[[str], None]) -> "Board":
+        """Without the rows from before then (as `played_at`); raises ExperimentError as `add`."""
+        with _locked(folder):
+            kept = cls._fit(folder, say)
+            newer = [row for row in kept.rows.values() if row.get("played_at", "") >= before]
+            board = cls(kept.conditions, newer)
+            board.write(folder)
+            return board
+
+    @classmethod
+    def _fit(cls, folder: Path, say: Callable[[str], None]) -> "Board":
+        try:
+            return cls._load(folder)
+        except _UnfitError as fault:
+            when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+            aside = folder / f"scores-{when}.json"
+            (folder / SCORES).rename(aside)
+            say(f"{folder / 'scores.json'} {fault}: moved to {aside}, and the board begins anew.")
+            return cls(alike(), ())
+
+    @classmethod
+    def _load(cls, folder: Path) -> "Board":
+        same = alike()
+        if is_imported(folder):
+            raise _UnfitError("was imported and not measured here")
+        try:
+            kept = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+            if kept["conditions"] != same:
+                raise _UnfitError("was made under other conditions or by another version")
+            board = cls(same, kept["rows"])
+            board.table()  # damaged rows show here
+        except FileNotFoundError:
+            return cls(same, ())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise _UnfitError("is damaged") from None
+        return board
+
+    def write(self, folder: Path) -> None:
+        """scores.json and scores.md, each whole or not at all."""
+        from lab.files.documents import write_json, write_text
+
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            rows = list(self.rows.values())
+            write_json(folder / SCORES, {"conditions": self.conditions, "rows": rows})
+            write_text(folder / "scores.md", self.table().markdown())
+        except OSError as fault:
+            raise _no_writing(folder, fault) from None
+
+    def ranked(self) -> list[tuple[int | None, Mapping[str, Any]]]:
+        """(place, row), the best first; no place, and last, who did not sell what is estimated."""
+        best_first = sorted(self.rows.values(), key=lambda row: -row["overall"]["mean"])
+        doubtful = [row for row in best_first if is_doubtful(row)]
+        honest = [row for row in best_first if row not in doubtful]
+        return [*enumerate(honest, start=1), *((None, row) for row in doubtful)]
+
+    @property
+    def loads(self) -> list[str]:
+        """The columns, the lightest first."""
+        return sorted({rho for row in self.rows.values() for rho in row["estimated"]}, key=float)
+
+    def table(self) -> Table:
+        """The board for people."""
+        loads = self.loads
+        table = Table(
+            "Scoreboard",
+            (
+                *("Place", "Policy", "By", *(f"ρ = {rho}" for rho in loads), "All loads"),
+                *("Behind the best", "Confirms", "Expected"),
+            ),
+            note="Revenue efficiency, estimated: mean of the repetitions ± half-width of the 95 % "
+            "interval; 1 is the capacity bound. Every policy had the same customers. Behind the "
+            "best: efficiency of the best policy less that of this one, runs of the same seed "
+            "paired, over all loads, with the 95 % interval. If the interval reaches 0, these runs "
+            "show no difference between the two. The intervals of the other columns say how "
+            "exactly each value is known; do not compare policies by whether they overlap. "
+            "Confirms are those of all runs, expected as many as the estimate promises. Confirms "
+            "scatter, but a policy that sold far fewer has no place: the estimate holds only if "
+            "the policy cannot tell who will buy. *: the policy was given up in a run, and FIFO "
+            "decided from then on.",
+        )
+        ranked = self.ranked()
+        best = next((row for place, row in ranked if place == 1), None)
+        for place, row in ranked:
+            table.rows.append(
+                (
+                    "–" if place is None else str(place),
+                    row["title"] + ("*" if row.get("fallen_back") else ""),
+                    row["by"],
+                    *(_text(row["estimated"].get(rho)) for rho in loads),
+                    _text(row["overall"]),
+                    "best" if row is best else behind_words(row, best),
+                    f"{_sum(row, 'confirms'):.0f}",
+                    f"{_sum(row, 'expected'):.0f}",
+                )
+            )
+        return table
+
+
+def behind_words(row: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
+    """What `row` lacks to the best over the loads of both: the paired difference by seed."""
+    if best is None:
+        return "–"
+    loads = [rho for rho in best["repetitions"] if rho in row["repetitions"]]
+    found = paired([best["repetitions"][rho] for rho in loads],
+                   [row["repetitions"][rho] for rho in loads])  # fmt: skip
+    return found.text(3) if found else "–"
+
+
+def is_doubtful(row: Mapping[str, Any]) -> bool:
+    """Whether far fewer have bought than the estimate promises."""
+    expected = _sum(row, "expected")
+    return _sum(row, "confirms") < expected - _FAR * math.sqrt(max(expected, 0.0))
+
+
+def _sum(row: Mapping[str, Any], name: str) -> float:
+    return math.fsum(row[name].values())
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Alone with the folder's files; others wait, for as long as it takes to write them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with private_file.locked(folder / "lock", waits=True):
+            yield
+    except OSError as fault:
+        raise _no_writing(folder, fault) from None
+
+
+def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
+    return ExperimentError(f"{folder} cannot be read and written ({fault.strerror or fault}).")
+
+
+def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[dict[str, Any]]:
+    """The new rows: of the policies at these paths, and of known ones that the board lacks."""
+    from lab.runner.simulated import compare_simulated
+
+    spec = _spec(valid, [one for one in conditions().policy if (one.key, KNOWN) not in board.rows])
+    folder = compare_simulated(spec, fresh=False, processes=processes, broker=None)
+    return rows_of_result(folder)
+
+
+def rows_of_result(folder: ResultFolder) -> list[dict[str, Any]]:
+    """Return a row of the board for each policy of a comparison; raises ExperimentError."""
+    from lab.analysis.cells import read_cells
+    from lab.leaderboard.board import as_json, rows_of
+
+    spec = folder.spec()
+    cells = read_cells(folder)
+    given_up = {
+        cell.policy: summary.fallen_back.reason
+        for cell in cells
+        for summary in cell.summaries
+        if summary.fallen_back
+    }
+    rows = []
+    for row in as_json(rows_of(cells)):
+        key = row["policy"]
+        choice = spec.choice(key)
+        file = choice.file
+        rows.append(
+            {
+                **{name: row[name] for name in _OF_BOARD},
+                "by": author(naming.sheet_of_file(file).source) if file else KNOWN,
+                "sha256": choice.sha256,
+                "fallen_back": given_up.get(key),
+                "played_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "result": folder.path.name,
+            }
+        )
+    return rows
+
+
+def author(source: str) -> str:
+    """Return the author of a student's policy as the board has it: never the project.
+
+    Compatibility characters and blanks make no other author.
+    """
+    name = " ".join(unicodedata.normalize("NFKC", source).split())
+    return f"{name} (own policy)" if name.casefold() == KNOWN else name
+
+
+def _spec(valid: Sequence[Path], known: Sequence[Any]) -> Spec:
+    policies = [{"name": str(path)} for path in valid]
+    policies += [one.model_dump(mode="json", exclude_none=True) for one in known]
+    names = ", ".join(path.stem for path in valid)
+    return changed(conditions(), title=f"Scoreboard: {names}"[:200], policy=policies)
+
+
+def _is_valid(path: Path, say: Callable[[str], None]) -> bool:
+    failed: list[Finding] = []
+    try:
+        checked = check(path, lambda one: None if one.holds else failed.append(one))
+    except PolicyError as fault:
+        raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
+    for one in failed:
+        say(f"{path} is left out: {one.check}: {one.says.splitlines()[0]}")
+    return checked.is_valid
+
+
+def _text(known: Mapping[str, Any] | None) -> str:
+    if known is None:
+        return "–"
+    return Estimate(known["mean"], known["half_width"]).text(2)

@@ -1,0 +1,52 @@
+"""A new policy's file and its test, from a template that works.
+
+Owns: the names that may be given, writing both files. Must not know: what is in them.
+"""
+
+import keyword
+import re
+import sys
+from pathlib import Path
+
+from gateway.policies.registry import ADMISSIONS, POLICIES
+from lab.errors import SpecError
+
+_HERE = Path(__file__).parent
+
+
+def write_policy(name: str, folder: Path) -> tuple[Path, Path]:
+    """`quiet-door` → `quiet_door.py` and `test_quiet_door.py` in `folder`; gives both.
+
+    Raises SpecError for a name that cannot be used or is in use; nothing is half-written.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*", name) or len(name) > 40:
+        raise SpecError(
+            f"NAME: {name!r} is none; allowed: 1 to 40 small letters, digits and hyphens, "
+            "beginning with a letter, e.g. quiet-door"
+        )
+    name, module = name.replace("_", "-"), name.replace("-", "_")
+    taken = {*POLICIES, *ADMISSIONS, "haproxy", "nginx", "doorbuster"}
+    if name in taken:
+        raise SpecError(f"NAME: {name} is a policy that exists; allowed: another name")
+    if keyword.iskeyword(module) or module in sys.stdlib_module_names or name.startswith("test-"):
+        raise SpecError(f"NAME: {name} means something in Python; allowed: another name")
+    words = {
+        "@NAME@": name,
+        "@MODULE@": module,
+        "@TITLE@": name.replace("-", " ").capitalize(),
+        "@CLASS@": "".join(part.capitalize() for part in name.split("-")),
+    }
+    policy, test = folder / f"{module}.py", folder / f"test_{module}.py"
+    for path in (policy, test):
+        if path.exists():
+            raise SpecError(f"NAME: {path} exists and is left as it is; allowed: another name")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, source in ((policy, "policy_template.py.txt"), (test, "test_template.py.txt")):
+            text = (_HERE / source).read_text(encoding="utf-8")
+            for word, meaning in words.items():
+                text = text.replace(word, meaning)
+            path.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise SpecError(f"NAME: {fault.filename} cannot be written ({fault.strerror})") from None
+    return policy, test

@@ -1,0 +1,288 @@
+"""The check of a student's policy: a line per thing that must hold, with what to do where it fails.
+
+Owns: the checks, their order and their words. Must not know: the command line, how lines are shown.
+
+The policy runs in its own confined process all the while, as it will in gateway and simulator.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gateway.policies import trace
+from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
+from gateway.policies.sheet import PolicyError, Sheet
+from gateway.students import confinement, files
+from gateway.students.files import PolicyFile
+from gateway.students.ledger import BrokenRuleError
+from gateway.students.limits import WITHOUT_CUSTOMERS
+from gateway.students.process import Child, MisbehavedError
+from gateway.students.stand_in import StandIn
+from lab.students.drive import Drive, Step, mixed, rush
+from loadgen.sessions import Customers, SessionModel
+from simulator.scenario import Scenario, SharedCpus
+from simulator.simulation import BrokenPolicyError, simulate
+
+FEW, MANY = 100, 10_000
+"""Requests that wait while decisions are timed."""
+SLOW_US: Final = 5_000.0
+"""A decision that takes more CPU with many waiting holds up the gateway's other customers. What the
+clock says counts for nothing: on a busy machine it runs while others have the CPU."""
+_TIMED: Final = 200
+_SESSIONS: Final = 300
+_STEPS: Final = 300
+_RUSH: Final = 2000
+_RHO, _CAPACITY_RPS = 1.4, 5.6
+
+
+class _FailedError(Exception):
+    """A check that fails; the text teaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the check."""
+
+    check: str
+    holds: bool
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """All lines; `sheet` where the file got as far as having one."""
+
+    findings: list[Finding]
+    sheet: Sheet | None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether everything holds."""
+        return all(finding.holds for finding in self.findings)
+
+
+def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) -> Checked:
+    """Check the file; `on_finding` is told each line as it is known.
+
+    What cannot be looked into any more after a failure is left out. Raises PolicyError when there
+    is no such file, or it is not text.
+    """
+    findings: list[Finding] = []
+
+    def tell(finding: Finding) -> None:
+        findings.append(finding)
+        on_finding(finding)
+
+    file, impure = _read(path)
+    tell(impure)
+    if not impure.holds:
+        return Checked(findings, None)
+    under_test = _UnderTest(file)
+    for name, look in under_test.checks():
+        try:
+            tell(Finding(name, True, look()))
+        except (_FailedError, BrokenRuleError, BrokenPolicyError, MisbehavedError) as fault:
+            tell(Finding(name, False, str(fault)))
+            if name in _NEEDED:
+                break
+        except PolicyError as fault:
+            tell(Finding(name, False, fault.message.removeprefix(f"{file.name}: ")))
+            break
+        finally:
+            under_test.end()
+    return Checked(findings, under_test.sheet)
+
+
+_NEEDED: Final = ("sheet", "rules")
+"""Without these nothing else can be looked at."""
+
+
+def _read(path: Path) -> tuple[PolicyFile, Finding]:
+    file = files.opened(str(path))
+    try:
+        found = files.impurities(file)
+    except PolicyError as fault:
+        return file, Finding("pure", False, fault.message.removeprefix(f"{file.name}: "))
+    if found:
+        return file, Finding("pure", False, "\n".join(found))
+    return file, Finding("pure", True, "imports and names are those of a policy")
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What one takes."""
+
+    cpu_us: float
+    """CPU of the policy's process."""
+    real_us: float
+    """From asking to the answer, by the clock."""
+
+
+class _UnderTest:
+    """A file with the checks that run it."""
+
+    def __init__(self, file: PolicyFile) -> None:
+        self.sheet: Sheet | None = None
+        self._file = file
+        self._children: list[Child] = []
+
+    def checks(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        yield "sheet", self._sheet
+        yield "confined", self._confined
+        yield "rules", self._rules
+        yield "every request", self._every_request
+        yield "switched", self._switched
+        yield "replay", self._replay
+        yield "time", self._time
+
+    def end(self) -> None:
+        """End every process of the check before."""
+        for child in self._children:
+            child.end()
+        self._children.clear()
+
+    # ---- the checks: each says what holds, or raises -------------------------------------------
+
+    def _sheet(self) -> str:
+        files.checked(self._file)
+        child = self._child()
+        self.sheet = child.sheet
+        child.make(child.sheet.read({}))
+        given = ", ".join(f"{one.name} = {one.default}" for one in child.sheet.parameters)
+        return f"{child.sheet.name}; {given or 'no parameters'}"
+
+    def _confined(self) -> str:
+        holding = self._child().holding
+        missing = [words for name, words in confinement.LAYERS.items() if name not in holding]
+        if missing:
+            return f"but for this, which the kernel refuses here: {'; '.join(missing)}"
+        return "all layers hold: " + ", ".join(holding)
+
+    def _rules(self) -> str:
+        """Every verdict allowed, `waiting` true after each event."""
+        events = 0
+        for seed in range(3):
+            events += self._driven(mixed(seed, _STEPS))
+        return f"{events} events, every verdict allowed, waiting() true after each"
+
+    def _every_request(self) -> str:
+        """A verdict for each: the stand-in falls back from a policy that lets somebody wait while
+        all workers are free, when nothing happens any more."""
+        drive = Drive(self._fresh())
+        for kind, value in rush(steps=_RUSH):
+            drive.event(kind, value)
+        drive.finish()
+        _watch(drive.policy)
+        return f"{drive.ids} requests in a rush, a verdict for each"
+
+    def _switched(self) -> str:
+        events = self._driven(mixed(11, _STEPS, self._fresh))
+        return f"nobody lost when policies are switched ({events} events)"
+
+    def _replay(self) -> str:
+        told = self._simulated()
+        again = trace.replay(told, self._fresh())
+        for place, (event, verdicts) in enumerate(zip(told, again, strict=True)):
+            if event.verdicts != verdicts:
+                raise _FailedError(
+                    f"told the same a second time, event {place} ({event.name} at "
+                    f"{event.time_s:.2f} s) got {list(verdicts)!r:.80} instead of "
+                    f"{list(event.verdicts)!r:.80}; a fresh policy must not remember another "
+                    "(keep nothing outside its object), and chance needs random.Random(seed)"
+                )
+        return f"{len(told)} events of a simulated rush, the same verdicts a second time"
+
+    def _time(self) -> str:
+        few, many = self._decision(FEW), self._decision(MANY)
+        told = (
+            f"{few.cpu_us:,.0f} µs of CPU a decision with {FEW} waiting, {many.cpu_us:,.0f} µs "
+            f"with {MANY:,} (asking and answer by the clock: {few.real_us:,.0f} and "
+            f"{many.real_us:,.0f} µs)"
+        )
+        if many.cpu_us > SLOW_US:
+            raise _FailedError(
+                f"{told}; allowed: {SLOW_US:,.0f} µs of CPU; look for what goes through everybody "
+                "each time: sorted(), min(), list.remove(), `in` of a list; a Line, a dict or "
+                "heapq do without"
+            )
+        return told
+
+    # ---- how they run the policy ---------------------------------------------------------------
+
+    def _child(self) -> Child:
+        child = Child(self._file, WITHOUT_CUSTOMERS)
+        self._children.append(child)
+        return child
+
+    def _fresh(self) -> "_Watched":
+        child = self._child()
+        child.make(child.sheet.read({}))
+        return _Watched(self._file.stem, child)
+
+    def _driven(self, steps: Iterator[Step]) -> int:
+        drive, events = Drive(self._fresh()), 0
+        for kind, value in steps:
+            drive.event(kind, value)
+            events += 1
+            policy = _watch(drive.policy)
+            drive.check(policy.own_waiting())
+            if events % 50 == 0:
+                policy.snapshot()
+                _watch(policy)
+        return events
+
+    def _simulated(self) -> list[trace.Event]:
+        model = SessionModel(timeout_s=1.0, think_timeout_mean_s=3.0, think_time_mean_s=1.0)
+        customers = Customers(model, 1, model.session_rate(_RHO, _CAPACITY_RPS))
+        policy = self._fresh()
+        recorder = trace.Recorded(policy)
+        simulate(Scenario(customers, recorder, SharedCpus(), 1, sessions=_SESSIONS))
+        _watch(policy)
+        return recorder.events
+
+    def _decision(self, waiting: int) -> "_Decision":
+        """Mean of arrival, workers_free and completion, with so many waiting; fewer where the
+        policy turns the rest away."""
+        policy = self._fresh()
+        page = PAGES[0]
+        policy.adopt(
+            0.0, [Request(id, PAGES[id % 8], 0.0, f"s{id}", id % 3 == 0) for id in range(waiting)]
+        )
+        _watch(policy)
+        began_s, cpu_s, asked = time.perf_counter(), policy.cpu_s(), 0
+        for id in range(waiting, waiting + _TIMED):
+            now = float(id - waiting)
+            while (due_s := policy.next_timer_s()) is not None and due_s <= now:
+                policy.timer_due(now)
+                asked += 1
+            verdicts: list[Verdict] = list(policy.arrival(now, Request(id, page, now, None, True)))
+            verdicts += policy.workers_free(now, 1)
+            asked += 2
+            for verdict in verdicts:
+                if type(verdict) is Dispatch:
+                    policy.completion(now, verdict.id, Outcome.ANSWERED)
+                    asked += 1
+        took_s, cpu_s = time.perf_counter() - began_s, policy.cpu_s() - cpu_s
+        _watch(policy)
+        return _Decision(cpu_us=cpu_s / asked * 1e6, real_us=took_s / asked * 1e6)
+
+
+class _Watched(StandIn):
+    """A stand-in that is looked into."""
+
+    def __init__(self, name: str, child: Child) -> None:
+        super().__init__(name, child, WITHOUT_CUSTOMERS)
+        self.own_waiting = child.waiting
+        """The ids of those who wait as the policy itself has it."""
+        self.cpu_s = child.cpu_s
+        """CPU that its process has used."""
+
+
+def _watch(policy: object) -> "_Watched":
+    """The stand-in, if it has not fallen back."""
+    assert isinstance(policy, _Watched)
+    if policy.fallen_back is not None:
+        raise _FailedError(f"at {policy.fallen_back.at_s:.1f} s: {policy.fallen_back.reason}")
+    return policy

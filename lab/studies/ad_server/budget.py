@@ -1,0 +1,146 @@
+"""How many requests each client makes, so that a reproduction takes the time it should."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lab.studies.ad_server.cases import PUBLISHED_REQUESTS, Cell, PlannedRun
+
+LEAST_REQUESTS = 3
+"""The fewest requests of a client; the first is not measured."""
+LEAST_A_RUN = 60
+"""The fewest requests of all clients together."""
+
+MORE_REQUESTS = 1
+"""The requests that a client adds while it waits for the others, about; alone it adds none."""
+
+_HALVINGS = 40
+"""Halvings of a span of time: more than enough for whole numbers of requests."""
+
+OVERHEAD_S = 0.1
+"""The time that a run takes besides its requests: clients start and end, a file is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Real seconds from one answer of the server to the next, while its clients never pause."""
+
+    base_s: float
+    concept_s: float
+    """The time for each concept of the request."""
+
+    @classmethod
+    def of_two(cls, few: tuple[int, float], many: tuple[int, float]) -> "Cost":
+        """The line through two measurements (concepts, seconds); noise may not make it fall."""
+        (a, a_s), (b, b_s) = few, many
+        slope = max(0.0, (b_s - a_s) / (b - a)) if b > a else 0.0
+        return cls(max(0.0, a_s - slope * a), slope)
+
+    def request_s(self, concepts: int) -> float:
+        """Return the seconds for a request with this many concepts."""
+        return self.base_s + self.concept_s * concepts
+
+
+CostOf = Callable[[int], Cost]
+"""The cost of a request by number of clients."""
+
+
+def requests_by_clients(runs: Iterable[Cell], cost_of: CostOf, runs_s: float) -> dict[int, int]:
+    """Requests of each client, by number of clients; `runs` has a cell as often as it is run.
+
+    Each number of clients gets as much of `runs_s` as any other, but for those that have the
+    published requests with less (alone LEAST_A_RUN), or need more for the least. If even the least
+    take longer than `runs_s`, they are made all the same.
+    """
+    cells = list(runs)
+    by_clients: dict[int, list[Cell]] = {}
+    for cell in cells:
+        by_clients.setdefault(cell.clients, []).append(cell)
+    round_s = {  # of one request of each client in all runs
+        clients: sum(clients * cost_of(clients).request_s(cell.concepts) for cell in same)
+        for clients, same in sorted(by_clients.items())
+    }
+
+    def shared(share_s: float) -> dict[int, int]:
+        return {
+            clients: min(_most(clients), max(_least(clients), int(share_s / each_s)))
+            for clients, each_s in round_s.items()
+        }
+
+    def whole_s(requests: Mapping[int, int]) -> float:
+        return expected_s(cells, requests, cost_of)
+
+    low_s, high_s = 0.0, runs_s
+    for _ in range(_HALVINGS):
+        middle_s = (low_s + high_s) / 2
+        if whole_s(shared(middle_s)) <= runs_s:
+            low_s = middle_s
+        else:
+            high_s = middle_s
+    return shared(low_s)
+
+
+def _least(clients: int) -> int:
+    return max(LEAST_REQUESTS, -(-LEAST_A_RUN // clients))
+
+
+def _most(clients: int) -> int:
+    """The paper has no client alone."""
+    return PUBLISHED_REQUESTS if clients > 1 else LEAST_A_RUN
+
+
+def expected_s(runs: Iterable[Cell], requests: Mapping[int, int], cost_of: CostOf) -> float:
+    """Return how long these runs take together."""
+    return sum(
+        OVERHEAD_S
+        + cell.clients
+        * (requests[cell.clients] + (MORE_REQUESTS if cell.clients > 1 else 0))
+        * cost_of(cell.clients).request_s(cell.concepts)
+        for cell in runs
+    )
+
+
+_LOOPS = {True: "alone", False: "many"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the machine was found to need, and what follows for the clients."""
+
+    requests: Mapping[int, int]
+    """The requests of each client, by number of clients."""
+    costs: Mapping[bool, Cost]
+    """The cost of a request, by whether a client is alone."""
+
+    def cost_of(self, clients: int) -> Cost:
+        """Return the cost of a request when there are this many clients."""
+        return self.costs[clients == 1]
+
+    def expected_s(self, runs: Iterable[PlannedRun]) -> float:
+        """Return about how long these runs take."""
+        return expected_s([run.cell for run in runs], self.requests, self.cost_of)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form that the folder keeps."""
+        return {
+            "requests": {str(clients): number for clients, number in self.requests.items()},
+            "costs": {
+                name: [self.costs[alone].base_s, self.costs[alone].concept_s]
+                for alone, name in _LOOPS.items()
+            },
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Plan":
+        """Read what `as_json` returned."""
+        return cls(
+            {int(clients): number for clients, number in plain["requests"].items()},
+            {alone: Cost(*plain["costs"][name]) for alone, name in _LOOPS.items()},
+        )
+
+
+def plan_of(runs: Iterable[PlannedRun], costs: Mapping[bool, Cost], runs_s: float) -> Plan:
+    """The plan by which these take `runs_s`, about."""
+    unshared = Plan({}, costs)
+    cells = [run.cell for run in runs]
+    return Plan(requests_by_clients(cells, unshared.cost_of, runs_s), costs)

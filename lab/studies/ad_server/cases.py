@@ -1,0 +1,130 @@
+"""The ad server's runs: how many clients, how many concepts a request, how many threads.
+
+Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, UFMG, 2000.
+Section, figure and table numbers in this package are that paper's.
+"""
+
+import os
+import random
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from lab.analysis.published import published
+from lab.spec.cases import Case
+from lab.spec.runs import AdServerRun
+from lab.studies.study import Engine, PaperCases
+
+METRICS = "studies.ad_server:requests"
+
+BANNERS = 300_000
+"""Banners under contract by default: enough for the search to be most of an answer."""
+
+SERVER_THREADS = 16
+"""Requests that the ad server answers at a time, its default; further ones wait for one of them."""
+
+PUBLISHED_REQUESTS: int = published()["ad_server"]["requests_per_client"]
+PUBLISHED_THREADS = 6
+"""The threads of high-priority requests in Table IV."""
+FEW, MANY = 10, 100
+"""Clients of Fig. 6 and Table III, and of Figs. 7 and 8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One setting of the experiment."""
+
+    clients: int
+    concepts: int
+    """The concepts of each request."""
+    threads: int
+    """That search for a request of high priority; one does for a request of low priority."""
+
+    @property
+    def title(self) -> str:
+        """Return the cell in words."""
+        return f"{clients_words(self.clients)}, {self.concepts} concepts, {self.threads} threads"
+
+    @property
+    def name(self) -> str:
+        """Return the stem of the names of files."""
+        return f"clients{self.clients:03}-concepts{self.concepts:02}-threads{self.threads}"
+
+
+def clients_words(clients: int) -> str:
+    """`1 client`, `10 clients`."""
+    return f"{clients} client{'s' if clients > 1 else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The cells, how often each is run, and how long all runs together should take."""
+
+    clients: tuple[int, ...]
+    concepts: tuple[int, ...]
+    threads: tuple[int, ...]
+    repetitions: int
+    runs_s: float
+    """Real seconds."""
+
+    def cells(self) -> list[Cell]:
+        """The paper's, then those of a client alone."""
+        return [Cell(*each) for each in product((*self.clients, 1), self.concepts, self.threads)]
+
+
+_PAPER = published()["ad_server"]
+_CONCEPTS = (2, *_PAPER["concepts"])  # the heads of Tables III and IV say 2 for the text's 3
+
+SCALES: dict[Engine, dict[bool, Scale]] = {
+    "live": {
+        False: Scale(
+            tuple(_PAPER["clients"]), _CONCEPTS, tuple(_PAPER["high_priority_threads"]), 3, 840.0
+        ),
+        True: Scale((FEW, MANY), (2, 10), (2, PUBLISHED_THREADS), 3, 110.0),
+    },
+}
+"""The scales by engine and by `quick`; there is no simulator of the ad server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(PaperCases[Scale]):
+    """The cells of a scale as cases, on an inventory and a machine."""
+
+    engine: Engine = "live"
+    banners: int = BANNERS
+    cpus: int = len(os.sched_getaffinity(0))
+
+    def run(self, cell: Cell) -> Case[AdServerRun]:
+        """A cell on this inventory."""
+        run = AdServerRun(cell.clients, cell.concepts, cell.threads, self.banners)
+        return Case(run, METRICS)
+
+    def at(self, clients: int, concepts: int, threads: int) -> Case[AdServerRun]:
+        """Return the case of the cell with these numbers."""
+        return self.run(Cell(clients, concepts, threads))
+
+    def of_clients(self, clients: int) -> list[Cell]:
+        """Return all cells with this many clients."""
+        return [cell for cell in self.scale.cells() if cell.clients == clients]
+
+
+class PlannedRun(NamedTuple):
+    """A cell and the seed that its clients draw from."""
+
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The stem of its file."""
+        return f"{self.cell.name}-seed{self.seed}"
+
+
+def planned_runs(scale: Scale, seed: int, repetitions: int) -> list[PlannedRun]:
+    """Every cell once in each repetition, in random order: what else the machine does hits all."""
+    found = []
+    for each in range(seed, seed + repetitions):
+        cells = scale.cells()
+        random.Random(each).shuffle(cells)
+        found += [PlannedRun(cell, each) for cell in cells]
+    return found

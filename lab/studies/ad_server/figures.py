@@ -1,0 +1,313 @@
+"""Figs. 5 to 8 and Tables III and IV of the ad server, and a client alone."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lab.analysis.published import published
+from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, FormulaCurve, Panel, Series
+from lab.results.store import Results, Value
+from lab.spec.cases import Case
+from lab.spec.runs import AdServerRun
+from lab.studies.ad_server import measures
+from lab.studies.ad_server.cases import (
+    FEW,
+    MANY,
+    PUBLISHED_THREADS,
+    Cases,
+    clients_words,
+)
+from lab.studies.study import PaperFigures
+from loadgen.ad_clients import PRIORITIES
+
+Pairs = Mapping[str, Sequence[float]]
+THREADS = "threads for a request of high priority"
+
+
+def published_pairs(table: str, concepts: int) -> Pairs:
+    """[low, high] by row of `table3` (threads) or `table4` (clients); empty without a column."""
+    found: Pairs = published()["ad_server"][table].get(f"concepts_{concepts}", {})
+    return found
+
+
+def published_gain_percent(clients: int, concepts: int) -> float | None:
+    """Return the gain that Table IV's response times give; None where it has none."""
+    pair = published_pairs("table4", concepts).get(str(clients))
+    return None if pair is None else 100 * (1 - pair[1] / pair[0])
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCurve:
+    """The response times of a priority's first requests, in the order of sending, of one run."""
+
+    label: str
+    case: Case[AdServerRun]
+
+    def cases(self) -> Iterable[Case[AdServerRun]]:
+        return (self.case,)
+
+    def series(self, results: Results) -> Series:
+        runs = results.of(self.case)
+        times_s = runs[0][self.label]["stream_s"] if runs else []
+        x = [float(number) for number in range(1, len(times_s) + 1)]
+        return Series(self.label, x, list(times_s), [None] * len(x))
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(PaperFigures[Cases]):
+    """All of them for the runs of `cases`."""
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures in the order of the paper, then what it did not try."""
+        between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
+        return [
+            self.figure_5(),
+            self.table_3(),
+            self.gains("figures-6-and-7", (FEW, MANY)),
+            *([self.gains("gain-between", between)] if between else []),
+            self.figure_8(),
+            self.table_4(),
+            self.alone(),
+        ]
+
+    def figure_5(self) -> Exhibit:
+        """Streams of requests."""
+        concepts = max(self.cases.scale.concepts)
+        return self.text.exhibit(
+            "figure-5",
+            [
+                Panel(
+                    key,
+                    clients_words(clients),
+                    "request",
+                    "response time, s",
+                    [
+                        StreamCurve(priority, self.cases.at(clients, concepts, PUBLISHED_THREADS))
+                        for priority in PRIORITIES
+                    ],
+                    kind="plain",
+                    printed_x=[1.0, *(float(x) for x in range(10, measures.STREAM + 1, 10))],
+                    digits=4,
+                )
+                for key, clients in (("5a", FEW), ("5b", MANY))
+            ],
+        )
+
+    def table_3(self) -> Exhibit:
+        """Predictability."""
+        return self.text.exhibit(
+            "table-3",
+            tables=(
+                EntryTable(
+                    "Relative standard deviation, %, published | measured",
+                    ("Threads", *self._columns()),
+                    [
+                        (
+                            (str(threads),),
+                            self._pairs(
+                                FEW, threads, measures.rsd_percent, "table3", str(threads), 1
+                            ),
+                        )
+                        for threads in self.cases.scale.threads
+                    ],
+                    _INTERVALS,
+                ),
+            ),
+        )
+
+    def table_4(self) -> Exhibit:
+        """Response times by clients."""
+        scale = self.cases.scale
+        return self.text.exhibit(
+            "table-4",
+            tables=(
+                EntryTable(
+                    "Response time, s, published | measured",
+                    ("Clients", *self._columns()),
+                    [
+                        (
+                            (str(clients),),
+                            self._pairs(
+                                clients,
+                                PUBLISHED_THREADS,
+                                measures.response_s,
+                                "table4",
+                                str(clients),
+                                3,
+                            ),
+                        )
+                        for clients in scale.clients
+                    ],
+                    _INTERVALS,
+                ),
+                EntryTable(
+                    "Gain, %, published | measured",
+                    ("Clients", *(f"{concepts} concepts" for concepts in scale.concepts)),
+                    [
+                        (
+                            (str(clients),),
+                            [
+                                Entry(
+                                    self.cases.at(clients, concepts, PUBLISHED_THREADS),
+                                    measures.gain_percent,
+                                    _rounded(published_gain_percent(clients, concepts)),
+                                )
+                                for concepts in scale.concepts
+                            ],
+                        )
+                        for clients in scale.clients
+                    ],
+                    "Published: what its response times give. " + _INTERVALS,
+                ),
+            ),
+        )
+
+    def gains(self, key: str, clients: Sequence[int]) -> Exhibit:
+        """Gain over threads by concepts, a panel for each number of clients."""
+        return self.text.exhibit(
+            key,
+            [
+                Panel(
+                    _FIGURES.get(number, clients_words(number)),
+                    clients_words(number) if number in _FIGURES else "gain",
+                    THREADS,
+                    "gain, %",
+                    [*self._gain_curves(number), self._ideal(max(self.cases.scale.concepts))],
+                    published={
+                        (f"{concepts} concepts", float(PUBLISHED_THREADS)): gain
+                        for concepts in self.cases.scale.concepts
+                        if (gain := _rounded(published_gain_percent(number, concepts))) is not None
+                    },
+                    y_from=None,
+                    x_ticks=self.cases.scale.threads,
+                )
+                for number in clients
+            ],
+        )
+
+    def figure_8(self) -> Exhibit:
+        """Response times with many clients."""
+        scale = self.cases.scale
+        return self.text.exhibit(
+            "figure-8",
+            [
+                Panel(
+                    f"8, {concepts} concepts",
+                    "mean response time",
+                    THREADS,
+                    "response time, s",
+                    [
+                        CaseCurve(
+                            priority,
+                            [
+                                (threads, self.cases.at(MANY, concepts, threads),
+                                 measures.response_s(priority))
+                                for threads in scale.threads
+                            ],
+                        )
+                        for priority in PRIORITIES
+                    ],
+                    digits=3,
+                    x_ticks=scale.threads,
+                    published={
+                        (priority, float(PUBLISHED_THREADS)): pair[i]
+                        for i, priority in enumerate(PRIORITIES)
+                        if (pair := published_pairs("table4", concepts).get(str(MANY)))
+                    },
+                )
+                for concepts in scale.concepts
+            ],
+        )  # fmt: skip
+
+    def alone(self) -> Exhibit:
+        """One client: how near the ideal."""
+        scale, cpus = self.cases.scale, self.cases.cpus
+        return self.text.exhibit(
+            "alone",
+            [
+                Panel(
+                    "a",
+                    clients_words(1),
+                    THREADS,
+                    "gain, %",
+                    [*self._gain_curves(1), self._ideal(max(scale.concepts))],
+                    y_from=None,
+                    x_ticks=self.cases.scale.threads,
+                )
+            ],
+            (
+                EntryTable(
+                    "Gain of a client alone, %, ideal | measured",
+                    ("Threads", *(f"{concepts} concepts" for concepts in scale.concepts)),
+                    [
+                        (
+                            (str(threads),),
+                            [
+                                Entry(
+                                    self.cases.at(1, concepts, threads),
+                                    measures.gain_percent,
+                                    _rounded(100 * measures.ideal_gain(threads, concepts, cpus)),
+                                )
+                                for concepts in scale.concepts
+                            ],
+                        )
+                        for threads in scale.threads
+                    ],
+                    _INTERVALS,
+                ),
+            ),
+        )
+
+    def _gain_curves(self, clients: int) -> list[CaseCurve]:
+        return [
+            CaseCurve(
+                f"{concepts} concepts",
+                [
+                    (threads, self.cases.at(clients, concepts, threads), measures.gain_percent)
+                    for threads in self.cases.scale.threads
+                ],
+            )
+            for concepts in self.cases.scale.concepts
+        ]
+
+    def _ideal(self, concepts: int) -> FormulaCurve:
+        threads = self.cases.scale.threads
+        return FormulaCurve(
+            f"ideal, {concepts} concepts",
+            [float(each) for each in threads],
+            [100 * measures.ideal_gain(each, concepts, self.cases.cpus) for each in threads],
+        )
+
+    def _columns(self) -> list[str]:
+        return [
+            f"{concepts} concepts, {priority}"
+            for concepts in self.cases.scale.concepts
+            for priority in PRIORITIES
+        ]
+
+    def _pairs(
+        self,
+        clients: int,
+        threads: int,
+        value: Callable[[str], Value],
+        table: str,
+        row: str,
+        digits: int,
+    ) -> list[Entry]:
+        """Low and high for each number of concepts."""
+        found = []
+        for concepts in self.cases.scale.concepts:
+            pair = published_pairs(table, concepts).get(row, (None, None))
+            case = self.cases.at(clients, concepts, threads)
+            found += [
+                Entry(case, value(priority), theirs, digits)
+                for priority, theirs in zip(PRIORITIES, pair, strict=True)
+            ]
+        return found
+
+
+def _rounded(percent: float | None) -> float | None:
+    return None if percent is None else round(percent, 1)
+
+
+_FIGURES = {FEW: "6", MANY: "7"}
+_INTERVALS = "Mean ± half-width of the 95 % interval over the repetitions."

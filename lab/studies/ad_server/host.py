@@ -1,0 +1,143 @@
+"""The ad server that a reproduction measures, and the process that its clients are."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.errors import ExperimentError
+from lab.machine.description import ROOT
+from lab.studies.ad_server.cases import SERVER_THREADS
+from loadgen.ad_clients import AdOrder
+from runtime import own_ad_server, pinned
+from runtime.settings import Settings
+
+LEVELS = {level: level + 1 for level in range(8)}
+"""Priority level → threads: one server serves all cells."""
+
+MOST_WORDS = 12
+_PAGES = 5
+_TIMEOUT_S = 60.0
+_END_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class AdServer:
+    """One that answers."""
+
+    url: str
+    words: tuple[str, ...]
+    """The commonest concepts of its banners."""
+
+
+@contextmanager
+def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
+    """An ad server with a database of its own; raises ExperimentError."""
+    try:
+        with (
+            own_ad_server.seeded_database(banners, lab.postgres_bin) as environment,
+            own_ad_server.ad_server(environment, LEVELS, SERVER_THREADS) as port,
+        ):
+            token = own_ad_server.call(environment, "token")
+            yield AdServer(f"http://127.0.0.1:{port}", _commonest_words(port, token))
+    except own_ad_server.NotStarted as fault:
+        raise ExperimentError(
+            f"The ad server of the reproduction: {fault} (`make doctor` looks at the machine)"
+        ) from None
+
+
+def _commonest_words(port: int, token: str) -> tuple[str, ...]:
+    """Of the first few hundred contracts, the most frequent first."""
+    counts: Counter[str] = Counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+    path: str | None = "/ads/contracts"
+    try:
+        for _ in range(_PAGES):
+            if path is None:
+                break
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+            page = json.loads(connection.getresponse().read())
+            for contract in page["contracts"]:
+                counts.update(contract["banner"]["concepts"])
+            path = page["next"]
+    except (OSError, http.client.HTTPException, ValueError, KeyError) as fault:
+        raise ExperimentError(f"The ad server does not list its contracts: {fault!r}") from None
+    finally:
+        connection.close()
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(word for word, _ in ranked[:MOST_WORDS])
+
+
+class AdClients:
+    """The clients' process."""
+
+    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+        self._process = process
+        self._log = log
+
+    def play(self, order: AdOrder) -> dict[str, Any]:
+        """Return what `loadgen.ad_clients.play` answers.
+
+        Raises ExperimentError if the process ends or a request is not answered; no attempts are
+        left then.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(asdict(order)) + "\n")
+            self._process.stdin.flush()
+            answer = self._process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise ExperimentError(
+                f"The clients' process ended: {said[-1] if said else 'it said nothing'}"
+            )
+        went: dict[str, Any] = json.loads(answer)
+        if went["failed"]:
+            Path(order.attempts_file).unlink(missing_ok=True)
+            raise ExperimentError(
+                f"{went['failed']} of {went['failed'] + went['answered']} requests to the ad "
+                f"server were not answered ({went['reason']}); the same command goes on from here."
+            )
+        return went
+
+
+@contextmanager
+def clients_process(url: str, log: Path) -> Iterator[AdClients]:
+    """The process, on any CPU, until the block ends; what it complains of goes to `log`."""
+    command = pinned.command(
+        tuple(sorted(os.sched_getaffinity(0))),
+        [sys.executable, "-m", "loadgen.ad_clients", url],
+        end_with_parent=signal.SIGTERM,
+        parent=os.getpid(),
+    )
+    with (
+        log.open("w", encoding="utf-8") as output,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            text=True,
+            start_new_session=True,  # Ctrl-C reaches the runner alone, which then ends the load
+        ) as process,
+    ):
+        try:
+            yield AdClients(process, log)
+        finally:
+            process.terminate()
+            try:
+                process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                process.kill()

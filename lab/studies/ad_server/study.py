@@ -1,0 +1,60 @@
+"""The ad server's study."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from lab.studies.ad_server.cases import (
+    FEW,
+    MANY,
+    PUBLISHED_REQUESTS,
+    PUBLISHED_THREADS,
+    SCALES,
+    SERVER_THREADS,
+    Cases,
+    clients_words,
+)
+from lab.studies.ad_server.claims import claims
+from lab.studies.ad_server.figures import Figures
+from lab.studies.ad_server.measures import STREAM
+from lab.studies.study import PaperStudy
+
+
+def words(cases: Cases) -> dict[str, Any]:
+    """Return the values that `report.md` prints, as long as nothing is measured."""
+    return {
+        "FEW": FEW,
+        "MANY": MANY,
+        "PUBLISHED_REQUESTS": PUBLISHED_REQUESTS,
+        "PUBLISHED_THREADS": PUBLISHED_THREADS,
+        "SERVER_THREADS": SERVER_THREADS,
+        "STREAM": STREAM,
+        **measured_words({}),
+    }
+
+
+def measured_words(requests: Mapping[int, int], busy: str = "") -> dict[str, str]:
+    """Return the values that `report.md` prints of the runs.
+
+    They are the `requests` of each client by number of clients, and what to know of a `busy`
+    machine.
+    """
+    return {"requests": requests_words(requests) if requests else "", "busy": busy}
+
+
+def requests_words(requests: Mapping[int, int]) -> str:
+    """Return the requests of each client for people: `20 (10 clients), …`."""
+    each = ", ".join(f"{number} ({clients_words(n)})" for n, number in sorted(requests.items()))
+    return f"{each}; published {PUBLISHED_REQUESTS}"
+
+
+STUDY = PaperStudy(
+    name="ad-server",
+    package=__package__,
+    scales=SCALES,
+    cases=Cases,
+    figures=Figures,
+    claims=claims,
+    words=words,
+    default_engine="live",
+    options=("banners",),
+)

@@ -1,0 +1,181 @@
+"""Connection Sentry's runs: which clients, which shop, with the sentry and without.
+
+Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
+e-Commerce Services*, 2000. Section and table numbers in this package are that paper's.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gateway.policies.interface import Abandonment
+from lab.analysis.published import published
+from lab.spec.cases import Case
+from lab.spec.runs import FILE_CPU_S, Appliance, ShopRun
+from lab.spec.sections import PolicyChoice
+from lab.studies import PAGE_METRICS
+from lab.studies.study import Engine, PaperCases
+from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE, ClientModel
+from loadgen.sessions import MEAN_EXECUTION_S
+from simulator.scenario import SharedCpus
+
+Profile = Literal["real", "paper"]
+
+CLIENT_METRICS = "studies.connection_sentry:clients"
+
+TIME_SCALE = 10.0
+"""A page of profile `real` costs the same live seconds at every scale: 0.15 s of a search are 1.5 s
+of paper time at this one, as in the simulator."""
+
+MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
+"""The paper's names for a server without the sentry and with it."""
+
+CLASSES = ("home", "browse", "search", "file", "select")
+"""The classes of requests, in the order of Tables 1 to 4."""
+
+RUN_S = 60.0 * published()["connection_sentry"]["run_minutes"]
+THINK_TIME_MEAN_S = 3.5
+"""Follows from Tables 1 and 2: see docs/reproductions.md."""
+
+CATALOGUE_BOOKS = 300_000
+"""Books with which a search costs the database about 0.15 s of CPU (docs/shop.md): 1.5 paper s."""
+
+PAPER_PROFILE_PER_SET = 36
+"""The pages of profile `paper` take a quarter of the work; so four times the clients."""
+
+REAL_CPU_S = {"Br-1": 0.2, "Br-2": 0.4, "Br-3": 1.5, "Br-4": 1.0, "file": 0.1}
+"""CPU of the simulated server: Table 3's latencies with 3 processes for home, browse and file; with
+1.5 s of search and 1 s of select their latencies come out there as printed, about."""
+
+_BUSY_RATIO: float = published()["lifo_pri"]["derived"]["busy_share"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One setting of the experiment, tried with the sentry and without."""
+
+    per_set: int
+    patience_max_s: float
+    profile: Profile = "real"
+
+    @property
+    def title(self) -> str:
+        """Return the cell in words."""
+        text = f"{self.per_set} clients per set, patience {self.patience_max_s:g} s"
+        return text if self.profile == "real" else f"{text}, page profile {self.profile}"
+
+    @property
+    def short(self) -> str:
+        """Return the label under a bar and at the head of a row."""
+        text = f"{self.per_set}, {self.patience_max_s:g} s"
+        return text if self.profile == "real" else f"{text}, {self.profile}"
+
+
+HEAVIEST = Cell(9, 7.5)
+PAPER_PROFILE = Cell(PAPER_PROFILE_PER_SET, 7.5, "paper")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The length of the runs, the cells, and how often each is run."""
+
+    duration_s: float
+    warm_up_s: float
+    patiences_s: tuple[float, ...]
+    per_sets: tuple[int, ...]
+    repetitions: int
+    sessions: int
+    """The sessions of LIFO-Pri's customers, where cancelling does not help; always simulated."""
+
+
+_PATIENCES_S = (7.5, 10.0, 15.0)
+_PER_SETS = (9, 6, 3)
+
+SCALES: dict[Engine, dict[bool, Scale]] = {
+    "simulated": {
+        False: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 20, 2400),
+        True: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 8, 1200),
+    },
+    "live": {
+        False: Scale(RUN_S, 60.0, _PATIENCES_S, _PER_SETS, 3, 2400),
+        # Two dozen runs of 12 s real and what is around them, and minutes in which the catalogue
+        # grows: under ten minutes together.
+        True: Scale(120.0, 20.0, (7.5, 15.0), (9, 3), 3, 1200),
+    },
+}
+"""The scales by engine and by `quick`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(PaperCases[Scale]):
+    """The paper's cases at a scale, on an engine."""
+
+    def by_patience(self) -> list[Cell]:
+        """Tables 1 and 2."""
+        return [Cell(HEAVIEST.per_set, each) for each in self.scale.patiences_s]
+
+    def by_clients(self) -> list[Cell]:
+        """Tables 3 and 4, the most clients first."""
+        return [Cell(each, HEAVIEST.patience_max_s) for each in self.scale.per_sets]
+
+    def cells(self) -> list[Cell]:
+        """Return all cells, each once; the one with the small catalogue is last."""
+        return list(dict.fromkeys([*self.by_patience(), *self.by_clients(), PAPER_PROFILE]))
+
+    def run(self, cell: Cell, mode: str) -> Case[ShopRun]:
+        """A cell without the sentry (X) or with it (S)."""
+        is_live = self.engine == "live"
+        run = ShopRun(
+            PolicyChoice(name="sq"),
+            _appliance(cell.profile) if is_live else _server(cell.profile),
+            ClientModel(
+                per_set=cell.per_set,
+                patience_max_s=cell.patience_max_s,
+                think_time_mean_s=THINK_TIME_MEAN_S,
+            ),
+            capacity_rps=None if is_live else _capacity_rps(cell.profile),
+            rho=None,
+            abandonment=MODES[mode],
+            duration_s=self.scale.duration_s,
+            warm_up_s=self.scale.warm_up_s,
+        )
+        return Case(run, CLIENT_METRICS)
+
+    def shoppers(self, scheme: str, abandonment: Abandonment) -> Case[ShopRun]:
+        """LIFO-Pri's shop and customers at ρ = 2, simulated on either engine."""
+        run = ShopRun(
+            PolicyChoice(name=scheme),
+            SharedCpus(busy_ratio=_BUSY_RATIO),
+            capacity_rps=published()["lifo_pri"]["capacity_rps"],
+            rho=2.0,
+            abandonment=abandonment,
+            sessions=self.scale.sessions,
+        )
+        return Case(run, PAGE_METRICS)
+
+
+def _appliance(profile: Profile) -> Appliance:
+    if profile == "real":
+        return Appliance("real", CATALOGUE_BOOKS, "shop", TIME_SCALE)
+    return Appliance(profile, time_scale=TIME_SCALE)
+
+
+def _server(profile: Profile) -> SharedCpus:
+    return SharedCpus(
+        mean_execution_s=_execution_s(profile),
+        busy_ratio=1.0 if profile == "real" else _BUSY_RATIO,
+    )
+
+
+def _execution_s(profile: Profile) -> dict[str, float]:
+    if profile == "real":
+        return {**MEAN_EXECUTION_S, **REAL_CPU_S}
+    return {**MEAN_EXECUTION_S, "file": FILE_CPU_S / _BUSY_RATIO}
+
+
+def _capacity_rps(profile: Profile) -> float:
+    """About what the simulated server can serve of the clients' mix: one CPU."""
+    execution_s = _execution_s(profile)
+    busy = 1.0 if profile == "real" else _BUSY_RATIO
+    weights = CONNECTION_SENTRY_MIX
+    mean_s = sum(weights[kind] * execution_s[page] for kind, page in KIND_PAGE.items())
+    return sum(weights.values()) / (busy * mean_s)

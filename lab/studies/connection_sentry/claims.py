@@ -1,0 +1,144 @@
+"""What must hold of Connection Sentry's reproduction: directions and orders, not sizes."""
+
+from itertools import pairwise
+
+from lab.report.claims import Claim, at_most
+from lab.report.ratios import Ratio, below, below_one, ratio_within
+from lab.studies.connection_sentry import measures
+from lab.studies.connection_sentry.cases import HEAVIEST, PAPER_PROFILE, Cases, Cell
+from lab.studies.connection_sentry.figures import SCHEMES, against_ignored, gain
+from lab.titles import TITLES
+
+NO_GAIN = 1.10
+"""Throughput with 3 clients in each set may grow by a tenth: almost no gain."""
+WASTED_AT_MOST_PERCENT = 5.0
+COMPLETED_AT_LEAST = 1.5
+
+
+def claims(cases: Cases) -> list[Claim]:
+    """Return what the paper says must hold, then what must hold of the wasted work."""
+    return [*_of_the_paper(cases), *wasted_work_claims(cases)]
+
+
+def _of_the_paper(cases: Cases) -> list[Claim]:
+    patient = cases.by_patience()[-1]
+    few = cases.by_clients()[-1]
+    found = [
+        below(
+            f"Search latency S / X is lower at patience {HEAVIEST.patience_max_s:g} s than at "
+            f"{patient.patience_max_s:g} s: the gain shrinks with patience (Table 1)",
+            f"{HEAVIEST.patience_max_s:g} s below {patient.patience_max_s:g} s",
+            gain(cases, HEAVIEST, measures.latency_s("search")),
+            gain(cases, patient, measures.latency_s("search")),
+        ),
+        below(
+            f"Throughput X / S of all classes is lower at patience {HEAVIEST.patience_max_s:g} s "
+            f"than at {patient.patience_max_s:g} s (Table 2)",
+            f"{HEAVIEST.patience_max_s:g} s below {patient.patience_max_s:g} s",
+            _lost(cases, HEAVIEST),
+            _lost(cases, patient),
+        ),
+    ]
+    by_clients = cases.by_clients()
+    for many, fewer in pairwise(by_clients):
+        found.append(
+            below(
+                f"Search latency S / X is lower with {many.per_set} clients in each set than with "
+                f"{fewer.per_set}: the gain shrinks with the load (Table 3)",
+                f"{many.per_set} below {fewer.per_set}",
+                gain(cases, many, measures.latency_s("search")),
+                gain(cases, fewer, measures.latency_s("search")),
+            )
+        )
+    found.append(
+        below(
+            f"Throughput X / S of all classes is lower with {HEAVIEST.per_set} clients in each set "
+            f"than with {few.per_set} (Table 4)",
+            f"{HEAVIEST.per_set} below {few.per_set}",
+            _lost(cases, HEAVIEST),
+            _lost(cases, few),
+        )
+    )
+    # Browse is one request in a hundred: a handful in a run.
+    found += [
+        below(
+            f"{HEAVIEST.title}: home gains more than {kind}, its latency S / X is lower (Table 1)",
+            f"home below {kind}",
+            gain(cases, HEAVIEST, measures.latency_s("home")),
+            gain(cases, HEAVIEST, measures.latency_s(kind)),
+        )
+        for kind in ("search", "select")
+    ]
+    found.append(
+        ratio_within(
+            f"{few.title}: almost no gain in throughput, all classes (Table 4)",
+            f"S / X from {1 / NO_GAIN:.2f} to {NO_GAIN:.2f}",
+            gain(cases, few, measures.whole_throughput),
+            1 / NO_GAIN,
+            NO_GAIN,
+        )
+    )
+    for cell in (HEAVIEST, PAPER_PROFILE):
+        found += [
+            below_one(
+                f"{cell.title}: search latency falls with the sentry",
+                "S / X below 1",
+                gain(cases, cell, measures.latency_s("search")),
+            ),
+            below_one(
+                f"{cell.title}: throughput of all classes grows with the sentry",
+                "X / S below 1",
+                _lost(cases, cell),
+            ),
+            below_one(
+                f"{cell.title}: less multiprogramming with the sentry, pages in service (Fig. 7)",
+                "S / X below 1",
+                gain(cases, cell, measures.busy("in_service")),
+            ),
+        ]
+    found.append(
+        below_one(
+            f"{HEAVIEST.title}: pages are made in less time with the sentry (Fig. 7)",
+            "S / X below 1",
+            gain(cases, HEAVIEST, measures.build_s),
+        )
+    )
+    return found
+
+
+def wasted_work_claims(cases: Cases) -> list[Claim]:
+    """Return what must hold of the waste, in the paper's cells and with LIFO-Pri's customers.
+
+    A simulated cancel wastes nothing by construction: how little is wasted is claimed of live runs.
+    """
+    live = cases.cells() if cases.engine == "live" else []
+    sq, lifo_pri = SCHEMES
+    return [
+        *(
+            at_most(
+                f"{cell.title}: with the sentry, the shop's CPU spent on clients who had left",
+                cases.run(cell, "S"),
+                measures.wasted_percent,
+                WASTED_AT_MOST_PERCENT,
+            )
+            for cell in live
+        ),
+        ratio_within(
+            f"LIFO-Pri's customers at ρ = 2, {TITLES[sq]}: completed requests, cancelled over "
+            "ignored",
+            f"at least {COMPLETED_AT_LEAST:g} times",
+            against_ignored(cases, sq, "cancel", measures.completed),
+            COMPLETED_AT_LEAST,
+            float("inf"),
+        ),
+        below_one(
+            f"LIFO-Pri's customers at ρ = 2, {TITLES[lifo_pri]}: confirms are lost by cancelling",
+            "cancelled over ignored below 1",
+            against_ignored(cases, lifo_pri, "cancel", measures.confirms),
+        ),
+    ]
+
+
+def _lost(cases: Cases, cell: Cell) -> Ratio:
+    """Throughput without the sentry over throughput with it: the smaller, the larger the gain."""
+    return Ratio(cases.run(cell, "X"), cases.run(cell, "S"), measures.whole_throughput)

@@ -1,0 +1,377 @@
+"""Connection Sentry's tables and figures: which cell is made of which cases, next to what was
+published; what cancelling saves, and where it does not help.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gateway.policies.interface import Abandonment
+from lab.analysis.published import published
+from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, Panel, ProfileCurve
+from lab.report.ratios import Ratio, RatioCurve, RatioEntry
+from lab.results.store import Value
+from lab.studies.connection_sentry import measures
+from lab.studies.connection_sentry.cases import (
+    CLASSES,
+    HEAVIEST,
+    MODES,
+    PAPER_PROFILE,
+    Cases,
+    Cell,
+)
+from lab.studies.study import PaperFigures
+from lab.titles import TITLES
+
+TASKS = ("queue in the gateway", "making the page", "its CPU", "its database", "its other waits")
+RATIO = "S / X"
+
+SCHEMES = ("sq", "8q-lifo-pri")
+ABANDONMENTS: dict[Abandonment, str] = {
+    "ignore": "ignored",
+    "drop-queued": "taken out of queues",
+    "cancel": "cancelled",
+}
+
+Column = tuple[str, Value, int]
+
+Label = Callable[[Cell], str]
+Printed = Mapping[tuple[str, str], tuple[float, float]]
+"""Class of request and label of the cell → the published figures of X and S."""
+
+
+def printed(table: str, cells: Sequence[Cell], label: Label) -> Printed:
+    """The published figures of these cells; `table` is a key of published.toml."""
+    by_class = published()["connection_sentry"][table]
+    found = {}
+    for cell in cells:
+        column = f"{cell.per_set}" if "processes" in table else f"{cell.patience_max_s:g}"
+        for kind in CLASSES:
+            without, with_ = by_class[kind][column]
+            found[kind, label(cell)] = (without, with_)
+    return found
+
+
+def figure_of(figures: Printed, kind: str, column: str, i: int) -> float | None:
+    """Return the published figure of X (0) or S (1); None where nothing was printed."""
+    found = figures.get((kind, column))
+    return None if found is None else found[i]
+
+
+def ratio_of(figures: Printed, kind: str, column: str) -> float | None:
+    """S / X; None where nothing was printed."""
+    found = figures.get((kind, column))
+    return None if found is None else found[1] / found[0]
+
+
+def patience_label(cell: Cell) -> str:
+    """A column of Tables 1 and 2."""
+    return f"{cell.patience_max_s:g} s"
+
+
+def clients_label(cell: Cell) -> str:
+    """A column of Tables 3 and 4."""
+    return f"{cell.per_set} clients"
+
+
+class Measure(NamedTuple):
+    """A value that a pair of tables shows for each class of request."""
+
+    name: str
+    """The paper's, of the table."""
+    printed: Printed
+    word: str
+    unit: str
+    value: Callable[[str], Value]
+    digits: int
+
+    @property
+    def beside(self) -> str:
+        """Return the end of the titles."""
+        return ", published | reproduced" if self.printed else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(PaperFigures[Cases]):
+    """All of them for the runs of `cases`."""
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures in the order of the paper, then what it did not try."""
+        return [
+            self.by_patience(),
+            self.by_clients(),
+            self.figure_7(),
+            self.paper_profile(),
+            self.wasted_work(),
+            self.no_help(),
+        ]
+
+    def by_patience(self) -> Exhibit:
+        """Tables 1 and 2."""
+        cells = self.cases.by_patience()
+        return self._pair(
+            "tables-1-and-2",
+            cells,
+            patience_label,
+            ("Table 1", printed("table1_latency_by_patience_s", cells, patience_label)),
+            ("Table 2", printed("table2_throughput_by_patience_s", cells, patience_label)),
+        )
+
+    def by_clients(self) -> Exhibit:
+        """Tables 3 and 4."""
+        cells = self.cases.by_clients()
+        return self._pair(
+            "tables-3-and-4",
+            cells,
+            clients_label,
+            ("Table 3", printed("table3_latency_by_processes", cells, clients_label)),
+            ("Table 4", printed("table4_throughput_by_processes", cells, clients_label)),
+        )
+
+    def paper_profile(self) -> Exhibit:
+        """The heaviest cell with LIFO-Pri's pages."""
+        return self._pair(
+            "paper-profile",
+            [PAPER_PROFILE],
+            clients_label,
+            ("a", {}),
+            ("b", {}),
+        )
+
+    def figure_7(self) -> Exhibit:
+        """Time per task of a page, without the sentry and with it."""
+        live = self.cases.engine == "live"
+        tasks = [
+            (TASKS[0], measures.busy("queue_s")),
+            (TASKS[1], measures.build_s),
+            (TASKS[2], measures.task_s("cpu_s")),
+            (TASKS[3], measures.task_s("database_s")),
+            (TASKS[4], measures.task_s("other_s")),
+        ][: None if live else 2]
+        heaviest = {mode: self.cases.run(HEAVIEST, mode) for mode in MODES}
+        panel = Panel(
+            "7",
+            HEAVIEST.title,
+            "task",
+            "s per page",
+            [
+                ProfileCurve(mode, case, range(len(tasks)), [value for _, value in tasks])
+                for mode, case in heaviest.items()
+            ],
+            kind="bars",
+            x_names=[name for name, _ in tasks],
+            digits=2,
+        )
+        fall = published()["connection_sentry"]["claims"]["page_build_time_reduction"]
+        rows = [
+            (
+                (cell.short, name),
+                [
+                    *(Entry(self.cases.run(cell, mode), value, digits=2) for mode in MODES),
+                    RatioEntry(
+                        gain(self.cases, cell, value),
+                        1 - fall if cell == HEAVIEST and name == TASKS[1] else None,
+                    ),
+                ],
+            )
+            for cell in self.cases.cells()
+            for name, value in [("pages in service", measures.busy("in_service")), *tasks]
+        ]
+        return self.text.exhibit(
+            "figure-7",
+            (panel,),
+            (
+                EntryTable(
+                    "Time per page by task (s) and pages in service; ratios published | reproduced",
+                    ("Clients, patience", "Task", *MODES, RATIO),
+                    rows,
+                ),
+            ),
+        )
+
+    def wasted_work(self) -> Exhibit:
+        """The wasted-work meter in each cell."""
+        columns: list[Column] = [
+            ("Wasted CPU, %", measures.wasted_percent, 1),
+            ("Unanswered CPU, %", measures.unanswered_percent, 1),
+            ("Left in service", measures.waste("disconnects"), 0),
+            ("Stopped", measures.waste("interrupted"), 0),
+            ("Withdrawn from a queue", measures.waste("withdrawn"), 0),
+        ]
+        if self.cases.engine == "live":
+            columns += [
+                ("Wasted database, s", measures.waste("wasted_database_s"), 0),
+                ("Cancels attempted", measures.waste("cancels_attempted"), 0),
+                ("Effective", measures.waste("cancels_effective"), 0),
+                ("Too late", measures.waste("cancels_too_late"), 0),
+                ("Failed", measures.waste("cancels_failed"), 0),
+            ]
+        cells = self.cases.cells()
+        return self.text.exhibit(
+            "wasted-work",
+            (
+                Panel(
+                    "wasted",
+                    "CPU spent on clients who had left",
+                    "clients per set, patience",
+                    "% of server CPU",
+                    [
+                        CaseCurve(
+                            mode,
+                            [
+                                (i, self.cases.run(cell, mode), measures.wasted_percent)
+                                for i, cell in enumerate(cells)
+                            ],
+                        )
+                        for mode in MODES
+                    ],
+                    kind="bars",
+                    x_names=[cell.short for cell in cells],
+                ),
+            ),
+            (
+                EntryTable(
+                    "The wasted-work meter, a run",
+                    ("Clients, patience", "", *(name for name, _, _ in columns)),
+                    [
+                        (
+                            (cell.short, mode),
+                            [
+                                Entry(self.cases.run(cell, mode), value, None, n)
+                                for _, value, n in columns
+                            ],
+                        )
+                        for cell in cells
+                        for mode in MODES
+                    ],
+                    "Means of the repetitions, clients of both sets, from the first request to the "
+                    "last.",
+                ),
+            ),
+        )
+
+    def no_help(self) -> Exhibit:
+        """LIFO-Pri's customers at ρ = 2, orphans executed against cancelled."""
+        columns: list[Column] = [
+            ("Completed requests", measures.completed, 0),
+            ("Wasted CPU, %", measures.wasted_busy_percent, 1),
+            ("Confirms", measures.confirms, 1),
+        ]
+        rows = [
+            (
+                (TITLES[scheme], name),
+                [
+                    Entry(self.cases.shoppers(scheme, abandonment), value, None, n)
+                    for _, value, n in columns
+                ]
+                + [
+                    RatioEntry(against_ignored(self.cases, scheme, abandonment, value))
+                    for value in (measures.completed, measures.confirms)
+                ],
+            )
+            for scheme in SCHEMES
+            for abandonment, name in ABANDONMENTS.items()
+        ]
+        return self.text.exhibit(
+            "no-help",
+            tables=(
+                EntryTable(
+                    "LIFO-Pri's customers at ρ = 2, a run",
+                    (
+                        "Policy",
+                        "Orphan requests are",
+                        *(name for name, _, _ in columns),
+                        "Completed / ignored",
+                        "Confirms / ignored",
+                    ),
+                    rows,
+                    "Ratios repetition by repetition, under the same seed.",
+                ),
+            ),
+        )
+
+    def _pair(
+        self,
+        key: str,
+        cells: Sequence[Cell],
+        label: Label,
+        latency: tuple[str, Printed],
+        throughput: tuple[str, Printed],
+    ) -> Exhibit:
+        """Latency and throughput of the same cells, and the ratios of both."""
+        shown = (
+            Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
+            Measure(*throughput, "throughput", "requests in 30 minutes", measures.throughput, 0),
+        )
+        tables = []
+        for measure in shown:
+            tables += [self._table(measure, cells, label), self._ratios(measure, cells, label)]
+        panels = [self._bars(measure, cells, label) for measure in shown]
+        return self.text.exhibit(key, panels, tables)
+
+    def _table(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
+        def entry(kind: str, cell: Cell, i: int, mode: str) -> Entry:
+            theirs = figure_of(measure.printed, kind, label(cell), i)
+            return Entry(self.cases.run(cell, mode), measure.value(kind), theirs, measure.digits)
+
+        return EntryTable(
+            f"{measure.name}: {measure.unit}, control set{measure.beside}",
+            ("Class", *(f"{label(cell)} {mode}" for cell in cells for mode in MODES)),
+            [
+                (
+                    (kind,),
+                    [entry(kind, cell, i, m) for cell in cells for i, m in enumerate(MODES)],
+                )
+                for kind in CLASSES
+            ],
+            "X: without the sentry, S: with it.",
+        )
+
+    def _ratios(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
+        def entry(kind: str, cell: Cell) -> RatioEntry:
+            theirs = ratio_of(measure.printed, kind, label(cell))
+            return RatioEntry(gain(self.cases, cell, measure.value(kind)), theirs)
+
+        return EntryTable(
+            f"{measure.name} as ratios S / X{measure.beside}",
+            ("Class", *(label(cell) for cell in cells)),
+            [((kind,), [entry(kind, cell) for cell in cells]) for kind in CLASSES],
+            "Ratios repetition by repetition: X and S meet the same clients under the same seed.",
+        )
+
+    def _bars(self, measure: Measure, cells: Sequence[Cell], label: Label) -> Panel:
+        published_at = {
+            (label(cell), i): ratio_of(measure.printed, kind, label(cell))
+            for cell in cells
+            for i, kind in enumerate(CLASSES)
+        }
+        return Panel(
+            measure.name,
+            f"{measure.word}, with the sentry over without",
+            "class of request",
+            f"{measure.word} S / X",
+            [
+                RatioCurve(
+                    label(cell),
+                    [
+                        (i, gain(self.cases, cell, measure.value(kind)))
+                        for i, kind in enumerate(CLASSES)
+                    ],
+                )
+                for cell in cells
+            ],
+            kind="bars",
+            x_names=CLASSES,
+            published={at: ratio for at, ratio in published_at.items() if ratio is not None},
+            digits=2,
+        )
+
+
+def gain(cases: Cases, cell: Cell, value: Value) -> Ratio:
+    """Return a figure with the sentry over the same without."""
+    return Ratio(cases.run(cell, "S"), cases.run(cell, "X"), value)
+
+
+def against_ignored(cases: Cases, scheme: str, abandonment: Abandonment, value: Value) -> Ratio:
+    """Return a figure of LIFO-Pri's customers over the same with orphans executed."""
+    return Ratio(cases.shoppers(scheme, abandonment), cases.shoppers(scheme, "ignore"), value)

@@ -1,0 +1,68 @@
+"""The Connection Sentry on the appliance: the comparisons, and what is read off their runs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.files.run_folder import RunFolder
+from lab.results.store import Metrics
+from lab.spec.experiment import Spec
+from lab.spec.runs import Appliance, ShopRun
+from lab.studies.connection_sentry.cases import MODES, Cases, Cell
+from lab.studies.connection_sentry.measures import client_metrics, shop_tasks
+from lab.studies.connection_sentry.study import STUDY
+from lab.studies.live import LivePart, reproduce_on_appliance
+
+
+def reproduce(given: Mapping[str, Any]) -> Path:
+    """Make the comparisons that are missing and write the report; return its page."""
+    return reproduce_on_appliance(STUDY, parts, given)
+
+
+def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
+    """Return a comparison for each cell."""
+    return [
+        LivePart(
+            spec(cases, cell, seed=seed, repetitions=repetitions),
+            lambda planned, cell=cell: cases.run(cell, planned.policy),
+            lambda folder, run, capacity_rps: metrics(folder, run),
+        )
+        for cell in reversed(cases.cells())  # a fresh appliance's catalogue has to grow only once
+    ]
+
+
+def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
+    """Return the comparison of a cell without the sentry (X) and with it (S)."""
+    run = cases.run(cell, "X").run
+    shop = run.server
+    assert isinstance(shop, Appliance)
+    chosen = {
+        "page_profile": shop.page_profile,
+        "catalogue_books": shop.catalogue_books,
+        "database_cpus": shop.database_cpus,
+    }
+    return Spec.model_validate(
+        {
+            "title": f"Connection Sentry, {cell.title}",
+            "policy": [
+                {"name": run.policy.name, "abandonment": abandonment, "label": mode}
+                for mode, abandonment in MODES.items()
+            ],
+            "load": {"duration_s": run.duration_s},
+            "clients": run.client_model.parameters(),
+            "warm_up_s": run.warm_up_s,
+            "time_scale": shop.time_scale,
+            "seed": seed,
+            "repetitions": repetitions,
+            **chosen,
+        }
+    )
+
+
+def metrics(folder: RunFolder, run: ShopRun) -> Metrics:
+    """Return what is kept of a run of the clients, with the shop's time per task."""
+    summary = folder.summary()
+    counts = summary.counts
+    found = client_metrics(folder.attempts(), folder.samples().to_pydict(), summary.waste, run)
+    tasks = shop_tasks(counts.before["shop"], counts.after["shop"], run)
+    return {**found, "tasks": tasks}

@@ -1,0 +1,262 @@
+"""What is kept of a run of the Connection Sentry's clients, and the values its tables plot.
+
+All times are paper seconds. Metrics are JSON-ready.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lab.engines.simulated.run import scenario_of
+from lab.engines.waste import of_simulation
+from lab.results.store import Metrics, Value
+from lab.spec.cases import Case
+from lab.spec.runs import Appliance, ShopRun
+from lab.studies.connection_sentry.cases import RUN_S
+from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE
+from simulator.simulation import simulate
+
+Floats = npt.NDArray[np.float64]
+
+
+def client_metrics(
+    attempts: pa.Table,
+    samples: Mapping[str, Sequence[Any]],
+    waste: Mapping[str, float | None],
+    run: ShopRun,
+) -> dict[str, Any]:
+    """The control set by class, the level of multiprogramming, the waste of a whole run.
+
+    `samples` are columns of samples.parquet, `waste` is run.json's. A latency is the mean response
+    time of the requests that begin after the warm-up and are answered, however late: nobody of the
+    control set leaves. Throughput counts what is answered after the warm-up and until
+    `duration_s`, when the clients end, whenever it began: else the more would be missing at both
+    ends, the longer requests take.
+    """
+    model, until_s = run.client_model, run.duration_s
+    assert until_s is not None
+    control = attempts.filter(pc.less(attempts.column("session"), model.per_set))
+    return {
+        "measured_s": until_s - run.warm_up_s,
+        "classes": {
+            kind: _class(
+                control.filter(pc.equal(control.column("page"), page)), run.warm_up_s, until_s
+            )
+            for kind, page in KIND_PAGE.items()
+        },
+        "busy": page_levels(samples, run.warm_up_s, until_s),
+        "waste": dict(waste),
+    }
+
+
+def _class(attempts: pa.Table, warm_up_s: float, until_s: float) -> dict[str, Any]:
+    started_s = attempts.column("started_s").to_numpy()
+    finished_s = attempts.column("finished_s").to_numpy()
+    is_answered = pc.equal(attempts.column("outcome"), AttemptOutcome.COMPLETED.value).to_numpy(
+        zero_copy_only=False
+    )
+    is_measured = started_s >= warm_up_s
+    times_s = (finished_s - started_s)[is_answered & is_measured]
+    in_time = is_answered & (finished_s > warm_up_s) & (finished_s <= until_s)
+    return {
+        "asked": int(is_measured.sum()),
+        "answered": int(in_time.sum()),
+        "latency_s": float(times_s.mean()) if len(times_s) else None,
+    }
+
+
+def page_levels(
+    samples: Mapping[str, Sequence[Any]], warm_up_s: float, until_s: float
+) -> dict[str, float | None]:
+    """Return how many pages wait and are served on average, and how long a page waits.
+
+    The wait is Little's: the mean number that waits over the arrivals per second. Times count
+    from the first sample with arrivals since the one before: a live run is sampled before its
+    clients are there. None where there are no two samples to go by.
+    """
+    arrived = _column(samples, "arrived_total")
+    time_s = _column(samples, "time_s")
+    nothing: dict[str, float | None] = dict.fromkeys(("in_service", "waiting", "queue_s"))
+    come = np.flatnonzero(arrived[1:] > arrived[:-1])
+    if not len(come):
+        return nothing
+    began_s = time_s[come[0]]
+    inside = np.flatnonzero((time_s >= began_s + warm_up_s) & (time_s <= began_s + until_s))
+    if len(inside) < 2:
+        return nothing
+    waiting = float(_column(samples, "waiting")[inside].mean())
+    window_s = float(time_s[inside[-1]] - time_s[inside[0]])
+    arrivals = float(arrived[inside[-1]] - arrived[inside[0]])
+    return {
+        "in_service": float(_column(samples, "in_service")[inside].mean()),
+        "waiting": waiting,
+        "queue_s": waiting * window_s / arrivals if arrivals else None,
+    }
+
+
+def _column(samples: Mapping[str, Sequence[Any]], name: str) -> Floats:
+    return np.asarray(samples[name], dtype=np.float64)
+
+
+def shop_tasks(
+    before: Mapping[str, Any], after: Mapping[str, Any], run: ShopRun
+) -> dict[str, dict[str, float | None]]:
+    """Return what the shop counts of its pages between two `GET /status`, by class of request.
+
+    `build_s`: to make a page; of it `cpu_s` on the CPU, `database_s` waiting for answers of the
+    database, `other_s` for a CPU or the interpreter. Means of the pages that were made to their
+    end; classes of which there were none are left out. Only profile `real` tells the two waits
+    apart; None in others.
+    """
+    server = run.server
+    assert isinstance(server, Appliance)
+    is_real = server.page_profile == "real"
+    found: dict[str, dict[str, float | None]] = {}
+    for kind, page in KIND_PAGE.items():
+        if page not in after["pages"]:
+            continue  # files are not counted by the shop
+        now, then = after["pages"][page], before["pages"][page]
+        served = now["served"] - then["served"]
+        if served:
+            build_s, cpu_s, database_s = (
+                server.time_scale * (now[name] - then[name]) / served
+                for name in ("execution_s", "cpu_s", "own_wait_s")
+            )
+            found[kind] = {
+                "build_s": build_s,
+                "cpu_s": cpu_s,
+                "database_s": database_s if is_real else None,
+                "other_s": build_s - cpu_s - database_s if is_real else None,
+            }
+    return found
+
+
+def _simulated(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    log = AttemptLog() if log is None else log
+    simulated = simulate(scenario_of(case.run, seed), log=log)
+    wasted = of_simulation(simulated)
+    return client_metrics(log.table(), simulated.samples, wasted, case.run)
+
+
+MEASURES = {"clients": _simulated}
+"""What is kept of a simulation, by the name in a case."""
+
+
+FILE = "file"
+
+
+def latency_s(kind: str) -> Value:
+    """Mean response time of the control set's requests of this class; None without any."""
+
+    def value(metrics: Metrics) -> float | None:
+        found: float | None = metrics["classes"][kind]["latency_s"]
+        return found
+
+    return value
+
+
+def throughput(kind: str) -> Value:
+    """The control set's requests of this class that were answered, per 30 minutes."""
+
+    def value(metrics: Metrics) -> float:
+        return _per_run(metrics, metrics["classes"][kind]["answered"])
+
+    return value
+
+
+def whole_throughput(metrics: Metrics) -> float:
+    """The control set's requests of all classes that were answered, per 30 minutes."""
+    return _per_run(metrics, sum(each["answered"] for each in metrics["classes"].values()))
+
+
+def _per_run(metrics: Metrics, answered: int) -> float:
+    return answered * RUN_S / float(metrics["measured_s"])
+
+
+def page_latency_s(metrics: Metrics) -> float | None:
+    """Mean response time of the control set's pages, classes weighted as they are asked for."""
+    return _weighted({kind: each["latency_s"] for kind, each in metrics["classes"].items()})
+
+
+def busy(name: str) -> Value:
+    """`in_service`, `waiting` (means over time) or `queue_s` of pages, both sets together."""
+
+    def value(metrics: Metrics) -> float | None:
+        found: float | None = metrics["busy"][name]
+        return found
+
+    return value
+
+
+def build_s(metrics: Metrics) -> float | None:
+    """Time to make a page: in the shop, as it counts it; simulated, latency less the queue."""
+    if "tasks" in metrics:
+        return task_s("build_s")(metrics)
+    latency, queue = page_latency_s(metrics), metrics["busy"]["queue_s"]
+    return None if latency is None or queue is None else latency - queue
+
+
+def task_s(name: str) -> Value:
+    """`build_s` of a page in the shop, or a part of it; None in a simulated run."""
+
+    def value(metrics: Metrics) -> float | None:
+        return _weighted({kind: each[name] for kind, each in metrics.get("tasks", {}).items()})
+
+    return value
+
+
+def _weighted(by_class: Mapping[str, float | None]) -> float | None:
+    """The mean over the classes of pages there are, weighted as clients ask for them."""
+    known = {kind: value for kind, value in by_class.items() if value is not None and kind != FILE}
+    weights = {kind: CONNECTION_SENTRY_MIX[kind] for kind in known}
+    if not known:
+        return None
+    return sum(weights[kind] * value for kind, value in known.items()) / sum(weights.values())
+
+
+def waste(name: str) -> Value:
+    """A figure of the wasted-work meter; None where the engine has none."""
+
+    def value(metrics: Metrics) -> float | None:
+        found: float | None = metrics["waste"].get(name)
+        return found
+
+    return value
+
+
+def wasted_percent(metrics: Metrics) -> float | None:
+    """CPU spent after the client had left, percent of all."""
+    return _percent_of_cpu("wasted_cpu_s")(metrics)
+
+
+def unanswered_percent(metrics: Metrics) -> float | None:
+    """CPU spent before, on requests whose clients then left, percent of all."""
+    return _percent_of_cpu("unanswered_cpu_s")(metrics)
+
+
+def _percent_of_cpu(name: str) -> Value:
+    def value(metrics: Metrics) -> float | None:
+        whole = metrics["waste"]["server_cpu_s"]
+        return 100 * metrics["waste"][name] / whole if whole else None
+
+    return value
+
+
+def confirms(metrics: Metrics) -> float:
+    """LIFO-Pri's customers: completed Tr-4 requests."""
+    return float(metrics["outcomes"]["confirms"])
+
+
+def completed(metrics: Metrics) -> float:
+    """LIFO-Pri's customers: requests that were answered in time."""
+    return float(metrics["attempts"]["completed"])
+
+
+def wasted_busy_percent(metrics: Metrics) -> float:
+    """LIFO-Pri's customers: CPU spent after they had left, percent of all."""
+    return float(100 * metrics["wasted_busy_s"] / metrics["busy_s"])

@@ -1,0 +1,303 @@
+"""eDragon's runs: which applications on how many processors, who decides, who comes when.
+
+The 90 minutes of both applications come first: their schedule, the zones and what was published of
+them. Then the cases that the figures are made of.
+
+Source: Guitart et al., Computer Networks 52 (2008) 1390-1409. Section and figure numbers in this
+package are that paper's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from gateway.policies.processor_assignment import Sharing
+from lab.analysis.published import published
+from lab.spec.cases import Case
+from lab.spec.runs import Host, Loads, PlatformRun
+from lab.studies.study import Engine, PaperCases
+from loadgen.partly_open import PartlyOpenModel
+from runtime import cpus
+from simulator.connection_profile import ConnectionProfile, static_profile
+from simulator.hosting_scenario import Admission, Provisioning
+
+METRICS = "studies.edragon:applications"
+
+PAPER: dict[str, Any] = published()["edragon"]
+
+APPLICATIONS = ("Tomcat 1", "Tomcat 2")
+"""The paper's names for the two; here each is a shop."""
+
+SATURATION_SESSIONS_PS = 3.0
+"""New sessions/s that four processors can serve (section 5.2, Fig. 4)."""
+
+PROCESSORS = 4
+
+
+class Stretch(NamedTuple):
+    """The new sessions/s at both applications from `from_s` on."""
+
+    from_s: float
+    load: tuple[float, float]
+
+
+class Zone(NamedTuple):
+    """A part of the run that the paper names."""
+
+    name: str
+    from_s: float
+    until_s: float
+
+
+ZONES = (
+    Zone("A", 0.0, 1200.0),
+    Zone("B", 1800.0, 2400.0),
+    Zone("C", 2400.0, 3000.0),
+    Zone("D", 3600.0, 4200.0),
+    Zone("E", 4200.0, 4800.0),
+)
+RUN_S = 5400.0
+
+SCHEDULE = (
+    Stretch(0.0, (0.75, 1.5)),
+    Stretch(1200.0, (2.25, 1.5)),
+    Stretch(1800.0, tuple(PAPER["zone_b"]["load"])),
+    Stretch(2400.0, (1.5, 0.75)),
+    Stretch(3000.0, (1.5, 2.25)),
+    Stretch(3600.0, tuple(PAPER["zone_d"]["load"])),
+    Stretch(4200.0, (6.0, 6.0)),
+    Stretch(4800.0, (2.25, 2.25)),
+)
+"""B and D as printed. The others are chosen within the text: in A and C at most 3 new sessions/s in
+all, "the rest of the time" more, "completely overloaded" from 8 on."""
+
+PRINTED_LOADS = ("B", "D")
+"""Zones whose loads are the paper's own."""
+
+
+class Range(NamedTuple):
+    """What was published: a value (`low` = `high`) or "between … and …"."""
+
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """`3.5`, or `0.5 to 1.5`."""
+        return f"{self.low:g}" if self.low == self.high else f"{self.low:g} to {self.high:g}"
+
+
+PRIORITY_ARRANGEMENTS = ("equal_priority", "priority_2_to_1", "priority_no_share")
+"""The arrangements of Figs. 9, 10 and 11, by their names in published.toml."""
+
+
+def published_processors(arrangement: str, zone: str, application: int) -> Range | None:
+    """Return what the ECM assigned to an application on average; None where nothing was printed."""
+    entry = _entry(arrangement, zone)
+    if "cpus" in entry:
+        return Range(entry["cpus"][application], entry["cpus"][application])
+    if "cpus_low" in entry:
+        ends = (entry["cpus_low"][application], entry["cpus_high"][application])
+        return Range(min(ends), max(ends))
+    return None
+
+
+def published_replies_ps(arrangement: str, zone: str, application: int) -> float | None:
+    """Its throughput; None where nothing was printed."""
+    found = _entry(arrangement, zone).get("throughput")
+    return None if found is None else float(found[application])
+
+
+def _entry(arrangement: str, zone: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = PAPER.get(f"zone_{zone.lower()}", {}).get(arrangement, {})
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """The schedule of a run and where its zones lie: the paper's, or a part of it."""
+
+    stretches: tuple[Stretch, ...]
+    zones: tuple[Zone, ...]
+    run_s: float
+
+    def loads(self, application: int) -> list[tuple[float, float]]:
+        """(from_s, new sessions/s) of an application."""
+        return [(stretch.from_s, stretch.load[application]) for stretch in self.stretches]
+
+    def load_at(self, time_s: float) -> tuple[float, float]:
+        """New sessions/s of both at a time."""
+        return [stretch.load for stretch in self.stretches if stretch.from_s <= time_s][-1]
+
+    def scaled(self, factor: float) -> "Course":
+        """The same with loads times `factor`, for a platform that serves so much more or less."""
+        stretches = tuple(
+            Stretch(each.from_s, (each.load[0] * factor, each.load[1] * factor))
+            for each in self.stretches
+        )
+        return Course(stretches, self.zones, self.run_s)
+
+    def zone(self, name: str) -> Zone:
+        """Return the zone with this letter."""
+        return next(zone for zone in self.zones if zone.name == name)
+
+
+WHOLE = Course(SCHEDULE, ZONES, RUN_S)
+
+
+def shortened(factor: float) -> Course:
+    """The same zones, each and what lies between them `factor` times as short."""
+    return Course(
+        tuple(Stretch(each.from_s / factor, each.load) for each in SCHEDULE),
+        tuple(Zone(zone.name, zone.from_s / factor, zone.until_s / factor) for zone in ZONES),
+        RUN_S / factor,
+    )
+
+
+def mean_over(series: Sequence[float], bin_s: float, zone: Zone) -> float | None:
+    """Mean of the bins that begin in the zone; None without any.
+
+    `series` has a value for every `bin_s` seconds from the start of the run.
+    """
+    values = [
+        value for i, value in enumerate(series) if zone.from_s <= i * bin_s < zone.until_s - 1e-9
+    ]
+    return sum(values) / len(values) if values else None
+
+
+@cache
+def _profile() -> ConnectionProfile:
+    """CTN and CTO of the simulated shop, by static profiling as in section 3.2.1."""
+    return static_profile(PartlyOpenModel())
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """One way to run two applications: a figure of the paper."""
+
+    key: str
+    """Its name in published.toml."""
+    figure: str
+    title: str
+    provisioning: Provisioning
+    sharing: Sharing = "both"
+    priorities: tuple[float, float] = (1.0, 1.0)
+
+
+STATIC = Arrangement("static_2_2", "1", "static, half of the processors each", "static")
+LINUX = Arrangement("linux_dynamic", "1", "Linux default", "linux")
+EQUAL = Arrangement("equal_priority", "9", "ECM, equal priorities", "ecm")
+TWO_TO_ONE = Arrangement("priority_2_to_1", "10", "ECM, priorities 2:1", "ecm", "both", (2.0, 1.0))
+TO_HIGH = Arrangement(
+    "priority_no_share",
+    "11",
+    "ECM, 2:1, shared only towards the high priority",
+    "ecm",
+    "to-high",
+    (2.0, 1.0),
+)
+MANAGED = (EQUAL, TWO_TO_ONE, TO_HIGH)
+ARRANGEMENTS = (STATIC, LINUX, *MANAGED)
+
+ORIGINAL, SELF_MANAGED = "original", "self-managed"
+SERVERS: dict[str, tuple[Provisioning, Admission]] = {
+    ORIGINAL: ("static", "none"),
+    SELF_MANAGED: ("ecm", "eac"),
+}
+"""The two of section 5.1: all processors and nobody refused, or ELM, EAC and ECM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The loads, how long each is tried, and how often."""
+
+    loads: tuple[float, ...]
+    """New sessions/s of section 5.1, on the paper's scale."""
+    load_run_s: float
+    course: Course
+    repetitions: int
+    processors: int = PROCESSORS
+    host: Host | None = None
+    """None in the simulator."""
+
+
+LOAD_RUN_S = 600.0
+"""Section 5.1: 10 minutes."""
+
+LOADS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 35.0)
+"""As far as the axes of Figs. 4 to 8 go."""
+
+LIVE = Host(
+    time_scale=5.0, key="rsa-7680", profile="real", interactions_mean=10.0, interactions_most=20
+)
+"""How live runs are made. Zones are shorter than the paper's, so sessions are, too. The time scale
+is small: an interval of 2 s has to see several connections, and here a session costs more CPU."""
+
+
+SCALES: dict[Engine, dict[bool, Scale]] = {
+    "simulated": {
+        False: Scale(LOADS, LOAD_RUN_S, WHOLE, 10),
+        True: Scale((1.0, 2.0, 3.0, 6.0, 12.0, 35.0), LOAD_RUN_S, WHOLE, 3),
+    },
+    "live": {
+        False: Scale(
+            (1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0), 300.0, shortened(3), 3, PROCESSORS, LIVE
+        ),
+        True: Scale((1.0, 3.0, 12.0), 150.0, shortened(6), 1, PROCESSORS, LIVE),
+    },
+}
+"""The scales by engine and by `quick`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(PaperCases[Scale]):
+    """The paper's runs at a scale, on an engine."""
+
+    def one(self, server: str, load: float) -> Case[PlatformRun]:
+        """One application alone under a load, as ORIGINAL or SELF_MANAGED (section 5.1)."""
+        provisioning, admission = SERVERS[server]
+        return self._case(
+            (((0.0, load),),),
+            self.scale.load_run_s,
+            provisioning=provisioning,
+            admission=admission,
+        )
+
+    def two(self, arrangement: Arrangement) -> Case[PlatformRun]:
+        """Two applications over the zones (section 5.2, Fig. 1)."""
+        course = self.scale.course
+        return self._case(
+            tuple(tuple(course.loads(i)) for i in range(len(APPLICATIONS))),
+            course.run_s,
+            provisioning=arrangement.provisioning,
+            sharing=arrangement.sharing,
+            priorities=arrangement.priorities,
+        )
+
+    def processors_range(self, arrangement: Arrangement, zone: str, i: int) -> Range | None:
+        """Return what was published, in proportion to the processors there are."""
+        theirs = published_processors(arrangement.key, zone, i)
+        ratio = self.scale.processors / PROCESSORS
+        return theirs and Range(theirs.low * ratio, theirs.high * ratio)
+
+    def _case(self, loads: tuple[Loads, ...], duration_s: float, **given: Any) -> Case[PlatformRun]:
+        costs = _profile()._asdict() if self.engine == "simulated" else {}
+        processors = self.scale.processors
+        run = PlatformRun(
+            loads,
+            duration_s,
+            processors,
+            SATURATION_SESSIONS_PS * processors / PROCESSORS,
+            host=self.scale.host,
+            **costs,
+            **given,
+        )
+        return Case(run, METRICS)
+
+
+def cases_on(scale: Scale, engine: Engine) -> Cases:
+    """Return the cases of an engine; live they run on all processors of this machine."""
+    if engine == "live":
+        scale = replace(scale, processors=len(cpus.usable()))
+    return Cases(scale, engine)

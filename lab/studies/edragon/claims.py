@@ -1,0 +1,234 @@
+"""What must hold of eDragon's reproduction.
+
+Each is decided by the 95 % interval over the repetitions: it is not decided while chance could have
+put the figure on either side of a bound. One repetition has no interval, and decides alone.
+"""
+
+from collections.abc import Sequence
+
+from lab.intervals import estimate
+from lab.report.claims import Claim, Verdict, is_above_zero, is_between
+from lab.report.ratios import Ratio, below_one, ratio_within
+from lab.results.store import Metrics, Results, Value
+from lab.spec.cases import Case
+from lab.spec.runs import PlatformRun
+from lab.studies.edragon import measures
+from lab.studies.edragon.cases import (
+    APPLICATIONS,
+    EQUAL,
+    LINUX,
+    MANAGED,
+    ORIGINAL,
+    PAPER,
+    SATURATION_SESSIONS_PS,
+    SELF_MANAGED,
+    STATIC,
+    TO_HIGH,
+    TWO_TO_ONE,
+    Arrangement,
+    Cases,
+    Range,
+)
+from lab.studies.edragon.figures import share_of_largest
+
+KEPT_AT_LEAST_PERCENT = 90.0
+FALLS_AT_MOST_PERCENT = 70.0
+HALF_A_PROCESSOR: float = PAPER["claims"]["sharing_granularity_cpus"]
+ALIKE_RATIO = 0.1
+_EDGE = 1e-9
+"""Room for rounding: half a processor off is not more than half a processor off."""
+
+
+def claims(cases: Cases) -> list[Claim]:
+    """Return what the paper and this project say must hold, on the engine of `cases`."""
+    found = [*_over_load(cases)]
+    if cases.engine == "simulated":
+        found += [*_assignments(cases), *_throughputs(cases)]
+    return [*found, *_zone_e(cases)]
+
+
+def _over_load(cases: Cases) -> list[Claim]:
+    most = cases.scale.loads[-1]
+    where = f"{most:g} new sessions/s"
+    original, managed = cases.one(ORIGINAL, most), cases.one(SELF_MANAGED, most)
+    printed = PAPER["claims"]
+    found = [
+        _share(
+            cases,
+            SELF_MANAGED,
+            KEPT_AT_LEAST_PERCENT,
+            float("inf"),
+            f"at least {KEPT_AT_LEAST_PERCENT:g} % (published: "
+            f"{100 * printed['throughput_share_of_max_controlled']:g} %)",
+        ),
+        _share(
+            cases,
+            ORIGINAL,
+            0.0,
+            FALLS_AT_MOST_PERCENT,
+            f"at most {FALLS_AT_MOST_PERCENT:g} % (published: "
+            f"{100 * printed['throughput_share_of_max_uncontrolled']:g} %)",
+        ),
+        below_one(
+            f"{where}: the self-managed server answers in less time, 95th percentile (Fig. 5)",
+            "self-managed / original below 1",
+            Ratio(managed, original, measures.response_p95_s),
+        ),
+        below_one(
+            f"{where}: more sessions are completed under self-management (Fig. 6)",
+            "original / self-managed below 1",
+            Ratio(original, managed, measures.count("completed")),
+        ),
+        below_one(
+            f"{where}: fewer are unattended under self-management (Fig. 7)",
+            "self-managed / original below 1",
+            Ratio(managed, original, measures.unattended),
+        ),
+        _less(
+            f"{where}: the original lets the surplus time out (Fig. 7)",
+            "more timed out than refused",
+            original,
+            measures.count("refused"),
+            measures.count("timed_out"),
+        ),
+        _less(
+            f"{where}: the self-managed server refuses it (Fig. 7)",
+            "more refused than timed out",
+            managed,
+            measures.count("timed_out"),
+            measures.count("refused"),
+        ),
+    ]
+    calm = [load for load in cases.scale.loads if load <= SATURATION_SESSIONS_PS / 2][-1:]
+    for load in calm:
+        found += [
+            _alike(cases, load),
+            below_one(
+                f"{load:g} new sessions/s: the self-managed server needs fewer processors (Fig. 8)",
+                "self-managed / original below 1",
+                Ratio(
+                    cases.one(SELF_MANAGED, load), cases.one(ORIGINAL, load), measures.processors
+                ),
+            ),
+        ]  # fmt: skip
+    return found
+
+
+def _share(cases: Cases, server: str, low: float, high: float, required: str) -> Claim:
+    share = share_of_largest(cases, server)
+
+    def check(results: Results) -> Verdict:
+        each = share.each(results)
+        if not each:
+            return "nothing to measure", None
+        found = estimate(each)
+        return f"{found.text(1)} %", is_between(found, low, high)
+
+    return Claim(
+        f"Fully overloaded, the {server} server's throughput of its own maximum (Fig. 4)",
+        required,
+        list(share.cases()),
+        check,
+    )
+
+
+def _alike(cases: Cases, load: float) -> Claim:
+    return ratio_within(
+        f"{load:g} new sessions/s: both servers have the same throughput (Fig. 4)",
+        f"self-managed / original 1 ± {ALIKE_RATIO:g}",
+        Ratio(cases.one(SELF_MANAGED, load), cases.one(ORIGINAL, load), measures.throughput_ps),
+        1 - ALIKE_RATIO,
+        1 + ALIKE_RATIO,
+        digits=3,
+    )
+
+
+def _less(
+    text: str, required: str, case: Case[PlatformRun], smaller: Value, larger: Value
+) -> Claim:
+    """The claim that one figure of a case is smaller than another of it, run by run."""
+
+    def difference(metrics: Metrics) -> float | None:
+        low, high = smaller(metrics), larger(metrics)
+        return None if low is None or high is None else high - low
+
+    def check(results: Results) -> Verdict:
+        found = results.estimate(case, difference)
+        low, high = results.estimate(case, smaller), results.estimate(case, larger)
+        if found is None or low is None or high is None:
+            return "nothing to measure", None
+        text = f"{low.text()} and {high.text()}, difference {found.text()}"
+        return text, is_above_zero(found)
+
+    return Claim(text, required, [case], check)
+
+
+def _assignments(cases: Cases) -> list[Claim]:
+    """Every printed assignment of a zone, within half a processor."""
+    return [
+        _assignment(cases, arrangement, zone.name, i, theirs)
+        for arrangement in MANAGED
+        for zone in cases.scale.course.zones
+        for i in range(len(APPLICATIONS))
+        if (theirs := cases.processors_range(arrangement, zone.name, i))
+    ]
+
+
+def _assignment(
+    cases: Cases, arrangement: Arrangement, zone: str, i: int, theirs: Range
+) -> Claim:  # fmt: skip
+    case = cases.two(arrangement)
+    value = measures.over("processors", i, cases.scale.course.zone(zone))
+
+    def check(results: Results) -> Verdict:
+        found = results.estimate(case, value)
+        if found is None:
+            return "nothing to measure", None
+        within = HALF_A_PROCESSOR + _EDGE
+        return found.text(2), is_between(found, theirs.low - within, theirs.high + within)
+
+    return Claim(
+        f"{arrangement.title}, zone {zone}: processors of {APPLICATIONS[i]} "
+        f"(Fig. {arrangement.figure})",
+        f"{theirs.words} ± {HALF_A_PROCESSOR:g}",
+        [case],
+        check,
+    )
+
+
+def _throughputs(cases: Cases) -> list[Claim]:
+    """Who gets more than before, zone by zone, as the text of section 5.2 has it."""
+    return [
+        _more(cases, "B", 0, LINUX, STATIC, "1"),
+        _more(cases, "E", 0, TWO_TO_ONE, EQUAL, "10"),
+        _more(cases, "E", 1, EQUAL, TWO_TO_ONE, "10"),
+        _more(cases, "D", 0, TO_HIGH, TWO_TO_ONE, "11"),
+        _more(cases, "D", 1, TWO_TO_ONE, TO_HIGH, "11"),
+    ]
+
+
+def _more(
+    cases: Cases, zone: str, i: int, more: Arrangement, less: Arrangement, figure: str
+) -> Claim:  # fmt: skip
+    value = measures.over("replies_ps", i, cases.scale.course.zone(zone))
+    return below_one(
+        f"Zone {zone}: {APPLICATIONS[i]} has more throughput with “{more.title}” than with "
+        f"“{less.title}” (Fig. {figure})",
+        "the latter / the former below 1",
+        Ratio(cases.two(less), cases.two(more), value),
+    )
+
+
+def _zone_e(cases: Cases) -> list[Claim]:
+    """Both fully overloaded: blind admission is worse than any that knows its processors."""
+    zone = cases.scale.course.zone("E")
+    others: Sequence[Arrangement] = (STATIC, EQUAL) if cases.engine == "simulated" else (EQUAL,)
+    return [
+        below_one(
+            f"Zone E: throughput of both with “{LINUX.title}” (blind admission) is below that with "
+            f"“{other.title}” (Figs. 1, 9)",
+            f"{LINUX.title} / other below 1",
+            Ratio(cases.two(LINUX), cases.two(other), measures.over_both("replies_ps", zone)),
+        )
+        for other in others
+    ]

@@ -1,0 +1,370 @@
+"""eDragon's figures and tables: which curve is made of which cases, next to what was published."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from lab.intervals import estimate
+from lab.report.exhibits import (
+    CaseCurve,
+    EntryTable,
+    Exhibit,
+    FormulaCurve,
+    Level,
+    Panel,
+    ProfileCurve,
+    Stretch,
+)
+from lab.results.store import Results, Value
+from lab.spec.cases import Case
+from lab.spec.runs import PlatformRun
+from lab.studies.edragon import measures
+from lab.studies.edragon.cases import (
+    APPLICATIONS,
+    ARRANGEMENTS,
+    EQUAL,
+    LINUX,
+    MANAGED,
+    PAPER,
+    SERVERS,
+    STATIC,
+    TO_HIGH,
+    TWO_TO_ONE,
+    Arrangement,
+    Cases,
+    Range,
+    published_replies_ps,
+)
+from lab.studies.study import PaperFigures
+
+LOAD = "load, new sessions/s"
+_LABELLED_LOADS = frozenset({0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 12.0, 20.0, 35.0})
+TIME = "time, s"
+DRAWN_EVERY_S = 30.0
+"""A point of a curve over time; metrics have bins of as much."""
+_PRINTED_EVERY_S = 300.0
+_ROOM = 1.18
+"""Above the highest value, for the zones' names."""
+
+_COLUMNS = {
+    STATIC.key: "Static (Fig. 1)",
+    LINUX.key: "Linux default (Fig. 1)",
+    EQUAL.key: "ECM, equal (Fig. 9)",
+    TWO_TO_ONE.key: "ECM, 2:1 (Fig. 10)",
+    TO_HIGH.key: "ECM, 2:1 to high (Fig. 11)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LargestShare:
+    """Throughput of a server under a load, percent of its largest over all loads."""
+
+    cases_by_load: Sequence[tuple[float, Case[PlatformRun]]]
+
+    def cases(self) -> Iterable[Case[PlatformRun]]:
+        return (case for _, case in self.cases_by_load)
+
+    def each(self, results: Results) -> list[float]:
+        """At the last of the loads, one per repetition that all have."""
+        found = []
+        for run in results.together(*self.cases()).values():
+            throughputs = [measures.throughput_ps(metrics) for metrics in run]
+            if max(throughputs) > 0:
+                found.append(100 * throughputs[-1] / max(throughputs))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LargestShareEntry:
+    """A cell of a table: that share, published beside ours."""
+
+    share: LargestShare
+    published: float | None
+
+    def cases(self) -> Iterable[Case[PlatformRun]]:
+        return self.share.cases()
+
+    def text(self, results: Results) -> str:
+        found = self.share.each(results)
+        ours = estimate(found).text(1) if found else "–"
+        return ours if self.published is None else f"{self.published:g} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneEntry:
+    """A cell of a table: what was published of a zone, a value or a range, beside ours."""
+
+    case: Case[PlatformRun]
+    value: Value
+    published: Range | None
+    digits: int
+
+    def cases(self) -> Iterable[Case[PlatformRun]]:
+        return (self.case,)
+
+    def text(self, results: Results) -> str:
+        found = results.estimate(self.case, self.value)
+        ours = found.text(self.digits) if found else "–"
+        return f"{self.published.words if self.published else '–'} | {ours}"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(PaperFigures[Cases]):
+    """All of them for the runs of `cases`."""
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures in the order of the paper, then the zones in numbers."""
+        return [
+            self.figure_1(),
+            self.figure_4(),
+            self._load_figure(
+                5, [("95th percentile response time", "s", measures.response_p95_s)], digits=2
+            ),
+            self._load_figure(
+                6,
+                [("sessions successfully ended", "sessions", measures.count("completed"))],
+                digits=0,
+            ),
+            self._load_figure(
+                7,
+                [
+                    ("refused", "sessions", measures.count("refused")),
+                    ("timed out", "sessions", measures.count("timed_out")),
+                ],
+                digits=0,
+            ),
+            self._load_figure(
+                8, [("processors allocated", "processors", measures.processors)], digits=2
+            ),
+            *(self.over_time(arrangement) for arrangement in MANAGED),
+            self.zones(),
+        ]
+
+    def figure_1(self) -> Exhibit:
+        """What moved the authors: static and Linux default provisioning."""
+        return self.text.exhibit(
+            "figure-1",
+            [
+                self._load_panel("1, top"),
+                self._throughput_panel("1, middle", STATIC),
+                self._throughput_panel("1, bottom", LINUX),
+            ],
+            stacked=True,
+        )
+
+    def figure_4(self) -> Exhibit:
+        """Throughput over load, and its share of the largest."""
+        claims = PAPER["claims"]
+        theirs = {
+            "original": 100 * claims["throughput_share_of_max_uncontrolled"],
+            "self-managed": 100 * claims["throughput_share_of_max_controlled"],
+        }
+        loads = self.cases.scale.loads
+        table = EntryTable(
+            "Throughput fully overloaded, % of the server's own maximum, published | reproduced",
+            ("Server", f"at {loads[-1]:g} new sessions/s"),
+            [
+                (
+                    (server,),
+                    [LargestShareEntry(share_of_largest(self.cases, server), theirs[server])],
+                )
+                for server in SERVERS
+            ],
+        )
+        return self._load_figure(
+            4, [("throughput", "replies/s", measures.throughput_ps)], tables=(table,)
+        )
+
+    def over_time(self, arrangement: Arrangement) -> Exhibit:
+        """Load, throughput and processors with the CPU manager."""
+        number = arrangement.figure
+        return self.text.exhibit(
+            f"figure-{number}",
+            [
+                self._load_panel(f"{number}, top"),
+                self._throughput_panel(f"{number}, middle", arrangement),
+                self._over_time(
+                    f"{number}, bottom",
+                    "processors assigned",
+                    "processors",
+                    arrangement,
+                    "processors",
+                    lambda zone, i: self.cases.processors_range(arrangement, zone, i),
+                    digits=2,
+                    y_to=self.cases.scale.processors * _ROOM,
+                ),
+            ],
+            stacked=True,
+        )
+
+    def zones(self) -> Exhibit:
+        """Every zone, both applications, published beside reproduced."""
+        return self.text.exhibit(
+            "zones",
+            tables=(
+                self._zone_table(
+                    "Processors assigned, published | reproduced",
+                    MANAGED,
+                    "processors",
+                    lambda a, zone, i: self.cases.processors_range(a, zone, i),
+                    2,
+                ),
+                self._zone_table(
+                    "Replies/s, published | reproduced",
+                    ARRANGEMENTS,
+                    "replies_ps",
+                    _printed_replies,
+                    0,
+                ),
+            ),
+        )
+
+    def _load_figure(
+        self,
+        number: int,
+        shown: Sequence[tuple[str, str, Value]],
+        digits: int = 1,
+        tables: Sequence[EntryTable] = (),
+    ) -> Exhibit:
+        letters = "ab" if len(shown) > 1 else [""]
+        loads = self.cases.scale.loads
+        return self.text.exhibit(
+            f"figure-{number}",
+            [
+                Panel(
+                    f"{number}{letter}",
+                    title,
+                    LOAD,
+                    unit,
+                    [
+                        CaseCurve(
+                            server,
+                            [(load, self.cases.one(server, load), value) for load in loads],
+                        )
+                        for server in SERVERS
+                    ],
+                    digits=digits,
+                    x_scale="log",
+                    x_ticks=[load for load in loads if load in _LABELLED_LOADS],
+                )
+                for letter, (title, unit, value) in zip(letters, shown, strict=True)
+            ],
+            tables,
+        )
+
+    def _load_panel(self, key: str) -> Panel:
+        course = self.cases.scale.course
+        times = [*(stretch.from_s for stretch in course.stretches), course.run_s]
+        return Panel(
+            key,
+            "incoming load",
+            TIME,
+            "new sessions/s",
+            [
+                FormulaCurve(
+                    name,
+                    times,
+                    [course.load_at(min(at_s, course.run_s - 1))[i] for at_s in times],
+                )
+                for i, name in enumerate(APPLICATIONS)
+            ],
+            kind="steps",
+            digits=2,
+            stretches=self._stretches(),
+            y_to=_ROOM * max(max(stretch.load) for stretch in course.stretches),
+        )
+
+    def _throughput_panel(self, key: str, arrangement: Arrangement) -> Panel:
+        def printed(zone: str, i: int) -> Range | None:
+            if self.cases.engine == "live":
+                return None  # replies/s of another machine at another load
+            theirs = published_replies_ps(arrangement.key, zone, i)
+            return None if theirs is None else Range(theirs, theirs)
+
+        return self._over_time(
+            key, f"throughput, {arrangement.title}", "replies/s", arrangement, "replies_ps", printed
+        )
+
+    def _over_time(
+        self,
+        key: str,
+        title: str,
+        unit: str,
+        arrangement: Arrangement,
+        series: str,
+        printed: Callable[[str, int], Range | None],
+        digits: int = 0,
+        y_to: float | None = None,
+    ) -> Panel:
+        course = self.cases.scale.course
+        count = math.ceil(course.run_s / DRAWN_EVERY_S)
+        case = self.cases.two(arrangement)
+        times = [*(i * DRAWN_EVERY_S for i in range(count)), course.run_s]
+        bins = [*range(count), count - 1]  # the last one is drawn to its end
+        levels = [
+            Level(name, zone.from_s, zone.until_s, theirs.low, theirs.high)
+            for i, name in enumerate(APPLICATIONS)
+            for zone in course.zones
+            if (theirs := printed(zone.name, i))
+        ]
+        return Panel(
+            key,
+            title,
+            TIME,
+            unit,
+            [
+                ProfileCurve(name, case, times, [measures.at(series, i, k) for k in bins])
+                for i, name in enumerate(APPLICATIONS)
+            ],
+            kind="steps",
+            digits=digits,
+            printed_x=times[:: max(1, round(_PRINTED_EVERY_S / DRAWN_EVERY_S))],
+            stretches=self._stretches(),
+            levels=levels,
+            y_to=y_to,
+        )
+
+    def _stretches(self) -> list[Stretch]:
+        return [
+            Stretch(zone.name, zone.from_s, zone.until_s) for zone in self.cases.scale.course.zones
+        ]
+
+    def _zone_table(
+        self,
+        title: str,
+        arrangements: Sequence[Arrangement],
+        series: str,
+        printed: Callable[[Arrangement, str, int], Range | None],
+        digits: int,
+    ) -> EntryTable:
+        course = self.cases.scale.course
+        rows = []
+        for zone in course.zones:
+            for i, name in enumerate(APPLICATIONS):
+                cells = [
+                    ZoneEntry(
+                        self.cases.two(arrangement),
+                        measures.over(series, i, zone),
+                        printed(arrangement, zone.name, i),
+                        digits,
+                    )
+                    for arrangement in arrangements
+                ]
+                load = f"{course.load_at(zone.from_s)[i]:.3g}"
+                rows.append(((zone.name, name, load), cells))
+        return EntryTable(
+            title,
+            ("Zone", "Application", "New sessions/s", *(_COLUMNS[a.key] for a in arrangements)),
+            rows,
+            "Means ± half-width of the 95 % interval over the repetitions.",
+        )
+
+
+def share_of_largest(cases: Cases, server: str) -> LargestShare:
+    """Return the throughput of a server fully overloaded over its own maximum."""
+    return LargestShare([(load, cases.one(server, load)) for load in cases.scale.loads])
+
+
+def _printed_replies(arrangement: Arrangement, zone: str, i: int) -> Range | None:
+    theirs = published_replies_ps(arrangement.key, zone, i)
+    return None if theirs is None else Range(theirs, theirs)

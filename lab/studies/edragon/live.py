@@ -1,0 +1,333 @@
+"""eDragon on this machine: hosting platforms one after another, their runs drawn as a reproduction.
+
+Loads and costs are scaled to what this machine can serve next to load generator and database.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lab.durations import duration
+from lab.engines.hosted import connection_costs
+from lab.engines.hosted.connection_costs import ConnectionCosts
+from lab.engines.hosted.run import Hosted, make_hosted_run
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.intervals import estimate
+from lab.machine.description import describe_machine, describe_versions, live_run_lock
+from lab.report.page import made_by, write_report
+from lab.report.terminal import RunProgress, console
+from lab.results.store import Metrics, Simulation, Store, plan
+from lab.runner.live import running_appliance
+from lab.runner.stopwatch import stopwatch
+from lab.spec.runs import PlatformRun
+from lab.studies.edragon.cases import LIVE, SATURATION_SESSIONS_PS
+from lab.studies.edragon.measures import BIN_S, application_metrics
+from lab.studies.edragon.study import STUDY
+from runtime import settings
+from runtime.settings import Settings
+
+_BESIDE = "beside.json"
+_RUNS = "runs"
+_START_REAL_S = 25.0
+"""To start a platform and to end it, about."""
+TRIAL_S = 300.0
+_TRIAL_LOAD_RATIO = 0.3
+"""The trial's share of what the processors could serve with only the applications on them."""
+_OTHERS_AT_MOST_RATIO = 0.1
+"""CPU manager, Redis and system among them."""
+
+
+def reproduce(given: Mapping[str, Any]) -> Path:
+    """Make the runs that are missing and write the report; return its page.
+
+    `given` are the command's options. Raises ExperimentError.
+    """
+    lab = settings.load()
+    quick, seed = given["quick"], given["seed"]
+    repetitions = given["repetitions"] or STUDY.repetitions("live", quick=quick)
+    cases = STUDY.cases_of("live", quick=quick)
+    processors = cases.scale.processors
+    study = STUDY.report(cases, quick=quick)
+    runs = plan(study.cases(), seed=seed, repetitions=repetitions)
+    running_appliance(lab)
+    costs = connection_costs.kept(
+        lab, key=LIVE.key, profile=LIVE.profile, time_scale=LIVE.time_scale
+    )
+    check_costs(costs)
+    facts = {
+        "paper": "edragon",
+        "engine": "live",
+        "quick": quick,
+        "versions": describe_versions(),
+        "machine": describe_machine(lab),
+        "costs": costs.measured_at,
+        "runs": [run.name for run in runs],
+    }
+    with live_run_lock():
+        store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+        is_new = store is None
+        if store is None:
+            name = f"reproduce-edragon-live{'-quick' if quick else ''}"
+            store = Store.create(lab.results_dir, name, facts)
+        stopwatch.begin(store.path, is_new=is_new)
+        _make(lab, store, runs, costs, processors)
+    results = store.results(runs)
+    made = [metrics for case in study.cases() for metrics in results.of(case)]
+    page = write_report(
+        STUDY.report(cases, quick=quick, disturbed=disturbed_words(made, processors)),
+        results,
+        store,
+        made_by(
+            repetitions=repetitions,
+            seed=seed,
+            machine=facts["machine"],
+            versions=facts["versions"],
+            more=[
+                ("Connections cost", costs_words(costs, read_json(store.path / _BESIDE))),
+                *shares_words(made, processors),
+                ("Time scale", f"{LIVE.time_scale:g} paper seconds per second"),
+                ("Every run", "runs/* has attempts and connections of each application and the "
+                              "load generators' logs"),
+            ],
+        ),
+    )  # fmt: skip
+    console.print(f"Report: {page}")
+    return page
+
+
+def check_costs(costs: ConnectionCosts) -> None:
+    """Raises ExperimentError unless they were measured with the sessions of these runs."""
+    if costs.interactions_mean != LIVE.interactions_mean:
+        raise ExperimentError(
+            f"What a connection costs was measured with sessions of {costs.interactions_mean:g} "
+            f"pages; {profile_words()} measures it for those of this reproduction."
+        )
+
+
+def expected_real_s(runs: Sequence[PlatformRun]) -> float:
+    """Return about how long these runs take."""
+    return sum(run.duration_s / LIVE.time_scale + _START_REAL_S for run in runs)
+
+
+def _make(
+    lab: Settings,
+    store: Store,
+    runs: Sequence[Simulation],
+    costs: ConnectionCosts,
+    processors: int,
+) -> None:
+    todo = [run for run in runs if not store.has(run)]
+    if len(todo) < len(runs):
+        console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
+    expected = [expected_real_s([run.case.run]) for run in todo]
+    console.print(
+        f"{len(todo)} runs at time scale {LIVE.time_scale:g}, about {duration(sum(expected))}. "
+        f"Interrupted, the same command resumes.\nResults: {store.path}"
+    )
+    if not todo:
+        return
+    beside = _beside_ratio(lab, store, costs, processors)
+    serves_ps = saturation_ps(costs, beside, processors)
+    console.print(
+        f"The platform serves {serves_ps:.3f} new sessions per paper second: "
+        f"{SATURATION_SESSIONS_PS:g} on the paper's scale."
+    )
+    with RunProgress(sum(expected)) as progress:
+        for number, (run, real_s) in enumerate(zip(todo, expected, strict=True), start=1):
+            words = run_words(run.case.run)
+            title = f"[{number}/{len(todo)}] {words}, seed {run.seed}"
+            progress.run(title, real_s)
+            began_s = time.monotonic()
+            metrics = _run(lab, store, run, costs, beside, processors)
+            store.keep(run, metrics)
+            progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
+
+
+def _run(
+    lab: Settings,
+    store: Store,
+    run: Simulation,
+    costs: ConnectionCosts,
+    beside: float,
+    processors: int,
+) -> dict[str, Any]:
+    factor = saturation_ps(costs, beside, processors) / SATURATION_SESSIONS_PS
+    scaled = scaled_run(run.case.run, factor, costs, beside)
+    folder = store.path / _RUNS / run.name
+    shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
+    hosted = make_hosted_run(lab, scaled, run.seed, folder, lambda words: None)
+    return live_metrics(hosted, scaled, factor)
+
+
+def _beside_ratio(
+    lab: Settings, store: Store, costs: ConnectionCosts, processors: int
+) -> float:  # fmt: skip
+    """CPU of load generator and database per CPU of the application.
+
+    Measured once for a reproduction, before its first run.
+    """
+    file = store.path / _BESIDE
+    if not file.is_file():
+        console.print(
+            "Measuring what load generator and database take, "
+            f"about {duration(TRIAL_S / LIVE.time_scale + _START_REAL_S)}"
+        )
+        found = measure_beside(lab, store.path / _RUNS / "trial", costs, processors)
+        write_json(file, found)
+    return beside_ratio(read_json(file))
+
+
+def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:
+    """New sessions per paper second that the platform can serve.
+
+    `beside_ratio`: CPU of load generator and database, which run on the same processors, per CPU
+    of the applications.
+    """
+    return processors / (costs.session_s * (1 + beside_ratio))
+
+
+def measure_beside(
+    lab: Settings, folder: Path, costs: ConnectionCosts, processors: int
+) -> dict[str, float | None]:
+    """Processors of application, load generator and database under a light load.
+
+    A run of `TRIAL_S`; its files go to `folder`.
+    """
+    load_ps = _TRIAL_LOAD_RATIO * saturation_ps(costs, 0.0, processors)
+    run = PlatformRun(
+        loads=(((0.0, load_ps),),),
+        duration_s=TRIAL_S,
+        processors=processors,
+        capacity_ps=saturation_ps(costs, 0.0, processors),
+        provisioning="static",
+        admission="none",
+        host=LIVE,
+    )
+    found = make_hosted_run(lab, run, 0, folder, lambda words: None)
+    return {
+        "applications": found.applications_cpus,
+        "load_generator": found.load_generator_cpus,
+        "database": found.database_cpus,
+    }
+
+
+def beside_ratio(found: Mapping[str, float | None]) -> float:
+    """Return the processors of load generator and database over those of the application."""
+    applications = found["applications"] or 0.0
+    if applications <= 0:
+        raise ExperimentError(
+            "The trial run's application used no CPU; nothing can be scaled by it."
+        )
+    return ((found["load_generator"] or 0.0) + (found["database"] or 0.0)) / applications
+
+
+def scaled_run(
+    run: PlatformRun, factor: float, costs: ConnectionCosts, beside_ratio: float
+) -> PlatformRun:
+    """Return the run on this machine: loads times `factor`.
+
+    CTO and CTN include what load generator and database take of the same processors.
+    """
+    return run.with_(
+        loads=tuple(tuple((at_s, rate * factor) for at_s, rate in loads) for loads in run.loads),
+        capacity_ps=run.capacity_ps * factor,
+        cto_s=costs.cto_s * (1 + beside_ratio),
+        ctn_s=costs.ctn_s * (1 + beside_ratio),
+    )
+
+
+def live_metrics(hosted: Hosted, run: PlatformRun, factor: float) -> dict[str, Any]:
+    """Return a run's metrics in the form of a simulated run, with what else used the processors."""
+    return {
+        "duration_s": run.duration_s,
+        "bin_s": BIN_S,
+        "load_factor": factor,
+        "cpus": {
+            "applications": hosted.applications_cpus,
+            "load_generator": hosted.load_generator_cpus,
+            "database": hosted.database_cpus,
+            "others": hosted.others_cpus,
+        },
+        "applications": [
+            application_metrics(
+                sessions=one.sessions,
+                response_s=one.response_s,
+                per_second=one.per_second,
+                more={"failed": one.sessions["failed"], "late_ratio": one.behind_ratio},
+            )
+            for one in hosted.applications
+        ],
+    }
+
+
+def profile_words() -> str:
+    """Return the command that measures what is needed."""
+    return (
+        f"`{connection_costs.COMMAND} --key {LIVE.key} --page-profile {LIVE.profile} "
+        f"--time-scale {LIVE.time_scale:g} --interactions-mean {LIVE.interactions_mean:g} "
+        "--no-key-sizes`"
+    )
+
+
+def run_words(run: PlatformRun) -> str:
+    """Describe a run for people."""
+    how = run.provisioning if run.admission == "eac" else "original"
+    if len(run.loads) == 1:
+        return f"one application, {how}, {run.loads[0][0][1]:g} new sessions/s"
+    priorities = ":".join(f"{priority:g}" for priority in run.priorities)
+    return f"two applications, {how}, priorities {priorities}, sharing {run.sharing}"
+
+
+def verdict(metrics: Metrics) -> str:
+    """Return a run's outcome in a line."""
+    names = ("sessions", "completed", "refused", "timed_out", "replies")
+    count = {name: sum(one[name] for one in metrics["applications"]) for name in names}
+    return (
+        f"{count['sessions']} sessions, {count['completed']} completed, {count['refused']} "
+        f"refused, {count['timed_out']} timed out; "
+        f"{count['replies'] / metrics['duration_s']:.1f} replies/s"
+    )
+
+
+def costs_words(costs: ConnectionCosts, found: Mapping[str, float | None]) -> str:
+    """Return what the loads rest on."""
+    ratio = beside_ratio(found)
+    return (
+        f"CTO {costs.cto_s:.3f}, CTN {costs.ctn_s:.3f}, session {costs.session_s:.2f} paper s of "
+        f"CPU ({costs.key}, full handshake {100 * costs.handshake_ratio:.0f} % of a session, "
+        f"measured {costs.measured_at}); load generator and database take {100 * ratio:.0f} % of "
+        "that beside it, which is counted in."
+    )
+
+
+def disturbed_words(made: Sequence[Metrics], processors: int) -> str:
+    """Return a warning where others had more than a little of the processors; else nothing."""
+    most = max((metrics["cpus"]["others"] for metrics in made), default=0.0)
+    if most <= _OTHERS_AT_MOST_RATIO * processors:
+        return ""
+    return (
+        f"The machine was busy with something else: up to {most:.2f} of its {processors} "
+        "processors in a run. Platform and admission take all of them for theirs; measure on a "
+        "quiet machine."
+    )
+
+
+def shares_words(made: Sequence[Metrics], processors: int) -> list[tuple[str, str]]:
+    """Return what load generator, database and others took of the processors, over the runs."""
+    found = []
+    for key, name in (
+        ("applications", "Applications had"),
+        ("load_generator", "The load generator had"),
+        ("database", "The database had"),
+        ("others", "Everything else had"),
+    ):
+        shares = [metrics["cpus"][key] for metrics in made if metrics["cpus"][key] is not None]
+        if shares:
+            found.append(
+                (name, f"{estimate(shares).mean:.2f} of {processors} processors on average, "
+                       f"{max(shares):.2f} at most in a run")
+            )  # fmt: skip
+    return found

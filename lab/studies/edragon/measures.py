@@ -1,0 +1,173 @@
+"""What is kept of a run of the hosting platform, and the values that eDragon's figures plot.
+
+Metrics of a run: `duration_s`, `bin_s`, and for each of `applications` counts of the run
+(`sessions`, `completed`, `refused`, `timed_out`, `replies`), `response_p95_s`, `processors` (mean
+assigned) and `series`, a value for every `bin_s` seconds: `sessions_ps`, `replies_ps`,
+`processors`.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lab.results.store import Metrics, Value
+from lab.spec.cases import Case
+from lab.spec.runs import PlatformRun
+from lab.studies.edragon.cases import Zone, mean_over
+from loadgen.attempts import AttemptLog
+from loadgen.load_schedule import RateStep, Schedule
+from loadgen.partly_open import PartlyOpenModel
+from simulator.hosting import simulate_platform
+from simulator.hosting_result import AppResult
+from simulator.hosting_scenario import AppScenario, PlatformScenario
+
+BIN_S = 30.0
+"""Divides the zones' edges; the assignment changes every 2 s."""
+
+
+def application_metrics(
+    *,
+    sessions: Mapping[str, int],
+    response_s: npt.NDArray[np.float64],
+    per_second: Mapping[str, npt.NDArray[np.float64]],
+    more: Mapping[str, Any],
+) -> dict[str, Any]:
+    """One application's part.
+
+    `sessions` by fate; `per_second` has a value for each second of the run: `sessions` and
+    `replies` (counts), `processors`.
+    """
+    return {
+        "sessions": int(per_second["sessions"].sum()),
+        "completed": int(sessions["completed"]),
+        "refused": int(sessions["refused"]),
+        "timed_out": int(sessions["timed_out"]),
+        "replies": int(per_second["replies"].sum()),
+        "response_p95_s": float(np.percentile(response_s, 95)) if len(response_s) else None,
+        "processors": float(np.mean(per_second["processors"])),
+        "series": {
+            "sessions_ps": binned(per_second["sessions"]),
+            "replies_ps": binned(per_second["replies"]),
+            "processors": binned(per_second["processors"]),
+        },
+        **more,
+    }
+
+
+def binned(per_second: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
+    """Means over bins of BIN_S seconds, the last one over what there is of it."""
+    values = np.asarray(per_second, dtype=float)
+    width = round(BIN_S)
+    starts = range(0, len(values), width)
+    return [round(float(np.mean(values[start : start + width])), 6) for start in starts]
+
+
+def _simulated_application(found: AppResult) -> dict[str, Any]:
+    per_second = {
+        "sessions": found.series["new_sessions"],
+        "replies": found.series["replies"],
+        "processors": found.series["processors"],
+    }
+    used = float(np.mean(found.series["busy"])) if len(found.series["busy"]) else math.nan
+    return application_metrics(
+        sessions={fate.value: number for fate, number in found.sessions.items()},
+        response_s=found.response_s,
+        per_second=per_second,
+        more={"processors_used": used},
+    )
+
+
+def scenario_of(run: PlatformRun, seed: int) -> PlatformScenario:
+    """The run as the simulator takes it; raises ScenarioError."""
+    return PlatformScenario(
+        applications=tuple(
+            AppScenario(
+                PartlyOpenModel(),
+                Schedule.of_rates([RateStep(*step) for step in loads], run.duration_s),
+                priority,
+                cto_s=run.cto_s,
+                ctn_s=run.ctn_s,
+            )
+            for loads, priority in zip(run.loads, run.priorities, strict=True)
+        ),
+        seed=seed,
+        processors=run.processors,
+        provisioning=run.provisioning,
+        sharing=run.sharing,
+        admission=run.admission,
+        duration_s=run.duration_s,
+    )
+
+
+def _simulated(case: Case[PlatformRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    result = simulate_platform(scenario_of(case.run, seed))
+    return {
+        "duration_s": case.run.duration_s,
+        "bin_s": BIN_S,
+        "applications": [_simulated_application(one) for one in result.applications],
+    }
+
+
+MEASURES = {"applications": _simulated}
+"""What is kept of a simulation, by the name in a case."""
+
+
+def _application(metrics: Metrics, i: int) -> Any:
+    return metrics["applications"][i]
+
+
+def throughput_ps(metrics: Metrics) -> float:
+    """Replies/s over the whole run, all applications."""
+    replies = sum(one["replies"] for one in metrics["applications"])
+    return float(replies / metrics["duration_s"])
+
+
+def count(name: str) -> Value:
+    """Sessions of that fate, all applications."""
+    return lambda metrics: float(sum(one[name] for one in metrics["applications"]))
+
+
+def unattended(metrics: Metrics) -> float:
+    """Sessions refused or timed out."""
+    return count("refused")(metrics) + count("timed_out")(metrics)
+
+
+def response_p95_s(metrics: Metrics) -> float | None:
+    """95th percentile of the first application's response times; None without a reply."""
+    found: float | None = _application(metrics, 0)["response_p95_s"]
+    return found
+
+
+def processors(metrics: Metrics) -> float:
+    """Assigned to the first application, mean over the run."""
+    return float(_application(metrics, 0)["processors"])
+
+
+def at(series: str, application: int, i: int) -> Value:
+    """One bin of a series."""
+
+    def value(metrics: Metrics) -> float | None:
+        values = _application(metrics, application)["series"][series]
+        return float(values[i]) if i < len(values) else None
+
+    return value
+
+
+def over(series: str, application: int, zone: Zone) -> Value:
+    """The mean of a series over a zone."""
+    return lambda metrics: mean_over(
+        _application(metrics, application)["series"][series], metrics["bin_s"], zone
+    )
+
+
+def over_both(series: str, zone: Zone) -> Value:
+    """The sum of both applications' means over a zone."""
+
+    def value(metrics: Metrics) -> float | None:
+        found = [over(series, i, zone)(metrics) for i in range(len(metrics["applications"]))]
+        return None if None in found else sum(one or 0.0 for one in found)
+
+    return value

@@ -1,0 +1,289 @@
+"""LIFO-Pri's figures and tables: which curve is made of which cases, next to what was published."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.analysis.cells import Cell
+from lab.analysis.published import published
+from lab.files.run_summary import LoadGenerator, RunSummary
+from lab.report.exhibits import (
+    BuiltTable,
+    CaseCurve,
+    Entry,
+    EntryTable,
+    Exhibit,
+    Panel,
+    ProfileCurve,
+)
+from lab.report.tables import ROWS, Table, table4, table5
+from lab.results.store import Results, Value
+from lab.spec.cases import Case
+from lab.spec.runs import ShopRun
+from lab.studies.lifo_pri import measures
+from lab.studies.lifo_pri.cases import (
+    EFFECTIVE_RHO,
+    FIG3_RHO,
+    NOMINAL_RHO,
+    PAGE_READINGS,
+    SCHEMES,
+    SHORT_INTERVAL_S,
+    SINGLE_QUEUE,
+    TIMEOUTS_S,
+    Cases,
+)
+from lab.studies.study import PaperFigures
+from lab.titles import TITLES
+
+SHORT_INTERVAL = "LIFO-at-overload, 1 s interval"
+NOT_ANSWERED = "not answered within t, % of attempts"
+OUTCOMES = ("completed", "timed_out", "dropped")
+TABLE_RHOS = (0.85, 1.4)
+FIG7_T_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(PaperFigures[Cases]):
+    """All of them at the scale of `cases`.
+
+    Live, the single queue is tried at its effective load only, with the long interval.
+    """
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures and tables in the order of the paper."""
+        if self.cases.engine == "live":
+            return self.single_queue()
+        return [
+            *self.single_queue(),
+            self.page_readings(),
+            self.figure_6(),
+            self.tables_4_and_5(),
+            self.figure_7(),
+            self.figure_8(),
+        ]
+
+    def single_queue(self) -> list[Exhibit]:
+        """Section 3.1."""
+        return [
+            self.figure_3(),
+            self.table_1(),
+            self.response_times("figure-4", "Figure 4", 40),
+            self.response_times("figure-5", "Figure 5", 20),
+        ]
+
+    def single_queue_cases(self, rho: float, timeout_s: float) -> dict[str, Case[ShopRun]]:
+        """The three policies, and LIFO-at-overload that looks at utilisation every second."""
+        found = {TITLES[name]: self.cases.single(name, rho, timeout_s) for name in SINGLE_QUEUE}
+        if self.cases.engine == "live":
+            return found
+        found[SHORT_INTERVAL] = self.cases.single(
+            "lifo-at-overload", rho, timeout_s, utilisation_interval_s=SHORT_INTERVAL_S
+        )
+        return found
+
+    def figure_3(self) -> Exhibit:
+        """Response times below capacity."""
+        rho = FIG3_RHO
+        return self.text.exhibit(
+            "figure-3",
+            (self._unanswered("3", f"ρ = {rho:g}, timeout 20 s", rho, 20, until_s=20),),
+        )
+
+    def table_1(self) -> Exhibit:
+        """Completed, timed out and dropped with one queue."""
+        paper = published()["lifo_pri"]["table1"]
+        rows = []
+        for rho in (EFFECTIVE_RHO, NOMINAL_RHO)[: 1 if self.cases.engine == "live" else 2]:
+            for timeout_s in TIMEOUTS_S:
+                cases = self.single_queue_cases(rho, timeout_s)
+                for outcome in OUTCOMES:
+                    printed = paper[f"timeout_{timeout_s}s"][outcome]
+                    entries = [
+                        Entry(case, measures.outcome_percent(outcome), theirs)
+                        for case, theirs in zip(
+                            cases.values(),
+                            [printed[name.replace("-", "_")] for name in SINGLE_QUEUE] + [None],
+                            strict=False,
+                        )
+                    ]
+                    rows.append(((f"{rho:g}", f"{timeout_s} s", ROWS[outcome]), entries))
+        table = EntryTable(
+            "Table 1: percent of requests, published | reproduced",
+            ("ρ", "Timeout", "Requests", *self.single_queue_cases(EFFECTIVE_RHO, 20)),
+            rows,
+            self.text.note("table-1", "Intervals"),
+        )
+        return self.text.exhibit(
+            "table-1",
+            tables=(table,),
+        )
+
+    def response_times(self, key: str, name: str, timeout_s: int) -> Exhibit:
+        """Histogram and distribution of response times at overload."""
+        return self.text.exhibit(
+            key,
+            (
+                Panel(f"{name[7:]} histogram", f"timeout {timeout_s} s",
+                      "response time t, s", "share of requests per second, %",
+                      self._profiles(self.single_queue_cases(EFFECTIVE_RHO, timeout_s),
+                                     np.arange(0.5, timeout_s),
+                                     lambda t: measures.answered_between_percent(t - 0.5, t + 0.5)),
+                      kind="plain", printed_x=[x + 0.5 for x in range(0, timeout_s, 2)]),
+                self._unanswered(f"{name[7:]} distribution", f"timeout {timeout_s} s",
+                                 EFFECTIVE_RHO, timeout_s, until_s=timeout_s),
+            ),
+        )  # fmt: skip
+
+    def page_readings(self) -> Exhibit:
+        """How much CPU the page takes, against the figures that depend on it."""
+        paper = published()["lifo_pri"]
+        table_1 = paper["table1"]["timeout_20s"]["completed"]
+        modes, shares = paper["claims"]["fig4_mode_s"], paper["claims"][
+            "fig5_under_10s_share_20s_timeout"
+        ]  # fmt: skip
+        within_10_s = measures.answered_between_percent(0, 10)
+        rows = []
+        for cpu_s, spread in PAGE_READINGS:
+
+            def case(
+                policy: str, timeout_s: int, cpu_s: float = cpu_s, spread: float = spread
+            ) -> Case[ShopRun]:
+                return self.cases.single(
+                    policy, EFFECTIVE_RHO, timeout_s, page_cpu_s=cpu_s, spread_ratio=spread
+                )
+
+            entries = [
+                Entry(case("always-fifo", 20), measures.outcome_percent("completed"),
+                      table_1["always_fifo"]),
+                Entry(case("always-lifo", 20), measures.outcome_percent("completed"),
+                      table_1["always_lifo"]),
+                Entry(case("always-lifo", 20), within_10_s, 100 * shares["always_lifo"]),
+                Entry(case("always-fifo", 40), lambda metrics: measures.mode_s([metrics]),
+                      modes["always_fifo"]),
+                Entry(case("always-lifo", 40), lambda metrics: measures.mode_s([metrics]),
+                      modes["always_lifo"]),
+            ]  # fmt: skip
+            spread_text = f"uniform ± {100 * spread:g} %" if spread else "fixed"
+            rows.append(((f"{cpu_s:g} s", spread_text), entries))
+        table = EntryTable(
+            f"Readings of the CPU-intensive page at an effective ρ of {EFFECTIVE_RHO:g}, "
+            "published | reproduced",
+            ("CPU", "Spread", "FIFO 20 s: completed, %", "LIFO 20 s: completed, %",
+             "LIFO 20 s: within 10 s, %", "FIFO 40 s: mode, s", "LIFO 40 s: mode, s"),
+            rows,
+        )  # fmt: skip
+        return self.text.exhibit(
+            "page-readings",
+            tables=(table,),
+        )
+
+    def figure_6(self) -> Exhibit:
+        """Throughput against load."""
+        claims = published()["lifo_pri"]["claims"]
+        best = TITLES["8q-lifo-pri"]
+        return self.text.exhibit(
+            "figure-6",
+            (
+                Panel("6", "throughput against load", "offered load ρ", "completed requests/s",
+                      self._schemes(measures.throughput_rps), digits=2,
+                      published={(best, 2.0): claims["lifo_pri_throughput_rps_at_rho_2"]}),
+            ),
+        )  # fmt: skip
+
+    def tables_4_and_5(self) -> Exhibit:
+        """Requests by type and outcome."""
+        needs = [self.cases.shop(name, rho) for rho in TABLE_RHOS for name in SCHEMES]
+
+        def built(make: Callable[[Sequence[Cell]], Table]) -> BuiltTable:
+            return BuiltTable(needs, lambda results: make(_cells(needs, results)))
+
+        return self.text.exhibit(
+            "tables-4-and-5",
+            tables=(built(table4), built(table5)),
+        )
+
+    def figure_7(self) -> Exhibit:
+        """Response times of the home page at overload."""
+        shares = published()["lifo_pri"]["claims"]["response_under_5s_share_br1_rho_1_4"]
+        cases = {TITLES[name]: self.cases.shop(name, 1.4) for name in SCHEMES}
+        ours = np.arange(0.0, 40.5, 0.5)
+        marks = {
+            (TITLES[name], FIG7_T_S): 100 * (1 - shares[name.replace("-", "_")])
+            for name in SCHEMES
+        }  # fmt: skip
+        return self.text.exhibit(
+            "figure-7",
+            (
+                Panel("7", "home page, ρ = 1.4", "response time t, s", NOT_ANSWERED,
+                      self._profiles(cases, ours, measures.unanswered_percent), kind="plain",
+                      published=marks, printed_x=[0, 1, 2, 5, 10, 15, 20, 30, 40]),
+            ),
+        )  # fmt: skip
+
+    def figure_8(self) -> Exhibit:
+        """Mean response times against load."""
+        return self.text.exhibit(
+            "figure-8",
+            (
+                Panel("8a", "all completed requests", "offered load ρ", "mean response time, s",
+                      self._schemes(measures.response_mean_s), digits=2),
+                Panel("8b", "transaction requests", "offered load ρ", "mean response time, s",
+                      self._schemes(measures.transaction_response_mean_s), digits=2),
+            ),
+        )  # fmt: skip
+
+    def _unanswered(
+        self, key: str, title: str, rho: float, timeout_s: float, until_s: float
+    ) -> Panel:
+        return Panel(
+            key,
+            title,
+            "response time t, s",
+            NOT_ANSWERED,
+            self._profiles(
+                self.single_queue_cases(rho, timeout_s),
+                np.arange(0.0, until_s + 0.5, 0.5),
+                measures.unanswered_percent,
+            ),
+            kind="plain",
+            y_to=102,
+            printed_x=[0, 1, 2, 5, *range(10, int(until_s) + 1, 5)],
+        )
+
+    def _profiles(
+        self, cases: dict[str, Case[ShopRun]], times_s: np.ndarray, value: Callable[[float], Value]
+    ) -> list[ProfileCurve]:
+        return [
+            ProfileCurve(label, case, [float(t) for t in times_s],
+                         [value(float(t)) for t in times_s])
+            for label, case in cases.items()
+        ]  # fmt: skip
+
+    def _schemes(self, value: Value) -> list[CaseCurve]:
+        return [
+            CaseCurve(
+                TITLES[name],
+                [(rho, self.cases.shop(name, rho), value) for rho in self.cases.scale.rhos],
+            )
+            for name in SCHEMES
+        ]
+
+
+def _cells(cases: Sequence[Case[ShopRun]], results: Results) -> list[Cell]:
+    """In the form in which the lab's own tables take runs."""
+    simulated = RunSummary(load_generator=LoadGenerator(engine="simulated"))
+    return [
+        Cell(
+            policy=case.run.policy.name,
+            rho=case.run.rho,
+            runs=tuple(map(measures.outcomes, found)),
+            summaries=(simulated,) * len(found),
+            quick_share=(),
+            clients=(),
+            published=case.run.policy.name,
+            load=f"{case.run.rho:g}",
+        )
+        for case in cases
+        if (found := results.of(case))
+    ]

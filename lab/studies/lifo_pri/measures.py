@@ -1,0 +1,81 @@
+"""The values that LIFO-Pri's figures plot, read off the metrics of one simulation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lab.analysis.outcomes import Outcomes, SessionFates
+from lab.results.store import Metrics, Value
+from lab.studies.measures import RESPONSE_EDGES_S, RESPONSE_STEP_S
+from loadgen.attempts import AttemptOutcome
+
+
+def outcomes(metrics: Metrics) -> Outcomes:
+    """Attempts by page and outcome."""
+    plain = metrics["outcomes"]
+    # Earlier versions counted sessions that were never let in as lost.
+    fates = SessionFates(**{"never_let_in": 0, **plain["fates"]})
+    return Outcomes(**{**plain, "fates": fates})
+
+
+def throughput_rps(metrics: Metrics) -> float:
+    """Completed requests per paper second."""
+    return outcomes(metrics).throughput_rps
+
+
+def outcome_percent(outcome: str) -> Value:
+    """Attempts that ended so, percent of all."""
+
+    def value(metrics: Metrics) -> float:
+        found = outcomes(metrics)
+        attempts = sum(found.generated(page) for page in found.attempts)
+        return 100 * found.count(AttemptOutcome(outcome)) / attempts
+
+    return value
+
+
+def unanswered_percent(t_s: float) -> Value:
+    """Attempts at Br-1 not answered within `t_s`, percent: the unconditional CCDF."""
+    before = round(t_s / RESPONSE_STEP_S)
+
+    def value(metrics: Metrics) -> float:
+        answered = sum(metrics["first_page_response_counts"][:before])
+        return 100 * (1 - answered / metrics["first_page_attempts"])
+
+    return value
+
+
+def answered_between_percent(from_s: float, to_s: float) -> Value:
+    """Attempts at Br-1 with a response time between the two, percent of all: the histogram."""
+    first, last = round(from_s / RESPONSE_STEP_S), round(to_s / RESPONSE_STEP_S)
+
+    def value(metrics: Metrics) -> float:
+        answered = sum(metrics["first_page_response_counts"][first:last])
+        return float(100 * answered / metrics["first_page_attempts"])
+
+    return value
+
+
+def mode_s(repetitions: Sequence[Metrics], width_s: float = 1.0) -> float:
+    """The most frequent response time of Br-1, middle of the fullest bin of `width_s`."""
+    counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
+    joined = counts.reshape(-1, round(width_s / RESPONSE_STEP_S)).sum(axis=1)
+    return float(width_s * (joined.argmax() + 0.5))
+
+
+def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> float:
+    """Response time that `share` of the answered requests stay below (the last one alone says
+    little)."""
+    counts = np.sum([one["first_page_response_counts"] for one in repetitions], axis=0)
+    position = int(np.searchsorted(np.cumsum(counts), share * counts.sum()))
+    return float(RESPONSE_EDGES_S[position + 1])
+
+
+def response_mean_s(metrics: Metrics) -> float | None:
+    """Mean response time of completed requests."""
+    return metrics["response_mean_s"]
+
+
+def transaction_response_mean_s(metrics: Metrics) -> float | None:
+    """Mean response time of completed transaction requests (Tr-1 to Tr-4)."""
+    return metrics["transaction_response_mean_s"]

@@ -1,0 +1,154 @@
+"""What is kept of a simulation: numbers that figures and tables are made of.
+
+All are JSON-ready, so that a result is one small file and can be drawn again without simulating.
+"""
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lab.analysis.outcomes import after_warm_up, outcomes_of, response_times_s
+from lab.engines.simulated.run import scenario_of
+from lab.spec import own_policies
+from lab.spec.cases import Case
+from lab.spec.runs import ShopRun
+from loadgen.attempts import AttemptLog
+from loadgen.sessions import FIRST_PAGE
+from simulator.result import SessionFate, Simulated
+from simulator.simulation import simulate
+
+Measure = Callable[[Case[Any], int, AttemptLog | None], dict[str, Any]]
+"""Simulates a case with a seed and returns its metrics; every attempt goes to the log, if there is
+one."""
+
+RESPONSE_STEP_S = 0.5
+RESPONSE_UNTIL_S = 60.0
+RESPONSE_EDGES_S = np.arange(0.0, RESPONSE_UNTIL_S + RESPONSE_STEP_S, RESPONSE_STEP_S)
+"""Response times are kept as counts between these."""
+
+
+def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
+    """Simulate `task["case"]` with `task["seed"]`; return its metrics.
+
+    With `task["attempts_file"]` every attempt is kept there. The result depends on nothing else, so
+    that any worker on any machine gives the same.
+    """
+    case = Case.of_json(task["case"])
+    own_policies.remember(case.own)
+    path = task.get("attempts_file")
+    log = AttemptLog() if path else None
+    metrics = measure_of(case.measure)(case, task["seed"], log)
+    if log is not None:
+        log.write(Path(path), {"case": task["case"], "seed": task["seed"]})
+    return metrics
+
+
+def measure_of(name: str) -> Measure:
+    """Return the measure that a case names; raises ValueError for any other name."""
+    found = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)*):([a-z_]+)", name)
+    if found is not None and found[1].partition(".")[0] in ("studies", "leaderboard"):
+        known = importlib.import_module(f"lab.{found[1]}.measures").MEASURES
+        if found[2] in known:
+            measure: Measure = known[found[2]]
+            return measure
+    raise ValueError(f"measure: {name!r} is unknown")
+
+
+def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
+    """Sessions by fate and length, and what the server was busy with.
+
+    `unfinished` are those under way when the run was cut. Bins are SBAC's, section 6: up to the
+    mean length, up to twice that, longer.
+    """
+    sessions = simulated.sessions
+    fate, length = sessions.fate, sessions.length
+    completed = fate == SessionFate.COMPLETED
+    rejected = fate == SessionFate.REJECTED
+    aborted = (fate == SessionFate.TIMED_OUT) | (fate == SessionFate.DROPPED)
+    return {
+        "arrivals_s": run.arrivals_s or simulated.end_s,
+        "end_s": simulated.end_s,
+        "sessions": len(length),
+        "rejected": int(rejected.sum()),
+        "completed": int(completed.sum()),
+        "aborted": int(aborted.sum()),
+        "unfinished": int((fate == SessionFate.UNFINISHED).sum()),
+        "length": _mean(length),
+        "completed_length": _mean(length[completed]),
+        "bins": _bins(length, run.mean_length),
+        "completed_bins": _bins(length[completed], run.mean_length),
+        "kinds": [
+            {
+                "sessions": int((sessions.kind == kind).sum()),
+                "admitted": int(((sessions.kind == kind) & ~rejected).sum()),
+                "completed": int(((sessions.kind == kind) & completed).sum()),
+            }
+            for kind in range(int(sessions.kind.max()) + 1 if len(length) else 0)
+        ],
+        "attempts": {str(outcome): int(n) for outcome, n in simulated.attempts.items()},
+        "requests": int(simulated.requests),
+        "busy_s": float(simulated.busy_s),
+        "useful_busy_s": float(simulated.useful_busy_s),
+        "rejection_busy_s": float(simulated.rejection_busy_s),
+        "wasted_busy_s": float(simulated.wasted_busy_s),
+        "served": int(sum(simulated.served.values())),
+    }
+
+
+def page_metrics(attempts: pa.Table, run: ShopRun) -> dict[str, Any]:
+    """Attempts by page and outcome, and response times, as LIFO-Pri's section 3.2.2 has them."""
+    attempts = after_warm_up(attempts, run.warm_up_s)
+    outcomes = outcomes_of(attempts, run.rho)
+    first = response_times_s(attempts, FIRST_PAGE)
+    every = response_times_s(attempts)
+    transactions = np.concatenate([response_times_s(attempts, f"Tr-{i}") for i in (1, 2, 3, 4)])
+    return {
+        "outcomes": {
+            "rho": run.rho,
+            "attempts": {page: dict(counts) for page, counts in outcomes.attempts.items()},
+            "planned": dict(outcomes.planned),
+            "fates": asdict(outcomes.fates),
+            "confirms": outcomes.confirms,
+            "duration_s": outcomes.duration_s,
+        },
+        "first_page_attempts": len(first),
+        "first_page_response_counts": _histogram(first[np.isfinite(first)]),
+        "response_mean_s": _mean(every[np.isfinite(every)]),
+        "response_max_s": float(every[np.isfinite(every)].max(initial=0.0)),
+        "transaction_response_mean_s": _mean(transactions[np.isfinite(transactions)]),
+    }
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _bins(lengths: np.ndarray, mean: float) -> list[int]:
+    first = int((lengths <= mean).sum())
+    second = int((lengths <= 2 * mean).sum()) - first
+    return [first, second, len(lengths) - first - second]
+
+
+def _histogram(times_s: np.ndarray) -> list[int]:
+    return [int(n) for n in np.histogram(times_s, RESPONSE_EDGES_S)[0]]
+
+
+def _sessions(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    simulated = simulate(scenario_of(case.run, seed), log=log)
+    return session_metrics(simulated, case.run)
+
+
+def _pages(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:
+    log = AttemptLog() if log is None else log
+    simulated = simulate(scenario_of(case.run, seed), log=log)
+    return session_metrics(simulated, case.run) | page_metrics(log.table(), case.run)
+
+
+MEASURES = {"sessions": _sessions, "pages": _pages}
+"""What is kept of a simulation, by the name in a case."""

@@ -1,0 +1,39 @@
+"""The papers that can be reproduced: a line for each.
+
+A paper is imported when it is asked for, so that its name alone costs nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lab.studies.study import PaperStudy
+
+
+class Papers(Mapping[str, "PaperStudy[Any]"]):
+    """Studies by the paper's name."""
+
+    def __init__(self, packages: Mapping[str, str]) -> None:
+        self._packages = packages
+
+    def __getitem__(self, name: str) -> "PaperStudy[Any]":
+        study: PaperStudy[Any] = import_module(f"{self._packages[name]}.study").STUDY
+        return study
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packages)
+
+    def __len__(self) -> int:
+        return len(self._packages)
+
+
+PAPERS = Papers(
+    {
+        "lifo-pri": "lab.studies.lifo_pri",
+        "sbac": "lab.studies.sbac",
+        "connection-sentry": "lab.studies.connection_sentry",
+        "ad-server": "lab.studies.ad_server",
+        "edragon": "lab.studies.edragon",
+    }
+)

@@ -1,0 +1,248 @@
+"""SBAC's simulations: which server, which customers, which loads (sections 4 to 6); its live runs.
+
+Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions on Computers 51(6),
+2002. Section numbers in this package are that paper's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gateway.policies.registry import NO_ADMISSION
+from lab.analysis.published import published
+from lab.spec.cases import Case
+from lab.spec.experiment import Spec, changed, load_spec
+from lab.spec.runs import ShopRun
+from lab.spec.sections import PolicyChoice
+from lab.studies import SESSION_METRICS
+from lab.studies.study import Engine, PaperCases
+from loadgen.sessions import (
+    SBAC_TABLE_1,
+    LengthKind,
+    Schedule,
+    Segment,
+    SessionLengths,
+    SessionModel,
+)
+from simulator.scenario import SPECWEB96, FifoServer, FileClass
+
+MEANS = (5, 15, 50)
+"""Mean session lengths, requests."""
+
+STRATEGIES = {
+    "sbac-stable": "Stable",
+    "sbac-responsive": "Responsive",
+    "sbac-hybrid": "Hybrid",
+    "sbac-predictive": "Predictive",
+}
+"""Admission policies in the order of Table 2, and the paper's names for them."""
+
+PLANNED_UTILISATION = 0.95
+"""Share of the capacity that predictive plans with: the ac-threshold. Equation 7 fills the server
+to its brim; with files as varied as SPECweb96's its queue then outgrows the timeout of 1 s by
+chance alone."""
+
+DURATION_S = 500.0
+"""design: 500 s from an empty system; the paper does not say how long its runs are."""
+
+USUAL_DAY = (1.0, 1.0, 1.3, 1.0, 1.0, 1.5, 1.0, 1.0, 1.3, 1.0)
+"""Fig. 10a is a picture: mostly about 100 %, a few intervals of not very high overload."""
+
+BUSY_DAY = (1.0, 1.5, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.5)
+"""Fig. 10b: half of the time in overload, 300 % in one interval, else about 100 %."""
+
+DAYS = {"usual": USUAL_DAY, "busy": BUSY_DAY}
+QUICK_FILES = (FileClass(0.8, 200.0, 1000.0), FileClass(0.2, 1000.0, 3400.0))
+"""Files for a server of 100 requests/s. With SPECweb96's, whose squared coefficient of variation
+is 15.8, the work that comes in a second would vary by 40 % there instead of 13 %, and the
+queue of one second would overflow by chance alone. These have 0.69: (1 + 0.69) / 100 is as
+(1 + 15.8) / 1000."""
+
+SEGMENTS_S = (50.0, 500.0)
+"""How long each of the ten intervals of a day lasts; the paper does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The size of the simulated server, and the loads."""
+
+    capacity_rps: float
+    listen_queue: int
+    loads: tuple[float, ...]
+    weights: tuple[float, ...]
+    repetitions: int
+    file_classes: tuple[FileClass, ...] | None
+    """Share, smallest and largest size in bytes; None: SPECweb96's, as published."""
+    long_day_means: tuple[int, ...]
+    """Mean lengths for which the days are simulated with the longer segments too."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveScale:
+    """The loads in front of the shop."""
+
+    loads: tuple[float, ...]
+    repetitions: int
+
+
+_PAPER = published()["sbac"]
+
+SCALES: dict[Engine, dict[bool, Scale | LiveScale]] = {
+    "simulated": {
+        False: Scale(
+            capacity_rps=float(_PAPER["server_capacity_rps"]),
+            listen_queue=_PAPER["listen_queue"],
+            loads=tuple(_PAPER["loads"]),
+            weights=(0.1, 0.3, 0.5, 0.7, 1.0),
+            repetitions=5,
+            file_classes=None,
+            long_day_means=MEANS,
+        ),
+        # A tenth of the server and fewer loads, for two cores and two minutes.
+        True: Scale(
+            capacity_rps=100.0,
+            listen_queue=102,
+            loads=(0.8, 1.0, 1.2, 1.7, 2.0, 3.0),
+            weights=(0.1, 0.5, 1.0),
+            repetitions=1,
+            file_classes=QUICK_FILES,
+            long_day_means=(5,),
+        ),
+    },
+    "live": {
+        False: LiveScale((0.8, 1.0, 1.5, 2.0, 3.0), 3),
+        True: LiveScale((1.0, 2.0), 1),
+    },
+}
+"""The scales by engine and by `quick`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(PaperCases[Scale]):
+    """SBAC's simulated cases at a scale."""
+
+    def overloaded(
+        self,
+        mean: float,
+        load: float,
+        *,
+        retries: int | None = None,
+        think_time_s: float | None = None,
+        kind: LengthKind = "geometric",
+        everybody_finishes: bool = False,
+    ) -> Case[ShopRun]:
+        """No admission control (section 6), or with other clients (section 5).
+
+        The run is cut when arrivals end, unless `everybody_finishes`.
+        """
+        paper = published()["sbac"]
+        retries = paper["retries"] if retries is None else retries
+        customers = SessionModel(
+            timeout_s=paper["timeout_s"],
+            think_timeout_mean_s=0.0,
+            retry_probability=1.0 if retries else 0.0,
+            max_retries=retries,
+            think_time_mean_s=think_time_s or paper["think_time_mean_s"],
+            lengths=SessionLengths(kind, mean),
+        )
+        run = ShopRun(
+            self._policy(),
+            self._server(),
+            customers,
+            capacity_rps=self.scale.capacity_rps,
+            rho=load,
+            duration_s=DURATION_S,
+            stop_s=None if everybody_finishes else DURATION_S,
+            session_known_from="admission",
+        )
+        return Case(run, SESSION_METRICS)
+
+    def admitted(
+        self, admission: str, mean: float, load: float, **parameters: float
+    ) -> Case[ShopRun]:
+        """Behind an admission policy (sections 9, 10 and 12).
+
+        Predictive plans with PLANNED_UTILISATION of the capacity it measures unless
+        `planned_utilisation` is given.
+        """
+        if admission == "sbac-predictive":
+            parameters = {"planned_utilisation": PLANNED_UTILISATION, **parameters}
+        return self.behind(admission, self.overloaded(mean, load), **parameters)
+
+    def behind(self, admission: str, case: Case[ShopRun], **parameters: float) -> Case[ShopRun]:
+        """The same case behind an admission policy."""
+        return case.with_(policy=self._policy(admission, **parameters))
+
+    def weighted(self, weight: float, mean: float, load: float) -> Case[ShopRun]:
+        """Behind the ac-function with weight k (Fig. 8)."""
+        if weight == 1.0:
+            return self.admitted("sbac-responsive", mean, load)
+        if weight == 0.1:
+            return self.admitted("sbac-stable", mean, load)
+        return self.admitted("sbac", mean, load, ac_weight=weight)
+
+    def day(
+        self, pattern: str, admission: str, mean: float, segment_s: float, **parameters: float
+    ) -> Case[ShopRun]:
+        """A usual or a busy day (section 13)."""
+        return self.admitted(admission, mean, 1.0, **parameters).with_(
+            schedule=Schedule(tuple(Segment(segment_s, load) for load in DAYS[pattern])),
+            duration_s=None,
+            stop_s=segment_s * len(DAYS[pattern]),
+        )
+
+    def shop(self, admission: str, load: float) -> Case[ShopRun]:
+        """Table 1's mixture of sales and non-sales sessions."""
+        case = self.admitted(admission, 1, load)
+        lengths = SessionLengths("geometric", mixture=SBAC_TABLE_1)
+        return case.with_(customers=replace(case.run.session_model, lengths=lengths))
+
+    def _policy(self, admission: str = NO_ADMISSION, **parameters: float) -> PolicyChoice:
+        return PolicyChoice(
+            name="sq",
+            parameters={"capacity": self.scale.listen_queue},
+            admission=admission,
+            admission_parameters=parameters,
+        )
+
+    def _server(self) -> FifoServer:
+        files = self.scale.file_classes
+        return FifoServer(self.scale.capacity_rps, SPECWEB96 if files is None else files)
+
+
+LIVE_MEANS = (5, 15)
+LIVE_METRICS = "studies.sbac:live"
+SHIPPED_SPEC = "sbac-live"
+"""Its policies and customers are used: LIFO-Pri's patience, think time 5 s, ac-interval 10 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCases(PaperCases[LiveScale]):
+    """The runs of the gateway in front of the shop, the strategies against none."""
+
+    def keys(self) -> list[str]:
+        """Return the policies of the comparison, none first."""
+        return [choice.key for choice in load_spec(SHIPPED_SPEC).policy]
+
+    def case(self, key: str, mean: float, load: float) -> Case[ShopRun]:
+        """Return the case of the runs of policy `key`."""
+        spec = live_spec(mean, [load], seed=1, repetitions=1)
+        return Case(ShopRun.of_spec(spec, key, load), LIVE_METRICS)
+
+
+def live_spec(mean: float, loads: Sequence[float], *, seed: int, repetitions: int) -> Spec:
+    """Return the comparison for sessions of `mean` requests."""
+    return changed(
+        load_spec(SHIPPED_SPEC),
+        title=f"SBAC live, sessions of {mean:g} requests",
+        load__rho=list(loads),
+        customers__lengths={"kind": "geometric", "mean": mean},
+        seed=seed,
+        repetitions=repetitions,
+    )
+
+
+def cases_on(scale: Scale | LiveScale, engine: Engine) -> Cases | LiveCases:
+    """Return the cases of an engine at its scale."""
+    if isinstance(scale, LiveScale):
+        return LiveCases(scale, engine)
+    return Cases(scale, engine)

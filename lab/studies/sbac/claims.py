@@ -1,0 +1,261 @@
+"""What must hold of SBAC's reproduction, as the paper and this project have it."""
+
+import math
+from collections.abc import Sequence
+
+from lab.analysis.published import published
+from lab.report.claims import Claim, Verdict, at_most, falling, in_range, within
+from lab.results.store import Results
+from lab.spec.cases import Case
+from lab.spec.runs import ShopRun
+from lab.studies.sbac import measures
+from lab.studies.sbac.cases import DAYS, MEANS, SEGMENTS_S, STRATEGIES, Cases, LiveCases
+from lab.titles import title_of
+
+LENGTH_TOLERANCE = 0.12
+BIN_TOLERANCE_POINTS = 1.0
+ABORTED_AT_MOST = {15: 5.0, 50: 1.0}
+USEFUL_TOLERANCE_POINTS = 4.0
+NOBODY_PERCENT = 0.005
+"""Less than this of the sessions aborted prints as 0.00 %: nobody."""
+
+
+def claims(cases: Cases | LiveCases) -> list[Claim]:
+    """Return what must hold of these cases, simulated or live."""
+    if isinstance(cases, LiveCases):
+        return _live(cases) if 2.0 in cases.scale.loads else []
+    return [
+        *_overloaded(cases),
+        *_responsive(cases),
+        *_table_2(cases),
+        *_curves(cases),
+    ]
+
+
+def _overloaded(cases: Cases) -> list[Claim]:
+    paper = published()["sbac"]["overloaded"]
+    found = []
+    for mean in MEANS:
+        theirs = paper["completed_length_mean_at_300"][str(mean)]
+        low, high = theirs * (1 - LENGTH_TOLERANCE), theirs * (1 + LENGTH_TOLERANCE)
+        found.append(
+            within(
+                f"No admission control, 300 %, mean {mean}: mean length of completed sessions "
+                "(Fig. 4a)",
+                cases.overloaded(mean, 3.0),
+                measures.completed_length,
+                low,
+                high,
+                f"{theirs:g} ± 12 %",
+                2,
+            )
+        )
+    share = paper["bins_completed_mean_50_at_300"][0]
+    found.append(
+        within(
+            "No admission control, 300 %, mean 50: share of completed sessions up to the mean "
+            "length (Fig. 4b)",
+            cases.overloaded(50, 3.0),
+            measures.bin_percent("completed_bins", 0),
+            share - BIN_TOLERANCE_POINTS,
+            share + BIN_TOLERANCE_POINTS,
+            f"{share:g} ± {BIN_TOLERANCE_POINTS:g} %",
+            2,
+        )
+    )
+    throughput = [
+        (cases.overloaded(mean, 3.0), measures.throughput(cases.scale.capacity_rps, mean))
+        for mean in reversed(MEANS)
+    ]
+    found.append(
+        falling(
+            "No admission control, 300 %: longer sessions have the better throughput (Fig. 3a)",
+            "50 over 15 over 5",
+            throughput,
+        )
+    )
+    useful = paper["useful_utilisation"]
+    # “Around 15 percent” and “less than 7 percent”, read off a curve, over the offered load.
+    for load, theirs in ((2.0, useful["at_200"]), (3.0, useful["at_300_below"])):
+        needs = [cases.overloaded(mean, load) for mean in MEANS]
+
+        def near(
+            results: Results,
+            needs: Sequence[Case[ShopRun]] = needs,
+            load: float = load,
+            theirs: float = theirs,
+        ) -> Verdict:
+            ours = [results.mean(case, measures.useful_over_load(load)) or 0.0 for case in needs]
+            middle = sum(ours) / len(ours)
+            text = ", ".join(f"{one:.1f}" for one in ours) + f"; mean {middle:.1f} %"
+            return text, abs(middle - 100 * theirs) <= USEFUL_TOLERANCE_POINTS
+
+        found.append(
+            Claim(
+                f"No admission control, {100 * load:g} %: useful utilisation over load, means 5, "
+                "15, 50 (Fig. 3b)",
+                f"{100 * theirs:g} ± {USEFUL_TOLERANCE_POINTS:g} % on average",
+                needs,
+                near,
+            )
+        )
+    return found
+
+
+def _responsive(cases: Cases) -> list[Claim]:
+    found = [
+        at_most(
+            f"sbac-responsive, 300 %, mean {mean}: aborted of admitted (Fig. 6b)",
+            cases.admitted("sbac-responsive", mean, 3.0),
+            measures.aborted_percent,
+            limit,
+        )
+        for mean, limit in ABORTED_AT_MOST.items()
+    ]
+    short = cases.admitted("sbac-responsive", 5, 3.0)
+    found.append(
+        Claim(
+            "sbac-responsive, 300 %, mean 5: many are aborted, published “up to 55 percent” "
+            "(Fig. 6b)",
+            "25 to 60 %",
+            [short],
+            lambda results: in_range(results, short, measures.aborted_percent, 25, 60, 1),
+        )
+    )
+    for mean in (15, 50):
+        with_, without = cases.admitted("sbac-responsive", mean, 3.0), cases.overloaded(mean, 3.0)
+        found.append(
+            falling(
+                f"300 %, mean {mean}: useful utilisation is better with admission control "
+                "(Fig. 7b)",
+                "with over without",
+                [(with_, measures.useful_utilisation), (without, measures.useful_utilisation)],
+            )
+        )
+    return found
+
+
+def _table_2(cases: Cases) -> list[Claim]:
+    found = []
+    for segment_s in SEGMENTS_S:
+        means = MEANS if segment_s == SEGMENTS_S[0] else cases.scale.long_day_means
+        for day in DAYS:
+            for mean in means:
+                needs = [cases.day(day, name, mean, segment_s) for name in STRATEGIES]
+                found.append(
+                    Claim(
+                        f"{day.capitalize()} day, intervals of {segment_s:g} s, mean {mean}: "
+                        "stable aborts most wherever any strategy aborts (Table 2)",
+                        "stable first, or nobody aborted",
+                        needs,
+                        lambda results, needs=needs: _stable_most(results, needs),
+                    )
+                )
+        busy = {name: cases.day("busy", name, 5, segment_s) for name in STRATEGIES}
+        found.append(
+            falling(
+                f"Busy day, intervals of {segment_s:g} s, mean 5: predictive aborts less than "
+                "responsive (Table 2)",
+                "responsive over predictive",
+                [(busy["sbac-responsive"], measures.aborted_percent),
+                 (busy["sbac-predictive"], measures.aborted_percent)],
+            )
+        )  # fmt: skip
+        usual = {name: cases.day("usual", name, 5, segment_s) for name in STRATEGIES}
+        throughput = measures.throughput(cases.scale.capacity_rps, 5)
+        found.append(
+            falling(
+                f"Usual day, intervals of {segment_s:g} s, mean 5: predictive completes more than "
+                "responsive (published: 14 % more, Fig. 11a)",
+                "predictive over responsive",
+                [(usual["sbac-predictive"], throughput), (usual["sbac-responsive"], throughput)],
+            )
+        )
+    return found
+
+
+def _curves(cases: Cases) -> list[Claim]:
+    scale = cases.scale
+    throughput = measures.throughput(scale.capacity_rps, 15)
+    top = scale.loads[-1]
+    found = [
+        falling(
+            f"No admission control, {100 * top:g} %, mean 15: more retries, less throughput "
+            "(Fig. 2a)",
+            "0 over 1 over 2 over 3 retries",
+            [(cases.overloaded(15, top, retries=n), throughput) for n in range(4)],
+        ),
+        falling(
+            f"No admission control, {100 * top:g} %, mean 15: a longer think time, less "
+            "throughput (Fig. 2b)",
+            "1 s over 2 s over 5 s",
+            [(cases.overloaded(15, top, think_time_s=s), throughput) for s in (1.0, 2.0, 5.0)],
+        ),
+        falling(
+            f"{100 * top:g} %, mean 15: the stable function aborts more than the responsive one "
+            "(Fig. 8b)",
+            "k = 0.1 over k = 1",
+            [(cases.weighted(k, 15, top), measures.aborted_percent) for k in (0.1, 1.0)],
+        ),
+        falling(
+            "100 %, mean 15: the stable function completes more than the responsive one (Fig. 8a)",
+            "k = 0.1 over k = 1",
+            [(cases.weighted(k, 15, 1.0), throughput) for k in (0.1, 1.0)],
+        ),
+    ]
+    for mean in (5, 15):
+        long_ = cases.admitted("sbac-responsive", mean, top, ac_interval_s=5.0)
+        short = cases.admitted("sbac-responsive", mean, top)
+        found.append(
+            falling(
+                f"{100 * top:g} %, mean {mean}: an ac-interval of 5 s aborts more than one of 1 s "
+                "(Fig. 9)",
+                "5 s over 1 s",
+                [(long_, measures.aborted_percent), (short, measures.aborted_percent)],
+            )
+        )
+    found.append(
+        falling(
+            "Table 1's workload, 200 %: more sales sessions complete with SBAC",
+            "with over without",
+            [(cases.shop(admission, 2.0), measures.kind_completed_percent(0))
+             for admission in ("sbac-responsive", "none")],
+        )
+    )  # fmt: skip
+    return found
+
+
+def _stable_most(results: Results, needs: Sequence[Case[ShopRun]]) -> Verdict:
+    aborted = [results.mean(case, measures.aborted_percent) or 0.0 for case in needs]
+    titles = list(STRATEGIES.values())
+    text = ", ".join(f"{title} {one:.2f}" for title, one in zip(titles, aborted, strict=True))
+    nobody = max(aborted) < NOBODY_PERCENT
+    return f"{text} %", nobody or aborted[0] > max(aborted[1:])
+
+
+def _live(cases: LiveCases) -> list[Claim]:
+    none, *strategies = cases.keys()
+    found = [
+        within(
+            f"ρ = 2, mean 15, {title_of(key.removeprefix('sq+'))}: admitted sessions that complete",
+            cases.case(key, 15, 2.0),
+            measures.completed_of_admitted_percent,
+            95.0,
+            math.inf,
+            "at least 95 %",
+            1,
+        )
+        for key in strategies
+    ]
+    found.append(
+        within(
+            "ρ = 2, mean 15, no admission control: sessions that complete",
+            cases.case(none, 15, 2.0),
+            measures.completed_percent,
+            -math.inf,
+            70.0,
+            "at most 70 %",
+            1,
+        )
+    )
+    return found

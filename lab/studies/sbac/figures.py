@@ -1,0 +1,461 @@
+"""SBAC's figures and tables: which curve is made of which cases, next to what was published."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lab.analysis.published import published
+from lab.report.exhibits import (
+    CaseCurve,
+    Entry,
+    EntryTable,
+    Exhibit,
+    FormulaCurve,
+    Panel,
+    ProfileCurve,
+)
+from lab.results.store import Value
+from lab.spec.cases import Case
+from lab.spec.runs import ShopRun
+from lab.studies.report_text import ReportText
+from lab.studies.sbac import measures
+from lab.studies.sbac.cases import (
+    DAYS,
+    LIVE_MEANS,
+    MEANS,
+    SEGMENTS_S,
+    STRATEGIES,
+    Cases,
+    LiveCases,
+)
+from lab.studies.study import PaperFigures
+from lab.titles import title_of
+
+LOAD = "offered load, %"
+THROUGHPUT = "completed sessions, % of capacity"
+ABORTED = "aborted sessions, % of admitted"
+
+
+def percent(load: float) -> float:
+    """A load as the paper's axes have it."""
+    return round(100 * load, 6)
+
+
+def always(value: Value) -> Callable[[float], Value]:
+    """The same figure at every load."""
+    return lambda load: value
+
+
+def mean_label(mean: float) -> str:
+    """Return the label of a curve of one mean session length."""
+    return f"mean {mean:g}"
+
+
+BINS = ("up to m", "m to 2m", "over 2m")
+RUN_READINGS = {
+    ("geometric", False): "geometric, cut at 500 s",
+    ("geometric", True): "geometric, everybody finishes",
+    ("exponential", False): "max(1, round(Exp)), cut at 500 s",
+    ("exponential", True): "max(1, round(Exp)), everybody finishes",
+}
+"""Kind of lengths, and whether sessions under way at 500 s finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(PaperFigures[Cases]):
+    """The simulated figures, at the scale of `cases`."""
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures in the order of the paper, Table 1's mixture and the readings last."""
+        return [
+            self.figure_2(),
+            self.figure_3(),
+            self.figure_4(),
+            self.figure_5(),
+            self.figure_6(),
+            self.figure_7(),
+            self.figure_8(),
+            self.figure_9(),
+            self.figure_10(),
+            *(self.figure_11_and_table_2(segment_s) for segment_s in SEGMENTS_S),
+            self.table_1_mixture(),
+            self.reading(),
+        ]
+
+    def figure_2(self) -> Exhibit:
+        """Sensitivity to retries and think time."""
+        throughput = always(self._throughput(15))
+        retries = [
+            self._curve(
+                "1 retry" if n == 1 else f"{n} retries",
+                lambda load, n=n: self.cases.overloaded(15, load, retries=n),
+                throughput,
+            )
+            for n in range(4)
+        ]
+        think = [
+            self._curve(
+                f"think time {s} s",
+                lambda load, s=s: self.cases.overloaded(15, load, think_time_s=s),
+                throughput,
+            )
+            for s in (1.0, 2.0, 5.0)
+        ]
+        return self.text.exhibit(
+            "figure-2",
+            (
+                Panel("2a", "client retries", LOAD, THROUGHPUT, retries),
+                Panel("2b", "client think time", LOAD, THROUGHPUT, think),
+            ),
+        )
+
+    def figure_3(self) -> Exhibit:
+        """Throughput and useful utilisation of an overloaded server."""
+        paper = published()["sbac"]["overloaded"]["useful_utilisation"]
+        divided = [
+            self._curve(
+                mean_label(mean),
+                lambda load, m=mean: self.cases.overloaded(m, load),
+                measures.useful_over_load,
+            )
+            for mean in MEANS
+        ]
+        marks = {
+            (mean_label(mean), percent(load)): 100 * share
+            for mean in MEANS
+            for load, share in ((2.0, paper["at_200"]), (3.0, paper["at_300_below"]))
+        }
+        return self.text.exhibit(
+            "figure-3",
+            (
+                Panel("3a", "throughput in completed sessions", LOAD, THROUGHPUT,
+                      self._by_mean(self.cases.overloaded, self._throughput)),
+                Panel("3b", "useful utilisation", LOAD, "useful server time, %",
+                      self._by_mean(self.cases.overloaded, always(measures.useful_utilisation))),
+                Panel("3b divided", "useful utilisation over offered load", LOAD,
+                      "useful server time / load, %", divided, published=marks),
+            ),
+        )  # fmt: skip
+
+    def figure_4(self) -> Exhibit:
+        """Lengths of completed sessions without admission control."""
+        paper = published()["sbac"]["overloaded"]
+        lengths = paper["completed_length_mean_at_300"]
+        bins = (paper["bins_original_mean_50"], paper["bins_completed_mean_50_at_300"])
+        case = self.cases.overloaded(50, 3.0)
+        curves = [
+            ProfileCurve(label, case, range(3), [measures.bin_percent(which, i) for i in range(3)])
+            for label, which in (("original", "bins"), ("completed", "completed_bins"))
+        ]
+        return self.text.exhibit(
+            "figure-4",
+            (
+                Panel("4a", "mean length of completed sessions", LOAD, "requests",
+                      self._by_mean(self.cases.overloaded, always(measures.completed_length)),
+                      published={(mean_label(mean), 300.0): lengths[str(mean)] for mean in MEANS},
+                      digits=2),
+                Panel("4b", "sessions by length, mean 50, 300 % load", "length",
+                      "share of sessions, %", curves, kind="bars", x_names=BINS,
+                      published={(curve.label, i): share for curve, shares in
+                                 zip(curves, bins, strict=True)
+                                 for i, share in enumerate(shares)}, digits=2),
+            ),
+        )  # fmt: skip
+
+    def figure_5(self) -> Exhibit:
+        """The cost of rejection against eq. 6."""
+        loads = [percent(load) for load in self.cases.scale.loads if load >= 1]
+        panels = [
+            Panel(
+                f"5, mean {mean}",
+                "rejection messages",
+                LOAD,
+                "rejections, % of requests handled",
+                (
+                    FormulaCurve("equation 6", loads, [min(100.0, 100 * (load / 100 - 1)
+                                 / (mean - 1)) for load in loads]),
+                    self._curve("Responsive",
+                                lambda load, m=mean: self.cases.admitted("sbac-responsive", m,
+                                                                         load),
+                                always(measures.rejection_percent), from_load=1.0),
+                    self._curve("Predictive",
+                                lambda load, m=mean: self.cases.admitted("sbac-predictive", m,
+                                                                         load),
+                                always(measures.rejection_percent), from_load=1.0),
+                ),
+            )
+            for mean in MEANS
+        ]  # fmt: skip
+        return self.text.exhibit(
+            "figure-5",
+            panels,
+        )
+
+    def figure_6(self) -> Exhibit:
+        """Throughput and aborts with responsive admission."""
+        aborted = published()["sbac"]["responsive_95"]["aborted_percent_at_300"]
+        return self.text.exhibit(
+            "figure-6",
+            (
+                Panel("6a", "throughput in completed sessions", LOAD, THROUGHPUT,
+                      self._by_mean(self._responsive, self._throughput)),
+                Panel("6b", "aborted sessions", LOAD, ABORTED,
+                      self._by_mean(self._responsive, always(measures.aborted_percent)),
+                      published={(mean_label(mean), 300.0): aborted[str(mean)]
+                                 for mean in MEANS}),
+            ),
+        )  # fmt: skip
+
+    def figure_7(self) -> Exhibit:
+        """Lengths and useful utilisation with responsive admission."""
+        return self.text.exhibit(
+            "figure-7",
+            (
+                Panel("7a", "mean length of completed sessions", LOAD, "requests",
+                      self._by_mean(self._responsive, always(measures.completed_length)),
+                      digits=2),
+                Panel("7b", "useful utilisation", LOAD, "useful server time, %",
+                      self._by_mean(self._responsive, always(measures.useful_utilisation))),
+            ),
+        )  # fmt: skip
+
+    def figure_8(self) -> Exhibit:
+        """The family of ac-functions."""
+        weights = {
+            f"k = {weight:g}": (
+                lambda load, k=weight: self.cases.weighted(k, 15, load)
+            )
+            for weight in self.cases.scale.weights
+        }  # fmt: skip
+        return self.text.exhibit(
+            "figure-8",
+            (
+                Panel("8a", "throughput in completed sessions", LOAD, THROUGHPUT,
+                      [self._curve(label, case, always(self._throughput(15)))
+                       for label, case in weights.items()]),
+                Panel("8b", "aborted sessions", LOAD, ABORTED,
+                      [self._curve(label, case, always(measures.aborted_percent))
+                       for label, case in weights.items()]),
+            ),
+        )  # fmt: skip
+
+    def figure_9(self) -> Exhibit:
+        """An ac-interval of 5 s."""
+        return self.text.exhibit(
+            "figure-9",
+            (
+                Panel("9", "aborted sessions, ac-interval 5 s", LOAD, ABORTED,
+                      self._by_mean(self.long_interval, always(measures.aborted_percent))),
+            ),
+        )  # fmt: skip
+
+    def long_interval(self, mean: float, load: float) -> Case[ShopRun]:
+        """Responsive admission that measures over 5 s (Fig. 9)."""
+        return self.cases.admitted("sbac-responsive", mean, load, ac_interval_s=5.0)
+
+    def figure_10(self) -> Exhibit:
+        """The load patterns."""
+        curves = [
+            FormulaCurve(
+                f"{name} day", [*range(1, len(loads) + 2)], [100 * x for x in (*loads, loads[-1])]
+            )
+            for name, loads in DAYS.items()
+        ]
+        panel = Panel("10", "load patterns", "interval", LOAD, curves, kind="steps", digits=0,
+                      printed_x=range(1, 11))  # fmt: skip
+        return self.text.exhibit(
+            "figure-10",
+            (panel,),
+        )
+
+    def figure_11_and_table_2(self, segment_s: float) -> Exhibit:
+        """Strategies compared over a day of ten intervals of `segment_s`."""
+        means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
+        tables = published()["sbac"]["table2_aborted_percent"]
+        panels, parts = [], []
+        for letter, day in zip("ab", DAYS, strict=True):
+            panels.append(
+                Panel(
+                    f"11{letter}", f"{day} day, throughput", "mean session length", THROUGHPUT,
+                    [CaseCurve(title, [
+                        (i, self.cases.day(day, name, mean, segment_s), self._throughput(mean))
+                        for i, mean in enumerate(means)]) for name, title in STRATEGIES.items()],
+                    kind="bars", x_names=[f"{mean}" for mean in means],
+                )
+            )  # fmt: skip
+            rows = [
+                (
+                    (title,),
+                    [
+                        Entry(
+                            self.cases.day(day, name, mean, segment_s),
+                            measures.aborted_percent,
+                            tables[f"{day}_day"][title.lower()][str(mean)],
+                            2,
+                        )
+                        for mean in means
+                    ],
+                )
+                for name, title in STRATEGIES.items()
+            ]
+            measured = [
+                self.cases.day(day, "sbac-predictive", mean, segment_s, planned_utilisation=1.0)
+                for mean in means
+            ]
+            rows.append(
+                (
+                    ("Predictive, all of the capacity",),
+                    [Entry(case, measures.aborted_percent, None, 2) for case in measured],
+                )
+            )
+            parts.append(
+                EntryTable(
+                    f"Table 2{letter}: aborted sessions, % of admitted, {day} day, published | "
+                    "reproduced",
+                    ("Strategy", *(mean_label(mean) for mean in means)),
+                    rows,
+                )
+            )
+        return self.text.exhibit(
+            f"figure-11-{segment_s:g}s",
+            panels,
+            parts,
+        )
+
+    def table_1_mixture(self) -> Exhibit:
+        """Sales and non-sales sessions as workload."""
+        curves = [
+            self._curve(
+                f"{kind}, {label}",
+                lambda load, a=admission: self.cases.shop(a, load),
+                always(measures.kind_completed_percent(i)),
+            )
+            for admission, label in (("none", "no admission control"), ("sbac-responsive", "SBAC"))
+            for i, kind in enumerate(("sales", "non-sales"))
+        ]
+        return self.text.exhibit(
+            "table-1-mixture",
+            (
+                Panel("Table 1 mixture", "completed sessions by class", LOAD,
+                      "completed, % of sessions that came", curves),
+            ),
+        )  # fmt: skip
+
+    def reading(self) -> Exhibit:
+        """Which reading of lengths and of the end of a run comes near the published figures."""
+        paper = published()["sbac"]["overloaded"]
+        lengths = paper["completed_length_mean_at_300"]
+        rows = []
+        for (kind, finish), name in RUN_READINGS.items():
+            cases = [
+                self.cases.overloaded(mean, 3.0, kind=kind, everybody_finishes=finish)
+                for mean in MEANS
+            ]
+            entries = [
+                Entry(case, measures.completed_length, lengths[str(mean)], 2)
+                for case, mean in zip(cases, MEANS, strict=True)
+            ]
+            first = paper["bins_completed_mean_50_at_300"][0]
+            entries.append(Entry(cases[-1], measures.bin_percent("completed_bins", 0), first, 2))
+            rows.append(((name,), entries))
+        table = EntryTable(
+            "Mean length of completed sessions at 300 % load without admission control, and share "
+            "of the first bin for mean 50 in percent, published | reproduced",
+            ("Reading", *(mean_label(mean) for mean in MEANS), "first bin, %"),
+            rows,
+            "Cut at 500 s: only sessions count that had completed when arrivals ended.",
+        )
+        with_admission = EntryTable(
+            "Mean length of completed sessions at 300 % load behind sbac-responsive, published "
+            "(“perfect”) | reproduced",
+            ("Reading", *(mean_label(mean) for mean in MEANS[1:])),
+            [
+                (
+                    (name,),
+                    [
+                        Entry(
+                            self.cases.behind(
+                                "sbac-responsive",
+                                self.cases.overloaded(mean, 3.0, everybody_finishes=finish),
+                            ),
+                            measures.completed_length,
+                            mean,
+                            2,
+                        )
+                        for mean in MEANS[1:]
+                    ],
+                )
+                for (kind, finish), name in RUN_READINGS.items()
+                if kind == "geometric"
+            ],
+        )
+        return self.text.exhibit(
+            "readings",
+            tables=(table, with_admission),
+        )
+
+    def _responsive(self, mean: float, load: float) -> Case[ShopRun]:
+        return self.cases.admitted("sbac-responsive", mean, load)
+
+    def _throughput(self, mean: float) -> Value:
+        return measures.throughput(self.cases.scale.capacity_rps, mean)
+
+    def _curve(
+        self,
+        label: str,
+        case: Callable[[float], Case[ShopRun]],
+        value: Callable[[float], Value],
+        from_load: float = 0.0,
+    ) -> CaseCurve:
+        """Over the loads; `value` may depend on the load, `always` makes one that does not."""
+        loads = [load for load in self.cases.scale.loads if load >= from_load]
+        return CaseCurve(label, [(percent(load), case(load), value(load)) for load in loads])
+
+    def _by_mean(
+        self, case: Callable[[float, float], Case[ShopRun]], value: Callable[[float], Value]
+    ) -> list[CaseCurve]:
+        return [
+            self._curve(mean_label(mean), lambda load, m=mean: case(m, load), always(value(mean)))
+            for mean in MEANS
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFigures(PaperFigures[LiveCases]):
+    """Figures 6 and 7a as far as a shop can show them."""
+
+    def all(self) -> list[Exhibit]:
+        """Return a figure for each mean session length."""
+        return [self.of_length(mean) for mean in LIVE_MEANS]
+
+    def of_length(self, mean: float) -> Exhibit:
+        """What becomes of sessions of `mean` requests under the strategies."""
+        return self.text.exhibit(
+            f"live-{mean}",
+            (
+                Panel("a", "throughput", LOAD, "completed sessions, % of capacity",
+                      self._curves(mean, measures.live_throughput(mean))),
+                Panel("b", "aborted sessions", LOAD, "aborted, % of admitted",
+                      self._curves(mean, measures.aborted_percent)),
+                Panel("c", "completed sessions", LOAD, "completed, % of all that came",
+                      self._curves(mean, measures.completed_percent)),
+                Panel("d", "length of completed sessions", LOAD, "requests",
+                      self._curves(mean, measures.completed_length), digits=2),
+            ),
+        )  # fmt: skip
+
+    def _curves(self, mean: float, value: Value) -> list[CaseCurve]:
+        return [
+            CaseCurve(
+                "no admission control" if i == 0 else title_of(key.removeprefix("sq+")),
+                [
+                    (round(100 * load), self.cases.case(key, mean, load), value)
+                    for load in self.cases.scale.loads
+                ],
+            )
+            for i, key in enumerate(self.cases.keys())
+        ]
+
+
+def figures_on(cases: Cases | LiveCases, text: ReportText) -> PaperFigures[Cases | LiveCases]:
+    """Return the figures of these cases, simulated or live."""
+    return LiveFigures(cases, text) if isinstance(cases, LiveCases) else Figures(cases, text)

@@ -1,0 +1,100 @@
+"""What is kept of SBAC's live runs, and the values that its figures plot."""
+
+from lab.analysis.outcomes import completed_by, outcomes_of
+from lab.files.run_folder import RunFolder
+from lab.results.store import Metrics, Value
+from lab.spec.runs import ShopRun
+
+
+def throughput(capacity_rps: float, mean: float) -> Value:
+    """Completed sessions, percent of S_s × time (eq. 1): what a server could complete."""
+
+    def value(metrics: Metrics) -> float:
+        return 100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"])
+
+    return value
+
+
+def useful_utilisation(metrics: Metrics) -> float:
+    """Server time on sessions that complete, percent of the time sessions arrive (section 6)."""
+    return float(100 * metrics["useful_busy_s"] / metrics["arrivals_s"])
+
+
+def useful_over_load(load: float) -> Value:
+    """The same divided by the offered load, as the published values must be (design.md)."""
+    return lambda metrics: useful_utilisation(metrics) / load
+
+
+def completed_length(metrics: Metrics) -> float | None:
+    """Mean length of completed sessions, requests."""
+    return metrics["completed_length"]
+
+
+def aborted_percent(metrics: Metrics) -> float | None:
+    """Aborted sessions, percent of those admitted."""
+    admitted = metrics["sessions"] - metrics["rejected"]
+    return 100 * metrics["aborted"] / admitted if admitted else None
+
+
+def completed_percent(metrics: Metrics) -> float:
+    """Completed sessions, percent of all that came."""
+    return float(100 * metrics["completed"] / metrics["sessions"])
+
+
+def rejection_percent(metrics: Metrics) -> float | None:
+    """Rejection messages, percent of the requests a server handled (section 8)."""
+    handled = metrics["served"] + metrics["rejected"]
+    return 100 * metrics["rejected"] / handled if handled else None
+
+
+def bin_percent(which: str, position: int) -> Value:
+    """Share of sessions in a bin by length (section 6); `which` names the metric."""
+
+    def value(metrics: Metrics) -> float | None:
+        total = sum(metrics[which])
+        return 100 * metrics[which][position] / total if total else None
+
+    return value
+
+
+def kind_completed_percent(kind: int) -> Value:
+    """Completed sessions of one class of the mixture, percent of those that came."""
+
+    def value(metrics: Metrics) -> float | None:
+        counts = metrics["kinds"][kind]
+        return 100 * counts["completed"] / counts["sessions"] if counts["sessions"] else None
+
+    return value
+
+
+def completed_of_admitted_percent(metrics: Metrics) -> float | None:
+    """Completed sessions, percent of those admitted, where all of them end."""
+    aborted = aborted_percent(metrics)
+    return None if aborted is None else 100 - aborted
+
+
+def live_throughput(mean: float) -> Value:
+    """Throughput of a live run: sessions completed before the arrivals end, percent of capacity."""
+
+    def value(metrics: Metrics) -> float | None:
+        in_time = {**metrics, "completed": metrics["completed_by_end"]}
+        return throughput(metrics["capacity_rps"], mean)(in_time)
+
+    return value
+
+
+def live_metrics(folder: RunFolder, run: ShopRun, capacity_rps: float | None) -> Metrics:
+    """Return the sessions of a live run by fate, under the names of the simulated metrics."""
+    attempts = folder.attempts()
+    fates = outcomes_of(attempts, run.rho).fates
+    assert run.duration_s is not None
+    return {
+        "arrivals_s": run.duration_s,
+        "completed_by_end": completed_by(attempts, run.duration_s),
+        "capacity_rps": capacity_rps,
+        "sessions": fates.arrived,
+        "rejected": fates.rejected,
+        "completed": fates.completed,
+        "aborted": fates.lost + fates.never_let_in,
+        "completed_length": fates.mean_completed_length,
+    }

@@ -1,0 +1,121 @@
+"""The shape of every paper's study; README.md says which file of a paper holds what."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from lab.report.claims import Claim
+from lab.report.exhibits import Exhibit, Study
+from lab.studies.report_text import ReportText, read_report
+
+Engine = Literal["simulated", "live"]
+
+
+class Scale(Protocol):
+    """How large a reproduction is; each paper's scale adds what its cases need."""
+
+    @property
+    def repetitions(self) -> int:
+        """Return how often each case is repeated unless the user chooses a number."""
+        ...
+
+
+S = TypeVar("S", bound=Scale)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperCases(Generic[S]):
+    """The cases of a paper at a scale, on an engine; each paper's class has a method per kind."""
+
+    scale: S
+    engine: Engine = "simulated"
+
+
+C = TypeVar("C", bound=PaperCases[Any])
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigures(Generic[C]):
+    """The figures and tables of a paper: curves and cells made of `cases`, prose from `text`."""
+
+    cases: C
+    text: ReportText
+
+    def all(self) -> list[Exhibit]:
+        """Return the figures and tables of these cases, in the order of the report."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class PaperStudy(Generic[C]):
+    """One paper: what runs at which scale, what is drawn of it and what must hold."""
+
+    name: str
+    """The name in commands and result folders."""
+    package: str
+    """The paper's folder as a package; `report.md` and `live` are found there."""
+    scales: Mapping[Engine, Mapping[bool, Scale]]
+    """The scales by engine and by `quick`; an engine that is missing cannot run this paper."""
+    cases: Callable[[Any, Engine], C]
+    figures: Callable[[C, ReportText], PaperFigures[C]]
+    claims: Callable[[C], Sequence[Claim]]
+    words: Callable[[C], Mapping[str, Any]]
+    """The values that `report.md` prints, besides `engine`, `quick`, `cases` and `scale`."""
+    default_engine: Engine = "simulated"
+    options: Sequence[str] = field(default=())
+    """Options of `doorbuster reproduce` that only some papers have."""
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """Return the engines that can run this paper."""
+        return tuple(self.scales)
+
+    def repetitions(self, engine: Engine, *, quick: bool) -> int:
+        """Return how often each case is repeated unless the user chooses a number."""
+        return self.scales[engine][quick].repetitions
+
+    def cases_of(self, engine: Engine, *, quick: bool) -> C:
+        """Return the cases of an engine, whole or quick."""
+        return self.cases(self.scales[engine][quick], engine)
+
+    def build(self, engine: Engine | None = None, *, quick: bool) -> Study:
+        """Return what is run, drawn and claimed on an engine, by default the paper's own."""
+        return self.report(self.cases_of(engine or self.default_engine, quick=quick), quick=quick)
+
+    def report(self, cases: C, *, quick: bool = False, **more: Any) -> Study:
+        """Return the study of these cases; `more` are values for `report.md`."""
+        text = self.text(cases, quick=quick, **more)
+        return Study(
+            paper=self.name,
+            title=text.title,
+            summary=text.summary,
+            exhibits=self.figures(cases, text).all(),
+            claims=self.claims(cases),
+            readings=text.readings,
+        )
+
+    def text(self, cases: C, *, quick: bool = False, **more: Any) -> ReportText:
+        """Return the prose of the report on these cases."""
+        folder = import_module(self.package).__file__
+        assert folder is not None
+        return read_report(
+            Path(folder).parent / "report.md",
+            {
+                **self.words(cases),
+                "engine": cases.engine,
+                "quick": quick,
+                "cases": cases,
+                "scale": cases.scale,
+                **more,
+            },
+        )
+
+    def reproduce_live(self, given: Mapping[str, Any]) -> Path:
+        """Make the live runs that are missing and write the report; return its page.
+
+        `given` are the command's options. Raises ExperimentError.
+        """
+        page: Path = import_module(f"{self.package}.live").reproduce(given)
+        return page

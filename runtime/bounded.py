@@ -1,0 +1,214 @@
+"""Functions of ours that read what a student sent, each in a child process with limits.
+
+Owns: starting the child, its limits, the answer, the words for a limit that was reached.
+Must not know: the functions.
+
+Parsers may need far more memory and time than the size of their input suggests. `call` therefore
+runs the parser in a process that is ended when it reaches a limit; the calling process only ever
+sees a short answer. The child is the project's own code: it may open files, so that it can unpack
+an archive. `gateway.students` runs the students' own code, which may open nothing.
+"""
+
+import contextlib
+import ctypes
+import errno
+import importlib
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from runtime import pinned
+
+_ROOT: Final = Path(__file__).resolve().parents[1]
+_PR_SET_NO_NEW_PRIVS: Final = 38  # prctl(2)
+_OUT_OF_MEMORY: Final = 77
+"""Exit status of a child that has no memory left, not even to say so."""
+_MOST_WORDS: Final = 1000
+_OF_ONE_THREAD: Final = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
+}
+"""Each thread of a library reserves address space, which RLIMIT_AS counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one call may take."""
+
+    memory_bytes: int
+    """Address space, in addition to what the function's module needed to be imported."""
+    cpu_s: int
+    """CPU seconds, the start of the interpreter included."""
+    wall_s: float
+    """Real seconds until the answer."""
+    answer_bytes: int = 1024 * 1024
+    """Length of the answer as JSON."""
+    file_bytes: int = 0
+    """The largest file that the function may write."""
+    is_idle: bool = False
+    """Whether it runs only on CPU time that no other process wants."""
+
+
+class BoundedError(Exception):
+    """The function refused its argument; the text is one line for a person."""
+
+
+class BoundsExceededError(BoundedError):
+    """The call reached a limit; the text is one line that names the limit."""
+
+
+def call(
+    function: str, argument: Any, bounds: Bounds, environment: Mapping[str, str] | None = None
+) -> Any:
+    """Return the answer of `function` ("package.module:name") to `argument`, both JSON.
+
+    The child's environment has no variables except `environment` and a few of its libraries.
+    Raises BoundsExceededError when the call reaches a limit, and BoundedError when the function
+    raises: an exception of the function's own package passes with its text, any other with its
+    class before it.
+    """
+    deadline_s = time.monotonic() + bounds.wall_s
+    with tempfile.TemporaryFile() as asked:
+        order = {"function": function, "argument": argument, "bounds": asdict(bounds)}
+        asked.write(json.dumps(order).encode())
+        asked.seek(0)
+        with _started(asked.fileno(), environment or {}) as process:
+            try:
+                content = _answer(process, bounds, deadline_s)
+                process.wait(max(0.0, deadline_s - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise BoundsExceededError(f"it takes more than {bounds.wall_s:g} s") from None
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    return _read(content, process.returncode, bounds)
+
+
+def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
+    plain = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_OF_ONE_THREAD, **environment}
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-s", "-m", "runtime.bounded", str(os.getpid())],
+            cwd=_ROOT,
+            env=plain,
+            stdin=asked,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as fault:
+        raise BoundedError(f"no process can be started ({fault.strerror})") from None
+
+
+def _answer(process: "subprocess.Popen[bytes]", bounds: Bounds, deadline_s: float) -> bytes:
+    """All that the child writes until it closes its end."""
+    assert process.stdout is not None
+    content = bytearray()
+    waiting = select.poll()
+    waiting.register(process.stdout, select.POLLIN | select.POLLHUP)
+    while waiting.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
+        found = os.read(process.stdout.fileno(), 65_536)
+        if not found:
+            return bytes(content)
+        content += found
+        if len(content) > bounds.answer_bytes + _MOST_WORDS * 8:
+            raise BoundsExceededError(f"the answer has more than {bounds.answer_bytes:,} bytes")
+    raise BoundsExceededError(f"it takes more than {bounds.wall_s:g} s")
+
+
+def _read(content: bytes, status: int, bounds: Bounds) -> Any:
+    memory = f"it needs more than {bounds.memory_bytes / 2**20:,.0f} MiB of memory"
+    if status == -signal.SIGXCPU:
+        raise BoundsExceededError(f"it needs more than {bounds.cpu_s} s of CPU")
+    if status == _OUT_OF_MEMORY:
+        raise BoundsExceededError(memory)
+    if status < 0:  # libraries in C end like this when they get no memory
+        ended = signal.Signals(-status).name
+        raise BoundsExceededError(f"{memory}, or it cannot be read at all ({ended})")
+    if status:
+        raise BoundedError(f"its process ended with status {status}")
+    said = json.loads(content)
+    if "exceeded" in said:
+        raise BoundsExceededError(said["exceeded"])
+    if "refused" in said:
+        raise BoundedError(said["refused"])
+    return said["answer"]
+
+
+def _serve(parent: int) -> NoReturn:
+    """Be the child: read the order from standard input, write the answer to standard output."""
+    _end_with(parent)
+    line = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no answer
+    order = json.loads(sys.stdin.buffer.read())
+    bounds = Bounds(**order["bounds"])
+    module, _, name = order["function"].partition(":")
+    function = getattr(importlib.import_module(module), name)
+    _limit(bounds)
+    try:
+        said = json.dumps({"answer": function(order["argument"])}).encode()
+        if len(said) > bounds.answer_bytes:
+            said = _exceeded(f"the answer has more than {bounds.answer_bytes:,} bytes")
+    except MemoryError:
+        os._exit(_OUT_OF_MEMORY)
+    except RecursionError:
+        said = _exceeded("it is nested too deeply")
+    except Exception as fault:
+        if isinstance(fault, OSError) and fault.errno == errno.EFBIG:
+            said = _exceeded(f"it writes a file of more than {bounds.file_bytes:,} bytes")
+        else:
+            said = json.dumps({"refused": _words(fault, module.partition(".")[0])}).encode()
+    with os.fdopen(line, "wb") as answer:
+        answer.write(said)
+    os._exit(0)  # without a destructor of a library that might still fail
+
+
+def _exceeded(words: str) -> bytes:
+    return json.dumps({"exceeded": words}).encode()
+
+
+def _end_with(parent: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    pinned.end_with_parent(signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    pinned.become_expendable()
+
+
+def _limit(bounds: Bounds) -> None:
+    if bounds.is_idle:
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    for what, most in (
+        (resource.RLIMIT_AS, pages * resource.getpagesize() + bounds.memory_bytes),
+        (resource.RLIMIT_CPU, bounds.cpu_s),
+        (resource.RLIMIT_FSIZE, bounds.file_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        value = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (value, hard if what == resource.RLIMIT_CPU else value))
+
+
+def _words(fault: Exception, package: str) -> str:
+    """The exception as one line; its class before it unless it is of this package."""
+    own = type(fault).__module__.partition(".")[0] == package
+    words = " ".join(str(fault).split())
+    line = words if own and words else f"{type(fault).__name__}: {words}".rstrip(": ")
+    return "".join(c if c.isprintable() else " " for c in line)[:_MOST_WORDS]
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

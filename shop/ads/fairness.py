@@ -1,0 +1,106 @@
+"""Whether banners are drawn as often as their weights say: many draws, and a chi-squared test.
+
+Owns: the groups, the statistic, the draws from a running server. Must not know: how banners are
+drawn.
+"""
+
+import http.client
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+CRITICAL = {
+    1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
+}  # fmt: skip
+"""Degrees of freedom → the value that chi-squared exceeds by chance in 5 % of all tests."""
+MOST_GROUPS = max(CRITICAL) + 1
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some of the candidates, how often they are expected in all draws and how often they came."""
+
+    banners: int
+    weight: int
+    expected: float
+    drawn: int
+
+    @property
+    def term(self) -> float:
+        """Its part of chi-squared."""
+        return (self.drawn - self.expected) ** 2 / self.expected
+
+
+def groups_of(
+    weights: Mapping[int, int], drawn: Mapping[int, int], groups: int, *, equal: bool = False
+) -> list[Group]:
+    """Sort candidates by weight and divide them into groups of about the same expected count.
+
+    `weights` and `drawn` are by banner; a banner without a weight is left out. `equal` expects all
+    banners equally often, whatever their weights. Fewer groups where there are fewer banners.
+    """
+    order = sorted(weights, key=lambda id: (-weights[id], id))
+    share = {id: 1 if equal else weights[id] for id in order}
+    total, draws = sum(share.values()), sum(drawn.get(id, 0) for id in order)
+    cut: list[list[int]] = [[]]
+    done = 0
+    for id in order:
+        if cut[-1] and len(cut) < groups and done >= total * len(cut) / groups:
+            cut.append([])
+        cut[-1].append(id)
+        done += share[id]
+    return [
+        Group(
+            banners=len(ids),
+            weight=sum(weights[id] for id in ids),
+            expected=draws * sum(share[id] for id in ids) / total,
+            drawn=sum(drawn.get(id, 0) for id in ids),
+        )
+        for ids in cut
+    ]
+
+
+def chi_squared(groups: Sequence[Group]) -> float:
+    """Return the sum of (drawn − expected)² / expected."""
+    return sum(group.term for group in groups)
+
+
+def draw(
+    host: str, port: int, size: str, concepts: str, draws: int
+) -> tuple[dict[int, int], Counter[int]]:
+    """Ask the running server for the candidates, then draw `draws` times for a page of one slot.
+
+    Returns weight and draws by banner. Raises ServerError.
+    """
+    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
+    page = {"size": size, "concepts": concepts}
+    try:
+        listed = _answer(connection, "/ads/candidates?" + urlencode(page))
+        drawn: Counter[int] = Counter()
+        for _ in range(draws):
+            answer = _answer(connection, "/ads/select?" + urlencode({"slots": 1, **page}))
+            drawn.update(banner["id"] for banner in answer["banners"])
+    except (OSError, http.client.HTTPException, ValueError) as fault:
+        raise ServerError(
+            f"The ad server at {host}:{port} does not answer ({fault}); `make up` starts it."
+        ) from None
+    finally:
+        connection.close()
+    return {one["id"]: one["weight"] for one in listed["candidates"]}, drawn
+
+
+class ServerError(Exception):
+    """The server did not answer or refused; the text says what to do."""
+
+
+def _answer(connection: http.client.HTTPConnection, path: str) -> dict[str, Any]:
+    connection.request("GET", path)
+    response = connection.getresponse()
+    found: dict[str, Any] = json.loads(response.read())
+    if response.status != 200:
+        raise ServerError(f"{found.get('error')}; allowed: {found.get('allowed')}")
+    return found

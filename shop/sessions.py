@@ -1,0 +1,204 @@
+"""Sessions: kept in PostgreSQL, next to the orders, and read from Redis.
+
+Owns: where a session is kept and read. Must not know: what is in it, except for the bare visit.
+
+PostgreSQL has what a customer would miss: cart, sign-in, purchase. A session that holds a visit and
+nothing more is in Redis alone, because most sessions never hold more. Redis may be away or forget
+everything at any time: the shop then reads from PostgreSQL.
+
+Redis must not answer with what is out of date either, for example a sign-in that has been ended.
+Each entry carries an epoch. The shop begins a new epoch whenever it could not tell Redis of a
+change, and trusts no entry of an earlier one. Only the shop, one process, writes to it.
+"""
+
+import logging
+import secrets
+import time
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import redis
+from django.contrib.sessions.backends import base, db
+from django.core.cache import caches
+from django.db import connection
+from django.utils import timezone
+from django.utils.crypto import get_random_string
+
+from shop import outages
+
+_logger = logging.getLogger(__name__)
+
+_ASK_AGAIN_S = 1.0
+"""After a fault Redis is left alone for this long, so that not every page waits for it."""
+_VISIT = frozenset({"visit"})
+
+_UPDATE = "UPDATE django_session SET session_data = %s, expire_date = %s WHERE session_key = %s"
+_INSERT = """
+    INSERT INTO django_session (session_data, expire_date, session_key) VALUES (%s, %s, %s)
+    ON CONFLICT (session_key) DO UPDATE
+    SET session_data = excluded.session_data, expire_date = excluded.expire_date
+"""
+_REPLACE = f"WITH gone AS (DELETE FROM django_session WHERE session_key = %s) {_INSERT}"
+
+
+class _Entry(NamedTuple):
+    epoch: str
+    data: dict[str, Any]
+
+
+class _Cache:
+    """Redis, while it answers."""
+
+    def __init__(self) -> None:
+        self.epoch = secrets.token_hex(8)
+        self._away_until_s = 0.0
+        self.absences = 0
+
+    def get(self, key: str) -> _Entry | None:
+        """Return the entry of any epoch; None if Redis is away or has no entry."""
+        found = self._ask("get", _name(key))
+        return _Entry(*found) if found else None
+
+    def set(self, key: str, data: dict[str, Any], age_s: int) -> None:
+        """Store what is now in PostgreSQL."""
+        self._tell("set", _name(key), (self.epoch, data), age_s)
+
+    def add(self, key: str, data: dict[str, Any], age_s: int) -> None:
+        """Store what was read from PostgreSQL, unless Redis has got something newer since."""
+        self._ask("add", _name(key), (self.epoch, data), age_s)
+
+    def delete(self, key: str) -> None:
+        """Forget the session."""
+        self._tell("delete", _name(key))
+
+    def _tell(self, *command: Any) -> None:
+        if self._ask(*command) is _AWAY:
+            self.epoch = secrets.token_hex(8)
+
+    def _ask(self, command: str, *arguments: Any) -> Any:
+        """The answer, or `_AWAY`."""
+        if time.monotonic() < self._away_until_s:
+            return _AWAY
+        try:
+            return getattr(caches["default"], command)(*arguments)
+        except redis.RedisError as fault:
+            if outages.away(fault) is None:
+                raise
+            self._away_until_s = time.monotonic() + _ASK_AGAIN_S
+            self.absences += 1
+            first = str(fault).partition("\n")[0]
+            _logger.warning("Redis is away, sessions are read from PostgreSQL: %s", first)
+            return _AWAY
+
+
+class _Away:
+    def __bool__(self) -> bool:
+        return False
+
+
+_AWAY = _Away()
+_cache = _Cache()
+
+
+def absences() -> int:
+    """How often Redis did not answer, since the shop started."""
+    return _cache.absences
+
+
+class SessionStore(db.SessionStore):
+    """One session, in PostgreSQL and in Redis. Each change is one statement."""
+
+    _is_in_database = False
+    _replaced: str | None = None
+    """The key of the row that ends when this one is first written."""
+
+    def load(self) -> dict[str, Any]:
+        """Return the session's data; if there is no session, return no data and forget the key."""
+        key = self.session_key
+        entry = _cache.get(key)
+        if entry is not None and entry.epoch == _cache.epoch:
+            data = entry.data
+        else:
+            data = self._load_from_database(key, entry)
+        self._is_in_database = _matters(data)
+        return data
+
+    def create(self) -> None:
+        """Begin a session under a new key. It is written with the page that is being made."""
+        self._session_key = self._get_new_session_key()
+        self._is_in_database = False
+        self.modified = True
+
+    def cycle_key(self) -> None:
+        """Go on under a new key; the row of the old one ends in the moment the new one is written.
+
+        So a sign-in whose page fails has lost nothing.
+        """
+        data, key, was_in_database = self._session, self.session_key, self._is_in_database
+        self.create()
+        self._session_cache = data
+        if key and was_in_database:
+            self._replaced = key
+
+    def save(self, must_create: bool = False) -> None:
+        """Write it. Raises UpdateError if it was ended elsewhere since it was read."""
+        if self.session_key is None:
+            self.create()
+        data = self._get_session(no_load=must_create)
+        if self._is_in_database or _matters(data):
+            self._write(data)
+        _cache.set(self.session_key, data, self.get_expiry_age())
+
+    def delete(self, session_key: str | None = None) -> None:
+        """End it, or the session of another key."""
+        key = session_key or self.session_key
+        if key is not None:
+            self.model.objects.filter(session_key=key).delete()
+            _cache.delete(key)
+
+    def _get_new_session_key(self) -> str:
+        """Return a new key, random enough that no other session has it."""
+        return get_random_string(32, base.VALID_KEY_CHARS)
+
+    def _write(self, data: dict[str, Any]) -> None:
+        values: list[Any] = [self.encode(data), self.get_expiry_date(), self.session_key]
+        statement = _UPDATE if self._is_in_database else _INSERT
+        replaced, self._replaced = self._replaced, None
+        if replaced is not None:
+            statement, values = _REPLACE, [replaced, *values]
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            if cursor.rowcount == 0:
+                raise base.UpdateError
+        self._is_in_database = True
+        if replaced is not None:
+            _cache.delete(replaced)
+
+    def _load_from_database(self, key: str, entry: _Entry | None) -> dict[str, Any]:
+        if entry is not None:
+            _cache.delete(key)
+        rows = self.model.objects.filter(session_key=key, expire_date__gt=timezone.now())
+        row = rows.values_list("session_data", "expire_date").first()
+        if row is not None:
+            data = self.decode(row[0])
+            _cache.add(key, data, _age_s(row[1]))
+        elif entry is not None and not _matters(entry.data):
+            data = entry.data
+            _cache.add(key, data, self.get_session_cookie_age())
+        else:
+            self._session_key = None
+            data = {}
+        return data
+
+
+def _name(key: str) -> str:
+    return f"session.{key}"
+
+
+def _matters(data: dict[str, Any]) -> bool:
+    """Whether a customer would miss it."""
+    return not data.keys() <= _VISIT
+
+
+def _age_s(expires: datetime) -> int:
+    return max(1, int((expires - timezone.now()).total_seconds()))

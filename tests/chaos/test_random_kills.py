@@ -1,0 +1,135 @@
+"""Parts are killed and stopped at random, and the whole at once, under buyers who never give up.
+
+Whatever a buyer was told is what PostgreSQL has: no order is lost, doubled or half, none exists
+that was refused, and every copy of every book is on its shelf or in an order.
+"""
+
+import threading
+import time
+from collections import Counter
+from random import Random
+
+import pytest
+
+from tests.chaos import ledger, table
+from tests.chaos.buyers import Buyers
+from tests.chaos.runtimes import Runtime, wait_for
+from tests.chaos.table import PARTS, STORM
+
+pytestmark = pytest.mark.timeout(6 * 3600)
+
+BUYERS = 8
+PAUSE_S = (0.5, 3.0)
+STOPPED_S = 3.0
+CUT_EVERY_S = 75.0
+ABANDONMENT_S = 10.0
+"""For so long leaving cancels, then for so long it is ignored."""
+SEED = 17
+
+
+def test_random_kills(runtime: Runtime, pytestconfig: pytest.Config) -> None:
+    with ledger.few_copies(runtime) as scarce:
+        _weathered(runtime, pytestconfig.getoption("--storm-minutes"), scarce)
+
+
+def _weathered(runtime: Runtime, minutes: float, scarce: list[int]) -> None:
+    before = ledger.Books.of(runtime)
+    buyers = Buyers(runtime.shop_url, BUYERS, scarce, is_rough=True)
+    over = threading.Event()
+    switch = threading.Thread(target=_switch_abandonment, args=(runtime, over), daemon=True)
+    switch.start()
+    buyers.start()
+    try:
+        done = _storm(runtime, Random(SEED), minutes * 60)
+        bought = buyers.confirmed
+        wait_for(lambda: buyers.confirmed >= bought + 2 * BUYERS, "orders after the storm")
+    finally:
+        buyers.leave()
+        over.set()
+        switch.join()
+        runtime.set_abandonment("ignore")
+    balance = ledger.balance(before, runtime, buyers.purchases)
+    path = table.written(runtime.name, [], _section(runtime, minutes, buyers, done, balance))
+    print(f"\n{path.read_text(encoding='utf-8').partition(STORM)[2]}\nwritten to {path}")
+    assert (balance.lost, balance.doubled, balance.shown_two) == (0, 0, 0)
+    assert balance.refused_yet_ordered == 0
+    assert balance.money_adds_up
+    assert balance.copies_add_up
+    assert balance.banners_add_up
+    assert not balance.given_up
+    assert balance.confirmed + sum(one.refused for one in buyers.purchases) == balance.purchases
+
+
+def _storm(runtime: Runtime, rng: Random, duration_s: float) -> Counter[str]:
+    """What was done, by what it was."""
+    done: Counter[str] = Counter()
+    began_s = cut_s = time.monotonic()
+    while time.monotonic() - began_s < duration_s:
+        time.sleep(rng.uniform(*PAUSE_S))
+        part = rng.choice(PARTS)
+        if time.monotonic() - cut_s > CUT_EVERY_S:
+            runtime.cut()
+            done["everything at once"] += 1
+            cut_s = time.monotonic()
+        elif rng.random() < 0.2:
+            done[f"{part} stopped"] += runtime.stop_for(part, STOPPED_S)
+        else:
+            done[f"{part} killed"] += runtime.kill_any(part, rng)
+    return done
+
+
+def _switch_abandonment(runtime: Runtime, over: threading.Event) -> None:
+    """Tells it again and again: a part that was killed has forgotten it."""
+    began_s = time.monotonic()
+    while not over.wait(1.0):
+        is_cancel = int((time.monotonic() - began_s) / ABANDONMENT_S) % 2 == 0
+        runtime.set_abandonment("cancel" if is_cancel else "ignore")
+
+
+def _section(
+    runtime: Runtime,
+    minutes: float,
+    buyers: Buyers,
+    done: Counter[str],
+    balance: ledger.Balance,
+) -> list[str]:
+    """For docs/results/chaos-<runtime>.md."""
+    killed = sum(count for what, count in done.items() if what.endswith("killed"))
+    stopped = sum(count for what, count in done.items() if what.endswith("stopped"))
+    failures = ", ".join(f"{how} × {count}" for how, count in buyers.failures.most_common())
+    figures = (
+        ("purchases begun", balance.purchases),
+        ("confirmed", balance.confirmed),
+        ("refused for want of copies", sum(one.refused for one in buyers.purchases)),
+        ("keys of payment forms", balance.keys),
+        ("orders in the database", balance.orders),
+        ("orders lost", balance.lost),
+        ("orders doubled", balance.doubled),
+        ("buyers shown two numbers", balance.shown_two),
+        ('told "nothing was ordered", yet ordered', balance.refused_yet_ordered),
+        ("orders without lines or with another total", "none" if balance.money_adds_up else "SOME"),
+        ("copies of each book", "add up" if balance.copies_add_up else "DO NOT ADD UP"),
+        (
+            "impressions of banners, of pages",
+            f"{balance.banners:,}, {'as many' if balance.banners_add_up else 'NOT AS MANY'}",
+        ),
+        ("buyers who had to sign in again", buyers.signed_in_again),
+        ("requests that failed", f"{sum(buyers.failures.values())} of {buyers.requests}"),
+    )
+    return [
+        STORM,
+        "",
+        f'`make test-chaos RUNTIME={runtime.name} ARGS="-k random_kills --storm-minutes '
+        f'{minutes:g}"`, {table.measured()}. {BUYERS} buyers walk from the home page to the '
+        "confirm and send every form again, under the same key, until a page comes. They reset, "
+        "close, half-close and double four confirms in five. Leaving cancels work for half of the "
+        f"time. Meanwhile {killed} processes are killed (-9), parts are stopped for "
+        f"{STOPPED_S:g} s (real time) {stopped} times, and everything is killed at once "
+        f"{done['everything at once']} time(s).",
+        "",
+        "| what | count |",
+        "| --- | ---: |",
+        *(f"| {what} | {count} |" for what, count in figures),
+        "",
+        f"Requests failed with: {failures or 'nothing'}.",
+    ]

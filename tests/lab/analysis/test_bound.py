@@ -1,0 +1,179 @@
+"""The bound against chains reckoned by hand, the program's dual, runs, and policies that try."""
+
+import math
+import random
+
+import pytest
+
+from lab.analysis.bound import CapacityBound, optimum
+from lab.intervals import simultaneous
+from lab.leaderboard.measures import EFFICIENCY, case_of
+from lab.spec.experiment import Spec, changed, load_spec
+from lab.studies.measures import simulate_case
+from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Chain
+
+LIFO_PRI = Chain()
+FORKED = Chain({"Br-1": {"Br-2": 0.5, "Br-3": 0.5}, "Br-2": {"Tr-4": 0.9}, "Br-3": {"Tr-4": 0.1}})
+"""Half of the sessions buy nearly always, half hardly ever: that is known once they are seen."""
+EVEN = dict.fromkeys(PAGES, 1.0)
+
+
+@pytest.mark.parametrize("room", [2.0, 1.0, 0.9, 0.5, 0.05])
+def test_of_lifo_pris_chain_it_is_the_room(room):
+    """Whole sessions are turned away at the door, the rest is finished."""
+    assert optimum(LIFO_PRI, room).confirm_ratio == pytest.approx(min(1.0, room), rel=1e-12)
+
+
+def test_of_lifo_pris_chain_only_newcomers_are_turned_away():
+    best = optimum(LIFO_PRI, 1 / 2.0)
+    assert best.turned_away_ratio["Br-1"] == pytest.approx(0.5)
+    assert all(best.turned_away_ratio[page] == pytest.approx(0.0) for page in PAGES[1:])
+    assert best.worth_per_time == pytest.approx(1.0)
+    assert optimum(LIFO_PRI, 1 / 0.9).worth_per_time == 0.0
+
+
+def test_by_hand_those_who_hardly_buy_are_turned_away_first():
+    """A session costs 1 + 1 + 0.5 = 2.5 pages and brings 0.5 confirms. Without Br-3 it costs
+    1 + 0.5 + 0.45 = 1.95 and brings 0.45; so with 1.95 / 2.5 of the time exactly 0.9 of the
+    confirms are left, and with less newcomers are turned away."""
+    room = 1.95 / 2.5
+    assert optimum(FORKED, room, EVEN).confirm_ratio == pytest.approx(0.9)
+    halfway = optimum(FORKED, (1.95 + 0.55 / 2) / 2.5, EVEN)
+    assert halfway.confirm_ratio == pytest.approx(0.95)
+    assert halfway.turned_away_ratio == pytest.approx(
+        {"Br-1": 0.0, "Br-2": 0.0, "Br-3": 0.5, "Tr-4": 0.0}
+    )
+    assert optimum(FORKED, room / 2, EVEN).turned_away_ratio["Br-1"] == pytest.approx(0.5)
+    assert optimum(FORKED, room / 2, EVEN).turned_away_ratio["Br-3"] == pytest.approx(1.0)
+
+
+def test_a_page_that_leads_nowhere_is_not_served_in_overload():
+    useless = Chain({"Br-1": {"Br-2": 0.5, "Br-3": 0.5}, "Br-3": {"Tr-4": 1.0}})
+    assert optimum(useless, 1 / 1.25, EVEN).confirm_ratio == pytest.approx(
+        1.0
+    )  # 2.5 pages, 0.5 for it
+
+
+def test_what_a_page_costs_decides_too():
+    """Br-3 as cheap as nothing: even those who hardly buy are served before any newcomer."""
+    cheap = {**EVEN, "Br-3": 1e-9, "Tr-4": 1e-9}
+    best = optimum(FORKED, 1 / 1.2, cheap)
+    assert best.turned_away_ratio["Br-3"] == pytest.approx(0.0)
+
+
+def proven(chain, room, execution_s):
+    """The least value of the dual that belongs to the price found: no policy can do better.
+
+    With a price μ on the server's time, W_p = max(0, r_p − μ w_p + Σ P(p → q) W_q) is the worth
+    of a session that comes to page p; the dual's value is μ + W_first.
+    """
+    visits = chain.visits()
+    whole_s = sum(visits[page] * execution_s[page] for page in PAGES)
+    cost = {page: execution_s[page] / whole_s / room for page in PAGES}
+    price = optimum(chain, room, execution_s).worth_per_time * visits["Tr-4"] * room
+    worth = dict.fromkeys(PAGES, 0.0)
+    for _ in range(2000):
+        worth = {
+            page: max(0.0, (page == "Tr-4") - price * cost[page]
+                      + sum(p * worth[q] for q, p in chain.row(page).items()))
+            for page in PAGES
+        }  # fmt: skip
+    return (price + worth["Br-1"]) / visits["Tr-4"]
+
+
+def random_chain(rng):
+    """Arrows forwards and backwards, at most 0.9 in all from a page."""
+    rows = {}
+    for page in PAGES[:-1]:
+        weights = [rng.random() ** 3 for _ in PAGES]
+        left = round(rng.uniform(0.3, 0.9), 3)
+        rows[page] = {
+            other: math.floor(1000 * left * weight / sum(weights)) / 1000
+            for other, weight in zip(PAGES, weights, strict=True)
+        }
+    return Chain(rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_dual_proves_it_the_best_also_of_chains_with_circles(seed):
+    rng = random.Random(seed)
+    chain = random_chain(rng)
+    execution_s = {page: rng.uniform(0.1, 1.0) for page in PAGES}
+    for room in (0.95, 0.7, 0.3, 0.1):
+        best = optimum(chain, room, execution_s)
+        assert best.confirm_ratio == pytest.approx(proven(chain, room, execution_s), abs=1e-7)
+        used = sum(best.flow[page] * execution_s[page] for page in PAGES)
+        whole = sum(n * execution_s[page] for page, n in chain.visits().items())
+        assert used <= whole * room * (1 + 1e-9)
+        for page in PAGES:
+            came = (page == "Br-1") + sum(
+                best.flow[origin] * chain.row(origin).get(page, 0.0) for origin in PAGES
+            )
+            assert -1e-12 <= best.flow[page] <= came + 1e-9
+
+
+def test_execution_times_of_the_paper_are_what_it_rests_on():
+    """Both turn sessions away at the door, whatever pages cost."""
+    uneven = optimum(LIFO_PRI, 1 / 1.4, MEAN_EXECUTION_S).confirm_ratio
+    assert uneven == pytest.approx(optimum(LIFO_PRI, 1 / 1.4, EVEN).confirm_ratio)
+
+
+def bound(capacity_rps=4.0, **sections):
+    spec = Spec.model_validate({"engine": "simulated", **sections})
+    return CapacityBound.of(spec, capacity_rps)
+
+
+def planned(sessions):
+    """As many sessions as the chain makes of them, page by page."""
+    return {page: sessions * n for page, n in Chain().visits().items()}
+
+
+REQUESTS = sum(Chain().visits().values())
+"""Of a session."""
+
+
+@pytest.mark.parametrize(
+    ("capacity_rps", "working_s", "reachable"),
+    [(4.0, 1000 * REQUESTS / 4, 1.0), (4.0, 1000 * REQUESTS, 1.0), (4.0, 1000 * REQUESTS / 8, 0.5),
+     (8.0, 1000 * REQUESTS / 16, 0.5), (4.0, 0.0, 0.0)],
+)  # fmt: skip
+def test_of_a_run_the_room_is_what_the_server_can_work(capacity_rps, working_s, reachable):
+    """Capacity × time over what the customers would have asked for."""
+    found = bound(capacity_rps).reachable_ratio(planned(1000), working_s)
+    assert found == pytest.approx(reachable)
+
+
+def test_of_a_run_a_server_slower_than_believed_leaves_less_room():
+    """`execution_factor` is known to nobody, and the server is measured by what it can do."""
+    half = 1000 * REQUESTS / 8
+    assert bound(server={"execution_factor": 2}).reachable_ratio(
+        planned(1000), half
+    ) == pytest.approx(1 / 4)
+
+
+def test_of_sessions_known_by_their_length_it_is_the_share_of_the_work():
+    """Nobody buys; the chain has nothing to say."""
+    lengths = bound(customers={"lengths": {"mean": 5}})
+    asked = dict.fromkeys(PAGES, 0) | {"Br-1": 5000}
+    whole_s = (
+        5000 * MEAN_EXECUTION_S["Br-1"] / (4.0 * lengths.model.mean_execution_s(MEAN_EXECUTION_S))
+    )
+    assert lengths.reachable_ratio(asked, whole_s / 2) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("policy", ["door-lifo", "8q-lifo-pri"])
+@pytest.mark.parametrize("rho", [1.2, 3.0])
+def test_no_policy_exceeds_it(policy, rho):
+    """Ten runs of 500 sessions each; `doorbuster leaderboard bound` has all policies, six loads
+    and three lengths."""
+    spec = changed(
+        load_spec("leaderboard"), leaderboard=False, load={"rho": [rho], "sessions": 500}
+    )
+    case = case_of(spec, policy, EFFICIENCY).as_json()
+    runs = [simulate_case({"case": case, "seed": seed}) for seed in range(1, 11)]
+    found = simultaneous([run["estimated"] for run in runs], looks=4)
+    assert found.mean - found.half_width <= 1.0
+    confirms, most = (sum(run[key] for run in runs) for key in ("confirms", "bound"))
+    assert confirms - 3 * math.sqrt(confirms) <= most
+    if policy.startswith("door"):
+        assert found.mean > 0.9  # a bound that is far away says nothing

@@ -1,0 +1,25 @@
+"""What happens in a run is said in the same words wherever it is read."""
+
+import pytest
+
+from lab.analysis import event_words
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            {"event": "switched", "policy": {"name": "8q-lifo-pri"}, "abandonment": "drop-queued"},
+            "8Q-LIFO-Pri, who leaves: drop queued",
+        ),
+        ({"event": "load changed", "factor": 1.5}, "load × 1.5"),
+        ({"event": "run ended"}, "run ended"),
+    ],
+)
+def test_an_event(event: dict[str, object], words: str) -> None:
+    assert event_words.event_words(event) == words
+
+
+def test_the_load() -> None:
+    assert event_words.load_words(1.4) == "ρ = 1.4"
+    assert event_words.load_words(None) == "closed loop"

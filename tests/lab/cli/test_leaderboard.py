@@ -1,0 +1,133 @@
+"""`doorbuster leaderboard`: a tiny board from the command to its page, and what it refuses."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from lab.cli.commands import main
+from lab.leaderboard import BOARD_FILE
+from lab.leaderboard.ablation import STEPS
+from lab.results.folder import ResultFolder
+
+POLICIES = ",".join([*(key for key, _ in STEPS), "sq", "sq+sbac-hybrid"])
+TINY = (
+    "--no-recovery",
+    "--sessions",
+    "60",
+    "--repetitions",
+    "2",
+    "--rho",
+    "1.4,2",
+    "--policies",
+    POLICIES,
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Results of the module's own, and no appliance."""
+    folder = tmp_path_factory.mktemp("results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOORBUSTER_RESULTS_DIR", str(folder))
+        patch.setenv("DOORBUSTER_GATEWAY_ADMIN_PORT", "1")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def board(results):
+    done = CliRunner().invoke(main, ["leaderboard", *TINY])
+    assert done.exit_code == 0, done.output
+    (plan,) = results.glob("*/plan.json")
+    return plan.parent, done.output
+
+
+def test_it_prints_the_board_and_what_carries_the_gain(board):
+    _, said = board
+    assert "Revenue efficiency, estimated" in said
+    assert "What each rule of DOOR brings" in said
+    assert "over 8Q-LIFO-Pri" in said
+    assert "seconds until they know, ρ = 1.4" in said
+    assert "report.html" in said
+
+
+def test_its_folder_is_a_comparison_and_a_board(board):
+    folder, _ = board
+    result = ResultFolder.open(folder)
+    assert len(result.whole_runs()) == len(result.plan()) == 7 * 2 * 2
+    assert result.spec().leaderboard
+    assert (folder / "tables.md").is_file()
+    known = json.loads((folder / BOARD_FILE).read_text())
+    assert known["loads"] == ["1.4", "2"]
+    assert (known["made"], known["planned"]) == (28, 28)
+    assert sorted(row["rank"] for row in known["rows"] if row["rank"]) == [1, 2, 3, 4]
+    assert {row["policy"] for row in known["rows"] if row["rank"] is None} == {
+        "static-stages", "Few hands", "Fresh door",
+    }  # fmt: skip
+    assert [step["policy"] for step in known["steps"]] == [key for key, _ in STEPS[1:]]
+    assert known["leaders"].keys() == {"1.4", "2"}
+
+
+def test_its_page_needs_nothing_else_and_decides_its_claims(board):
+    folder, _ = board
+    page = (folder / "report.html").read_text()
+    assert "data:image/svg+xml;base64," in page
+    assert "<script" not in page
+    assert "Fairness at ρ = 1.4" in page
+    claims = json.loads((folder / "claims.json").read_text())
+    assert [claim["Claim"].split()[0] for claim in claims] == ["DOOR-LIFO", "Every", "No"]
+    assert claims[1]["Holds"] == "yes"
+    for key in ("board", "curves", "fairness"):
+        assert (folder / f"figures/{key}.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("nothing", ["board", "robustness", "hysteresis", "fairness", "all"]),
+        ("--engine imagined", ["simulated", "live"]),
+        ("robustness --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
+        ("all --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
+        ("--engine live --processes 2", ["--processes", "allowed: simulated ones"]),
+        ("hysteresis --rho 2", ["--rho", "allowed: with board or fairness"]),
+        ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
+    done = CliRunner().invoke(main, ["leaderboard", *arguments.split()])
+    assert done.exit_code == 2
+    assert "Traceback" not in done.output
+    (line,) = done.stderr.strip().splitlines()
+    assert [word for word in words if word not in line] == [], line
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by who buys"),
+        ("[[load.schedule]]\nduration_s = 9\nrho = 2", "leaderboard: has a column per rho"),
+    ],
+)
+def test_where_nobody_can_be_ranked_it_is_no_board(tmp_path, results, section, said):
+    spec = tmp_path / "my.toml"
+    spec.write_text(f'version = 1\nengine = "simulated"\nleaderboard = true\n{section}\n')
+    done = CliRunner().invoke(main, ["run", str(spec)])
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_every_policy_may_try_to_exceed_the_bound(results):
+    """A report with a table for each length of runs, and a verdict on each."""
+    done = CliRunner().invoke(main, ["leaderboard", "bound", "--quick", "--policies", "sq"])
+    assert done.exit_code == 0, done.output
+    assert "Share of the bound, runs of 500 sessions" in done.output
+    assert "Does not hold" not in done.output
+    (page,) = results.glob("*-leaderboard-bound-quick/report.html")
+    assert "No policy exceeds the bound in runs of 2,400 sessions" in page.read_text()
+
+
+def test_the_bound_is_tried_in_runs_of_its_own_lengths():
+    """Its lengths are what it is about."""
+    done = CliRunner().invoke(main, ["leaderboard", "bound", "--sessions", "60"])
+    assert done.exit_code == 2
+    assert "--sessions: bound has lengths of its own" in done.output

@@ -1,0 +1,30 @@
+from pathlib import Path
+
+from gateway.policies.registry import ADMISSIONS, POLICIES
+from lab.baselines.sheets import PEERS
+from lab.cli.policy_sheets import as_markdown, as_text, sheets
+
+PAGE = Path(__file__).parents[3] / "docs/policies.md"
+
+
+def test_the_page_is_what_the_code_says():
+    mend = ".venv/bin/doorbuster policies --markdown > docs/policies.md"
+    assert PAGE.read_text(encoding="utf-8") == as_markdown(sheets()), mend
+
+
+def test_every_policy_and_parameter_is_shown():
+    text = as_text(sheets())
+    peers = {name: (peer.sheet, None) for name, peer in PEERS.items()}
+    for name, (sheet, _) in {**POLICIES, **ADMISSIONS, **peers}.items():
+        assert f"\n{name}\n" in text
+        for parameter in sheet.parameters:
+            assert parameter.name in text
+
+
+def test_admission_policies_have_a_section_of_their_own():
+    whole, peers = as_markdown(sheets()).split("\n## Peers in place of the gateway\n")
+    queueing, admission = whole.split("\n## Admission policies\n")
+    assert "## Queueing policies" in queueing
+    assert all(f"\n### {name}\n" in queueing for name in POLICIES)
+    assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)
+    assert all(f"\n### {name}\n" in peers for name in PEERS)

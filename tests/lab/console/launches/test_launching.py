@@ -1,0 +1,235 @@
+"""From the form to the result, and every way in which a launch can end."""
+
+import math
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+from contextlib import closing
+from datetime import UTC, datetime
+
+import psutil
+import pytest
+
+from lab.spec.experiment import SPECS, read_spec
+from tests.lab.console.conftest import wait_for, worker
+
+FORM = {
+    "title": "Mine",
+    "engine": "simulated",
+    "policies": ["sq", "8q-lifo-pri"],
+    "admission": ["none"],
+    "abandonment": ["ignore"],
+    "rho": "1.4",
+    "sessions": "200",
+    "duration_s": "",
+    "repetitions": "1",
+    "page_profile": "paper",
+    "seed": "1",
+    "time_scale": "10",
+}
+
+
+def test_a_form_becomes_a_result(console):
+    answer = console.post("/launch/lifo-pri-simulated/", FORM)
+    assert "/launches/" in answer.url, answer.text
+    launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
+    console.wait_until(launch, "done", "failed")
+    assert console.state_of(launch) == "done", console.get(f"/launches/{launch}/").text
+    name = console.result_of(launch)
+    page = console.get(f"/results/{name}/").text
+    assert "8Q-LIFO-Pri" in page
+    assert "Counts reconcile in all 2 runs" in page
+    assert console.get(f"/results/{name}/table/0.csv").text.startswith("ρ,Policy")
+    assert console.get(f"/results/{name}/files/spec.toml").text.count("name = ") == 2
+    race = console.get(f"/race/?result={name}").text
+    assert race.count('data-run="') == 2
+    (run,) = [
+        path.name for path in (console.results / name / "runs").iterdir() if "-sq-" in path.name
+    ]
+    frames = console.get(f"/race/lanes/{name}/{run}.json").json()
+    assert len(frames["time_s"]) == len(frames["waiting_by_page"][0]) > 10
+
+
+def test_the_file_of_a_form_launches_the_same(console):
+    answer = console.post("/launch/lifo-pri/", {**FORM, "download": ""})
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="mine.toml"'
+    assert "sessions = 200" in answer.text
+    launched = console.upload("spec", "/upload/", "mine.toml", answer.content)
+    assert "/launches/" in launched.url
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("rho", "much", "Numbers with commas"),
+        ("rho", "-1", "greater than or equal to 0.01"),
+        ("rho", "1e-307", "greater than or equal to 0.01"),
+        ("sessions", "-5", "greater than or equal to 1"),
+        ("sessions", "many", "whole number"),
+        ("repetitions", "0", "greater than or equal to 1"),
+        ("policies", ["lifo"], "lifo is not one of the available choices"),
+        ("engine", "dreamt", "not one of the available choices"),
+        ("time_scale", "1000", "less than or equal to 100"),
+        ("page_profile", "real", "is known to the shop only"),
+        ("title", "", "required"),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(console, field, value, said):
+    before = launches(console)
+    answer = console.post("/launch/lifo-pri-simulated/", {**FORM, field: value})
+    assert answer.status_code == 400
+    faults = answer.text.split('class="fault"')[1:]
+    assert any(said in fault.split("</p>")[0] for fault in faults), faults
+    assert launches(console) == before
+
+
+def test_all_that_is_wrong_is_said_at_once(console):
+    wrong = {"title": "", "rho": "much", "sessions": "0"}
+    answer = console.post("/launch/lifo-pri-simulated/", {**FORM, **wrong})
+    assert answer.text.count('class="fault"') == len(wrong)
+
+
+def launches(console) -> set[str]:
+    """Those that stand on the queue's page, in whatever state."""
+    return set(re.findall(r'id="launch-([0-9a-f]+)"', console.get("/launches/table").text))
+
+
+def test_peers_are_chosen_beside_policies(console):
+    live = {**FORM, "engine": "live", "download": "", "gateway": ["haproxy", "nginx"]}
+    spec = read_spec(console.post("/launch/lifo-pri/", live).text, "downloaded")
+    assert [one.key for one in spec.policy] == ["sq", "8q-lifo-pri", "haproxy", "nginx"]
+    answer = console.post("/launch/lifo-pri/", {**live, "engine": "simulated"})
+    assert "haproxy is a real program, which nothing simulates" in answer.text
+    answer = console.post("/launch/lifo-pri/", {**live, "admission": ["sbac"]})
+    assert "allowed: none among them" in answer.text
+
+
+def test_a_prediction_follows_the_form(console):
+    assert "Takes about" in console.post("/launch/lifo-pri/predict", FORM).text
+    assert "not right" in console.post("/launch/lifo-pri/predict", {**FORM, "rho": "x"}).text
+
+
+@pytest.fixture
+def endless(console):
+    """A live launch that runs for ever, and the id of one that waits behind it."""
+    me, now = psutil.Process(), datetime.now(UTC).isoformat(" ")
+    common = ("live", "", "[]", now, math.inf, 0.0, "", "", "", False, False, "")
+    rows = [
+        ("endless", "Endless", "running", 1, now, me.pid, me.create_time(), *common),
+        ("behind", "Behind it", "queued", 2, None, None, None, *common),
+    ]
+    with closing(sqlite3.connect(console.state / "console/console.sqlite3", timeout=60)) as base:
+        base.executemany(
+            "INSERT INTO console_launch (id, title, state, place, began_at, process, "
+            "process_began, engine, spec, arguments, asked_at, expected_s, done_ratio, words, "
+            f"result, reason, cancel_asked, gives_way, by) VALUES ({', '.join('?' * 19)})",
+            rows,
+        )
+        base.commit()
+        yield "behind"
+        base.execute("DELETE FROM console_launch WHERE id IN ('endless', 'behind')")
+        base.commit()
+
+
+@pytest.mark.parametrize("page", ["/launches/", "/launches/table", "/launches/behind/"])
+def test_who_waits_for_one_without_an_end_sees_no_time(console, endless, page):
+    answer = console.get(page)
+    assert answer.status_code == 200
+    assert re.search(r"Behind it</a></td><td>live</td><td>–</td>|begins in about –", answer.text)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "is no text"),
+        (b"x" * 1_048_577, "Size of a spec file: "),
+        (b"version = 1\n[[policy]]\nname = 'best'\n", "best"),
+        (b"version = 1\nfoo = 2\n", "unknown key"),
+        (b"[[[", "my.toml"),
+    ],
+)
+def test_a_file_that_is_no_spec_is_refused(console, content, said):
+    answer = console.upload("spec", "/upload/", "my.toml", content)
+    assert said in answer.text
+    assert 'role="alert"' in answer.text
+
+
+@pytest.mark.long
+def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
+    launch = console.launch("Long", sessions=100_000, repetitions=20)
+    console.wait_until(launch, "running")
+    wait_for(lambda: console.get(f"/launches/{launch}/").text.count("results"), "its folder")
+    console.post(f"/launches/{launch}/cancel")
+    console.wait_until(launch, "cancelled")
+    assert not commands_of(console)
+
+
+@pytest.mark.long
+def test_one_that_waits_is_cancelled_and_moved(console):
+    first = console.launch("First", sessions=100_000, repetitions=20)
+    second = console.launch("Second", sessions=100)
+    third = console.launch("Third", sessions=100)
+    console.wait_until(first, "running")
+    if console.state_of(second) == "queued":
+        console.post(f"/launches/{third}/first")
+        table = console.get("/launches/table").text
+        assert table.index("Third") < table.index("Second")
+    console.post(f"/launches/{second}/cancel")
+    console.post(f"/launches/{first}/cancel")
+    console.wait_until(first, "cancelled")
+    console.wait_until(second, "cancelled", "done")
+    console.wait_until(third, "done")
+
+
+def test_a_launch_that_cannot_be_says_why(console):
+    """A live one, and there is no appliance."""
+    answer = console.upload(
+        "spec", "/upload/", "live.toml", (SPECS / "first-look.toml").read_bytes()
+    )
+    launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
+    console.wait_until(launch, "failed")
+    assert "make up" in console.get(f"/launches/{launch}/").text
+
+
+@pytest.mark.long
+def test_a_command_that_outlives_its_worker_is_ended(console):
+    launch = console.launch("Over", sessions=100)
+    console.wait_until(launch, "done")
+    deaf = subprocess.Popen(["sh", "-c", "trap '' TERM INT; while :; do sleep 1; done"])
+    try:
+        began_s = psutil.Process(deaf.pid).create_time()
+        mark = console.state / "console" / "launches" / launch / "command"
+        mark.write_text(f"{deaf.pid} {began_s}", encoding="utf-8")
+        wait_for(lambda: deaf.poll() is not None, "the end of what was left over")
+        wait_for(lambda: not mark.exists(), "its mark's end")
+    finally:
+        deaf.kill()
+        deaf.wait()
+
+
+@pytest.mark.long
+def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_path):
+    """The last here: the console's own workers are dead after it."""
+    launch = console.launch("Doomed", sessions=100_000, repetitions=20)
+    console.wait_until(launch, "running")
+    wait_for(lambda: commands_of(console), "its command")
+    process = psutil.Process(console.worker.pid)
+    for one in [*process.children(recursive=False), process]:
+        os.kill(one.pid, signal.SIGKILL)
+    console.wait_until(launch, "interrupted")
+    wait_for(lambda: not commands_of(console), "the end of its command")
+    with worker(console, tmp_path):
+        again = console.launch("Next", sessions=100)
+        console.wait_until(again, "done")
+
+
+def commands_of(console) -> list[int]:
+    """Processes of `doorbuster` that carry out a launch of this console."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "lab.cli.command_line" in words and any(str(console.state) in word for word in words):
+            found.append(process.pid)
+    return found

@@ -1,0 +1,79 @@
+"""The page of a live race that waits, while the machine is another's."""
+
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+
+import pytest
+
+from lab.engines.live.announcement import ToldRun
+from lab.engines.live.shop_file import Lane
+from lab.results.folder import ResultFolder
+from lab.runner import comparison
+from lab.spec.experiment import Spec
+from runtime.settings import load
+from tests.lab.console.browsing import when
+from tests.lab.console.conftest import UNANSWERED, visiting
+from tests.lab.console.gateway_scene import Scene, answering, counted
+from tests.lab.console.launch_rows import live_launch, write
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+
+RACE = Spec.model_validate(
+    {
+        "title": "Race: SQ, 8Q-LIFO-Pri",
+        "at_once": "crowded",
+        "policy": [{"name": "sq"}, {"name": "8q-lifo-pri"}],
+        "load": {"rho": [1.4], "sessions": 100},
+    }
+)
+LANES = "document.getElementById('lanes').hidden"
+
+
+@pytest.fixture
+def race(console):
+    """The name of a race that goes on: its runs tell, its lanes have a gateway."""
+    folder = ResultFolder.create(console.results, RACE, {}, comparison.plan(RACE))
+    port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
+    here = replace(load(), gateway_admin_port=port)
+    lane = Lane.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
+    with ExitStack() as told:
+        told.enter_context(answering(Scene(), port))
+        for planned in folder.plan():
+            run = folder.run(planned)
+            run.path.mkdir(parents=True)
+            lane.write(run)
+            facts = {"experiment": folder.path.name, "run": run.path.name}
+            told.callback(ToldRun(console.state, facts).close)
+        yield folder.path.name
+
+
+def test_a_race_that_waits_shows_no_other(chromium, console, race):
+    other = live_launch(console, "other", "running", title="Another", result=race)
+    mine = live_launch(console, "mine", "queued", title="Mine")
+    with other, mine, visiting(chromium, console) as visit:
+        theirs = visit("/race/waiting/other/")
+        when(theirs, f"!{LANES}")
+        page = visit("/race/waiting/mine/")
+        when(page, "live.state.newest?.lanes?.length === 2")
+        assert page.evaluate(LANES)
+        write(console, "mine", result=race)  # as if it were its own
+        when(page, f"!{LANES}")
+
+
+def test_one_answer_that_fails_does_not_end_the_waiting(chromium, console):
+    other = live_launch(console, "other", "running", title="Another")
+    mine = live_launch(console, "mine", "queued", title="Mine")
+    with other, mine, visiting(chromium, console, bears=UNANSWERED) as visit:
+        page = visit("/race/waiting/mine/")
+        asked = []
+
+        def fails_once(route):
+            asked.append(route)
+            route.abort() if len(asked) == 1 else route.continue_()
+
+        page.route("**/race/waiting/mine/", fails_once)
+        with page.expect_response("**/race/waiting/mine/"):
+            """The one after it."""
+        write(console, "mine", state="cancelled")
+        page.wait_for_selector("#race-state .tag.cancelled")

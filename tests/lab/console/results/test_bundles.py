@@ -1,0 +1,258 @@
+"""Taking a result away and bringing it back; what is refused leaves nothing behind."""
+
+import html
+import io
+import json
+import re
+import resource
+import stat
+import zipfile
+from collections.abc import Callable
+
+import pytest
+
+from gateway.students.files import MOST_BYTES
+from lab.console.results import bundles, imports
+from lab.console.site import allowances
+from lab.errors import SpecError
+from lab.files.forms import MOST_NOTES
+from lab.results.folder import IMPORTED
+from tests.lab.console.conftest import SPEC
+from tests.results_in_postgres import connected
+
+
+@pytest.fixture(scope="module")
+def result(console):
+    launch = console.launch("Kept", sessions=100, seed=5)
+    console.wait_until(launch, "done")
+    return console.result_of(launch)
+
+
+def files(console, name):
+    """The files of a result without locks and the mark of an import."""
+    folder = console.results / name
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in folder.rglob("*")
+        if p.is_file() and not p.name.startswith(".") and p != folder / IMPORTED
+    }
+
+
+def test_a_bundle_brings_back_every_file(console, result):
+    before = files(console, result)
+    console.post(f"/results/{result}/note", {"text": "Look at <b>this</b>."})
+    assert "Look at &lt;b&gt;this&lt;/b&gt;." in console.get(f"/results/{result}/").text
+    page = console.get(f"/results/{result}/page.html").text
+    assert "Look at &lt;b&gt;this&lt;/b&gt;." in page
+    bundle = console.get(f"/results/{result}/bundle.zip").content
+    assert "here already" in console.upload("bundle", "/results/import", "a.zip", bundle).text
+    asked = console.get(f"/results/{result}/delete").text
+    assert "You cannot undo this" in asked
+    assert "keeps all files of the result and its note." in asked
+    assert files(console, result) == before
+    console.post(f"/results/{result}/delete")
+    assert console.get(f"/results/{result}/").status_code == 404
+    answer = console.upload("bundle", "/results/import", "a.zip", bundle)
+    assert answer.url.endswith(f"/results/{result}/")
+    assert "Look at &lt;b&gt;this&lt;/b&gt;." in answer.text
+    assert "(as a bundle says)" in answer.text
+    assert files(console, result) == before
+
+
+def test_the_results_database_follows(console, result, appliance_database):
+    bundle = console.get(f"/results/{result}/bundle.zip").content
+    with connected(appliance_database, appliance_database.postgres_user) as database:
+
+        def runs():
+            asked = "SELECT state, count(*) FROM results.runs WHERE experiment = %s GROUP BY state"
+            return database.execute(asked, [result]).fetchall()
+
+        assert runs() == [("whole", 2)]  # the launch told it
+        console.post(f"/results/{result}/delete")
+        assert runs() == []
+        console.upload("bundle", "/results/import", "a.zip", bundle)
+        assert runs() == [("whole", 2)]
+
+
+def test_runs_named_by_a_label_with_a_space_are_brought_back_and_linked(console):
+    spec = SPEC.format(title="Labelled", seed=1, repetitions=1, sessions=20)
+    spec = spec.replace('name = "sq"', 'name = "sq"\nlabel = "Few hands"')
+    answer = console.upload("spec", "/upload/", "my.toml", spec.encode())
+    launch = answer.url.rstrip("/").rpartition("/")[2]
+    console.wait_until(launch, "done")
+    name = console.result_of(launch)
+    run = console.results / name / "runs/001-Few hands-rho1.4-seed1"
+    (run / "haproxy.cfg").write_text("global\n")  # as behind a peer
+    (run / "nginx.conf").write_text("events {}\n")
+    (run / "load-factor").write_text("1\n")  # as a live run leaves it that was killed
+    before = files(console, name)
+    bundle = console.get(f"/results/{name}/bundle.zip").content
+    console.post(f"/results/{name}/delete")
+    answer = console.upload("bundle", "/results/import", "a.zip", bundle)
+    assert answer.url.endswith(f"/results/{name}/"), answer.text
+    del before["runs/001-Few hands-rho1.4-seed1/load-factor"]
+    assert files(console, name) == before
+    links = set(re.findall(r'href="(/results/[^"]*Few[^"]*)"', answer.text))
+    assert {link.rpartition("/")[2] for link in links} >= {
+        "attempts.parquet", "samples.parquet", "events.jsonl", "run.json", "attempts.csv",
+    }  # fmt: skip
+    assert {console.get(html.unescape(link)).status_code for link in links} == {200}
+    shown = console.get(f"/results/{name}/files/runs/001-Few hands-rho1.4-seed1/haproxy.cfg")
+    assert shown.headers["Content-Type"].startswith("text/plain")
+
+
+def bundle_with(change: Callable[[zipfile.ZipFile], None]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as bundle:
+        change(bundle)
+    return file.getvalue()
+
+
+def link(bundle: zipfile.ZipFile) -> None:
+    entry = zipfile.ZipInfo("r/spec.toml")
+    entry.external_attr = (stat.S_IFLNK | 0o777) << 16
+    bundle.writestr(entry, "/etc/passwd")
+
+
+def damaged(method: int) -> bytes:
+    """A ZIP whose directory is whole and whose one file's compressed bytes are not."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as bundle:
+        bundle.writestr("r/plan.json", "[]" * 5000)
+        entry = bundle.getinfo("r/plan.json")
+    content = bytearray(file.getvalue())
+    begin = len(entry.FileHeader())
+    content[begin : begin + entry.compress_size] = b"\xff" * entry.compress_size
+    return bytes(content)
+
+
+NOTE = {"text": "x", "by": "", "at": "2026-11-22T10:00:00+00:00"}
+BAD = {
+    "no ZIP": (b"hello", "cannot be read"),
+    "nothing": (b"", "cannot be read"),
+    "damaged by deflate": (damaged(zipfile.ZIP_DEFLATED), "cannot be read"),
+    "damaged by lzma": (damaged(zipfile.ZIP_LZMA), "cannot be read"),
+    "damaged by bzip2": (damaged(zipfile.ZIP_BZIP2), "cannot be unpacked"),
+    "a file and a folder of one name": (
+        bundle_with(lambda b: (b.writestr("r/x.json", "1"), b.writestr("r/x.json/y.json", "1"))),
+        "cannot be unpacked",
+    ),
+    "a folder and a file of one name": (
+        bundle_with(lambda b: (b.writestr("r/x.json/y.json", "1"), b.writestr("r/x.json", "1"))),
+        "cannot be unpacked",
+    ),
+    "upwards": (bundle_with(lambda b: b.writestr("r/../../x.json", "{}")), "no name"),
+    "absolute": (bundle_with(lambda b: b.writestr("/etc/x.json", "{}")), "no name"),
+    "a link": (bundle_with(link), "no name"),
+    "spaces at an end": (bundle_with(lambda b: b.writestr("r/x /y.json", "1")), "no name"),
+    "control characters": (bundle_with(lambda b: b.writestr("r/x\ny.json", "1")), "no name"),
+    "backslashes": (bundle_with(lambda b: b.writestr("r/x\\y.json", "1")), "no name"),
+    "hidden": (bundle_with(lambda b: b.writestr(".ssh/x.json", "{}")), "no name"),
+    "a program": (bundle_with(lambda b: b.writestr("r/x.py", "1")), "no part of a result"),
+    "a program elsewhere": (
+        bundle_with(lambda b: b.writestr("r/runs/policies/x.py", "1")),
+        "no part of a result",
+    ),
+    "a large policy": (
+        bundle_with(lambda b: b.writestr("r/policies/x.py", "#" * (MOST_BYTES + 1))),
+        "a policy of at most",
+    ),
+    "a policy of this machine": (
+        bundle_with(
+            lambda b: (
+                b.writestr("r/plan.json", "[]"),
+                b.writestr("r/policies/x.py", "x = 1"),
+                b.writestr("r/spec.toml", "version = 1\n[[policy]]\nname = '/root/x.py'"),
+            )
+        ),
+        "is not in it",
+    ),
+    "two": (
+        bundle_with(lambda b: (b.writestr("a/x.json", "1"), b.writestr("b/x.json", "1"))),
+        "not one result",
+    ),
+    "empty": (bundle_with(lambda b: None), "not one result"),
+    "no result": (bundle_with(lambda b: b.writestr("r/x.json", "1")), "holds no result"),
+    "bad plan": (
+        bundle_with(
+            lambda b: (b.writestr("r/plan.json", "[1]"), b.writestr("r/spec.toml", "version = 1"))
+        ),
+        "r/plan.json",
+    ),
+    "notes without a time": (
+        bundle_with(
+            lambda b: (
+                b.writestr("r/plan.json", "[]"),
+                b.writestr("r/notes.json", '[{"text": "x", "by": "", "at": "today"}]'),
+            )
+        ),
+        "r/notes.json does not have the form of notes.json: 0.at",
+    ),
+    "too many notes": (
+        bundle_with(
+            lambda b: (
+                b.writestr("r/plan.json", "[]"),
+                b.writestr("r/notes.json", json.dumps([NOTE] * (MOST_NOTES + 1))),
+            )
+        ),
+        "at most 1000 items",
+    ),
+    "plan that leads elsewhere": (
+        bundle_with(
+            lambda b: (
+                b.writestr("r/spec.toml", "version = 1"),
+                b.writestr(
+                    "r/plan.json",
+                    json.dumps([{"number": 1, "policy": "../../../x", "rho": 1.0, "seed": 1}]),
+                ),
+            )
+        ),
+        "plan",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_no_bundle_is_refused_and_leaves_nothing(console, kind):
+    content, said = BAD[kind]
+    before = sorted(path.name for path in console.results.glob("*")) + sorted(
+        path.name for path in console.results.glob(".*")
+    )
+    answer = console.upload("bundle", "/results/import", "a.zip", content)
+    assert said in answer.text, answer.text
+    after = sorted(path.name for path in console.results.glob("*")) + sorted(
+        path.name for path in console.results.glob(".*")
+    )
+    assert after == before
+
+
+def test_a_disk_that_takes_no_more_is_said_and_nothing_is_left(tmp_path):
+    """A disk without room is named, and no part of the bundle stays."""
+    content = io.BytesIO(bundle_with(lambda b: b.writestr("r/plan.json", " " * 1_000_000)))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(SpecError, match=r"bundle: cannot be (unpacked|kept)"):
+            imports.bring(content, tmp_path, by="", key="disk", allowance=allowances.TEACHER)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("file", ["../../spec.toml", "%2e%2e/x", ".hidden", "runs", "nothing.json"])
+def test_only_files_of_the_result_are_given(console, result, file):
+    assert console.get(f"/results/{result}/files/{file}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("name", "is_part"),
+    [("r/policies/x.py", True), ("r/runs/x.py", False), ("r/x/policies/x.py", False)],
+)
+def test_of_programs_only_copies_of_own_policies_are_part_of_a_result(name, is_part):
+    content = io.BytesIO(bundle_with(lambda b: b.writestr(name, "1")))
+    with zipfile.ZipFile(content) as bundle:
+        if is_part:
+            assert bundles._checked(bundle, {"files": 10, "bytes": 1000}) == "r"
+        else:
+            with pytest.raises(SpecError, match="no part of a result"):
+                bundles._checked(bundle, {"files": 10, "bytes": 1000})

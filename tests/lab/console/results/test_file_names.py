@@ -1,0 +1,23 @@
+"""Which names of files and folders the console lets through."""
+
+import pytest
+
+from lab.console.results.file_names import is_name
+from lab.files.run_folder import PlannedRun
+from lab.spec.sections import PolicyChoice
+
+
+@pytest.mark.parametrize("label", ["Few hands", "_mine", "Zürich + 2", "a.b_c-d"])
+def test_the_folder_of_every_label_is_a_name(label):
+    assert PolicyChoice(name="sq", label=label).key == label
+    assert is_name(PlannedRun(1, label, 1.4, 1).folder)
+    assert is_name(PlannedRun(1, label, None, 1).folder)
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["", ".", "..", ".hidden", " x", "x ", "x.", "-x", "a/b", "/a", "a\\b", "C:", "a\nb", "x\n",
+     "a\0b", "a\x7fb", "a\u202eb", "x" * 152],
+)  # fmt: skip
+def test_what_leads_elsewhere_or_does_not_show_is_none(part):
+    assert not is_name(part)

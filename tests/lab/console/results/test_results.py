@@ -1,0 +1,279 @@
+"""The shelf, a result's page and curves, overlays, what is taken away, running it again."""
+
+import csv
+import html
+import io
+import json
+import re
+import shutil
+
+import pyarrow.parquet as pq
+import pytest
+
+from lab.analysis.outcomes import outcomes_of
+from lab.results.folder import ResultFolder
+
+REPORT = "20260102T000000Z-reproduce-something"
+
+
+@pytest.fixture(scope="module")
+def result(console):
+    launch = console.launch("Two in the rush", sessions=300, seed=7, repetitions=2)
+    console.wait_until(launch, "done")
+    return console.result_of(launch)
+
+
+@pytest.fixture(scope="module")
+def report(console):
+    folder = console.results / REPORT
+    (folder / "figures").mkdir(parents=True)
+    (folder / "reproduction.json").write_text('{"paper": "lifo-pri", "engine": "simulated"}')
+    (folder / "claims.json").write_text(
+        json.dumps(
+            [
+                {"Claim": "SQ sells least", "Required": "below 8", "Found": "7", "Holds": "yes"},
+                {"Claim": "<b>", "Required": "1", "Found": "2", "Holds": "no"},
+            ]
+        )
+    )
+    table = {"title": "Table 9", "header": ["", "SQ"], "rows": [["Sold", "8 | 7"]], "note": "Of us"}
+    (folder / "exhibits.json").write_text(
+        json.dumps(
+            [
+                {"key": "table-9", "heading": "Table 9: sales", "what": "Who sells.",
+                 "differs": ["The shop is another."], "tables": [table]},
+                {"key": "figure-9", "heading": "Figure 9", "what": "", "differs": [], "tables": []},
+            ]
+        )
+    )  # fmt: skip
+    (folder / "figures" / "figure-9.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (folder / "report.html").write_text("<!doctype html><title>Whole</title>")
+    return REPORT
+
+
+def test_published_stands_beside_measured(console, result):
+    page = console.get(f"/results/{result}/").text
+    found = re.search(
+        r'<span class="theirs"><span class="unseen">published </span>([\d,]+)</span> '
+        r'<span class="ours"><span class="unseen">here </span>([\d,]+ ± [\d,]+)</span>',
+        page,
+    )
+    assert found
+    assert "Counts reconcile in all 4 runs" in page
+
+
+def test_curves_are_there_before_anybody_asks(console, result):
+    assert (console.state / "console" / "curves" / f"{result}.json").is_file()
+
+
+def test_curves_are_what_the_raw_logs_say(console, result):
+    curves = console.get(f"/results/{result}/curves.json").json()
+    folder = ResultFolder(console.results / result)
+    line = next(one for one in curves["lines"] if one["policy"] == "sq")
+    runs = [run.attempts() for planned, run in folder.whole_runs() if planned.policy == "sq"]
+    shares = []
+    for run in runs:
+        asked = [row for row in run.to_pylist() if row["page"] == "Br-1" and row["attempt"]]
+        slow = [
+            row
+            for row in asked
+            if row["outcome"] != "completed" or row["finished_s"] - row["started_s"] > 5.0
+        ]
+        shares.append(len(slow) / len(asked))
+    place = curves["times_s"].index(5.0)
+    assert line["above"]["Br-1"]["mean"][place] == pytest.approx(sum(shares) / 2, abs=1e-5)
+    assert (
+        line["above"]["Br-1"]["low"][place]
+        <= line["above"]["Br-1"]["mean"][place]
+        <= line["above"]["Br-1"]["high"][place]
+    )
+    throughput = next(one for one in curves["against_rho"] if one["key"] == "throughput")
+    (point,) = next(one for one in throughput["lines"] if one["policy"] == "sq")["points"]
+    rates = [outcomes_of(run, 1.4).throughput_rps for run in runs]
+    assert point["mean"] == pytest.approx(sum(rates) / 2, abs=1e-4)
+    assert sum(one["mean"] for one in line["fates"].values()) == pytest.approx(1.0, abs=1e-4)
+    assert "What became of sessions" in console.get(f"/results/{result}/sessions").text
+
+
+def test_curves_are_kept_and_made_anew_when_a_log_changes(console, result):
+    first = console.get(f"/results/{result}/curves.json").json()
+    kept = console.state / "console" / "curves" / f"{result}.json"
+    before = kept.stat().st_mtime_ns
+    assert console.get(f"/results/{result}/curves.json").json() == first
+    assert kept.stat().st_mtime_ns == before
+    kept.write_text("{")  # cut short
+    assert console.get(f"/results/{result}/curves.json").json() == first
+    (run, *_) = (console.results / result / "runs").iterdir()
+    (run / "run.json").write_text((run / "run.json").read_text())
+    assert console.get(f"/results/{result}/curves.json").json() == first
+    assert kept.stat().st_mtime_ns > before
+
+
+def test_results_lie_over_each_other_and_what_differs_is_said(console, result, report):
+    other = console.results / "20260103T000000Z-other"
+    shutil.copytree(console.results / result, other)
+    machine = json.loads((other / "machine.json").read_text())
+    (other / "machine.json").write_text(json.dumps(machine | {"cpus": 999}))
+    try:
+        page = html.unescape(console.get(f"/results/overlay?of={result}&of={other.name}").text)
+        assert "They were not made alike" in page
+        assert re.search(r"cpus \(machine\)</th><td>\d+</td><td>999</td>", page)
+        sources = json.loads(re.search(r'id="sources"[^>]*>(.*?)</script>', page)[1])
+        assert [one["name"] for one in sources] == [result, other.name]
+        assert len({one["title"] for one in sources}) == 2
+        elsewhere = html.unescape(console.get(f"/results/{other.name}/").text)
+        assert "CPUs: 999 there" in elsewhere
+    finally:
+        shutil.rmtree(other)
+    assert console.get(f"/results/overlay?of={result}&of=none").status_code == 404
+    assert "Choose the results" in console.get("/results/overlay").text
+    assert "is a report" in console.get(f"/results/overlay?of={result}&of={report}").text
+
+
+def test_a_reproduction_shows_its_claims_tables_and_figures(console, report):
+    page = console.get(f"/results/{report}/").text
+    assert "1 of 2 hold, 1 does not." in page
+    assert "&lt;b&gt;" in page
+    assert "Table 9: sales" in page
+    assert "The shop is another." in page
+    assert f"/results/{report}/files/figures/figure-9.svg" in page
+    assert console.get(f"/results/{report}/table/0.csv").text == ",SQ\nSold,8 | 7\n"
+    page = console.get(f"/results/{report}/page.html").text
+    assert page.endswith("<!doctype html><title>Whole</title>")
+
+
+def test_a_report_from_before_exhibits_has_its_tables(console, report):
+    folder = console.results / report
+    exhibits = (folder / "exhibits.json").read_text()
+    (folder / "exhibits.json").unlink()
+    (folder / "tables").mkdir(exist_ok=True)
+    (folder / "tables" / "table-9-1.csv").write_text('a,"b, c"\n1,2\n')
+    try:
+        page = console.get(f"/results/{report}/").text
+        assert "Table 9 1" in page
+        assert '<th scope="col">b, c</th>' in page
+    finally:
+        shutil.rmtree(folder / "tables")
+        (folder / "exhibits.json").write_text(exhibits)
+
+
+def test_logs_go_away_as_csv(console, result):
+    (run, *_) = sorted((console.results / result / "runs").iterdir())
+    for log in ("attempts", "samples"):
+        answer = console.get(f"/results/{result}/runs/{run.name}/{log}.csv")
+        rows = list(csv.DictReader(io.StringIO(answer.text)))
+        table = pq.read_table(run / f"{log}.parquet")
+        assert len(rows) == table.num_rows
+        assert list(rows[0]) == table.column_names
+    assert console.get(f"/results/{result}/runs/{run.name}/events.csv").status_code == 404
+    assert console.get(f"/results/{result}/runs/none/attempts.csv").status_code == 404
+
+
+def test_one_page_needs_nothing_else(console, result):
+    answer = console.get(f"/results/{result}/page.html")
+    assert "attachment" in answer.headers["Content-Disposition"]
+    assert "Counts reconcile" in answer.text
+    assert "sessions = 300" in answer.text
+    assert answer.text.count("data:image/svg+xml;base64,") >= 2
+    assert "<script" not in answer.text
+    for address in re.findall(r'(?:src|href)="([^"]+)"', answer.text):
+        assert address.startswith("data:"), address[:80]
+
+
+@pytest.mark.long
+def test_it_runs_again_with_its_seed(console, result):
+    answer = console.post(f"/results/{result}/again")
+    launch = re.search(r"/launches/([0-9a-f]+)/$", answer.url)[1]
+    console.wait_until(launch, "done")
+    again = console.result_of(launch)
+    assert again != result
+    folders = [ResultFolder(console.results / name) for name in (result, again)]
+    for one, other in zip(*(folder.whole_runs() for folder in folders), strict=True):
+        assert one[0] == other[0]
+        assert one[1].attempts().equals(other[1].attempts())
+
+
+def test_the_shelf_is_searched_and_paged(console, result, report):
+    def listed(query):
+        text = console.get(f"/results/{query}").text
+        return re.findall(r'<th scope="row"><a href="/results/([^/]+)/"', text)
+
+    assert result in listed("?words=RUSH+8q")
+    assert listed("?words=rush+sbac") == []
+    assert report in listed("?words=something&engine=simulated")
+    assert report not in listed("?engine=live")
+    copies = [console.results / f"20250101T0000{n:02}Z-copy" for n in range(30)]
+    try:
+        for copy in copies:
+            copy.mkdir()
+            (copy / "reproduction.json").write_text("{}")
+        first, second = listed("?words=copy"), listed("?words=copy&page=2")
+        assert (len(first), len(second)) == (25, 5)
+        assert first[0] == "20250101T000029Z-copy"
+        assert not set(first) & set(second)
+    finally:
+        for copy in copies:
+            shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize("file", ["claims.json", "exhibits.json", "reproduction.json"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", "[1]", '[{"key": 1}]', '"x"'])
+def test_a_damaged_report_still_has_a_page(console, report, file, content):
+    path = console.results / report / file
+    kept = path.read_text()
+    path.write_text(content)
+    try:
+        assert console.get(f"/results/{report}/").status_code == 200
+        assert console.get("/results/").status_code == 200
+    finally:
+        path.write_text(kept)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    ["", "5", "{}", '"x"', "[1]", '[{"number": 1}]', "[[]]",
+     '[{"number": "x", "policy": "sq", "rho": 1, "seed": 1}]',
+     '[{"number": 1, "policy": ["sq"], "rho": 1, "seed": 1}]',
+     '[{"number": 1, "policy": "sq", "rho": "x", "seed": 1}]'],
+)  # fmt: skip
+def test_a_damaged_plan_is_said_and_breaks_no_page(console, result, plan):
+    folder = console.results / "20260103T000000Z-damaged"
+    (folder / "runs").mkdir(parents=True)
+    try:
+        (folder / "plan.json").write_text(plan)
+        shutil.copy(console.results / result / "spec.toml", folder)
+        page = f"/results/{folder.name}"
+        whole = console.get("/results/?words=Two+in+the+rush")
+        assert whole.status_code == 200
+        row = next(row for row in whole.text.split("<tr>") if folder.name in row)
+        if plan != "{}":  # a plan of nothing
+            assert ">damaged<" in row
+            assert "This result is damaged: " in console.get(f"{page}/").text
+        assert ">damaged<" not in next(row for row in whole.text.split("<tr>") if result in row)
+        for other in ("/", "/race/", f"/race/?result={folder.name}", "/metrics", "/leaderboard/",
+                      f"{page}/", f"{page}/page.html", f"{page}/sessions", f"{page}/bundle.zip",
+                      f"/results/overlay?of={folder.name}"):  # fmt: skip
+            assert console.get(other).status_code == 200, other
+        assert console.get(f"{page}/curves.json").status_code in (200, 422)
+        assert console.get(f"{page}/attempts").status_code == 404
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_result_without_its_spec_is_said_and_breaks_no_page(console, result):
+    folder = console.results / "20260103T000000Z-bare"
+    (folder / "runs").mkdir(parents=True)
+    try:
+        shutil.copy(console.results / result / "plan.json", folder)
+        page = f"/results/{folder.name}"
+        assert "This result is damaged: " in console.get(f"{page}/").text
+        assert "spec.toml" in console.get(f"{page}/curves.json").json()["error"]
+        for other in (
+            "/results/",
+            "/race/",
+            f"{page}/sessions",
+            f"/results/overlay?of={folder.name}",
+        ):
+            assert console.get(other).status_code == 200, other
+    finally:
+        shutil.rmtree(folder)

@@ -1,0 +1,112 @@
+"""Shops at the same time as the console sees them: what is a lane, when there are lanes."""
+
+from dataclasses import replace
+
+import pytest
+
+from gateway.policies.interface import FATES, PAGES
+from lab.console.watch.lanes import LaneLooks, Seen, lane_of
+from lab.engines.live import shop_file as lane
+from lab.engines.live.shop_file import Lane
+from lab.files.run_folder import RunFolder
+from lab.results.folder import ResultFolder
+from runtime.settings import load
+from tests.lab.console.streaming import first, looks, stream
+from tests.lab.console.watch.test_frames import snapshot
+from tests.lab.waiting import wait_until
+
+COUNTS = {"gateway": {page: dict.fromkeys(FATES, 1) for page in PAGES}}
+
+
+def lane_here(**other):
+    found = Lane.of(load(), COUNTS, came_at=1000.0, time_scale=10.0)
+    return replace(found, **other)
+
+
+def test_a_lane_counts_from_the_start_of_its_run():
+    found = lane_of(Seen("run", "SQ", lane_here()), snapshot())
+    assert found["confirms"] == 1
+    assert found["counts"]["arrived"] == 8
+    assert found["counts"].keys() == set(FATES)
+    assert (found["title"], found["discipline"], found["waiting"]) == ("SQ", "LIFO", 3)
+    assert found["waiting_by_page"][1] == 3
+
+
+def test_a_run_folder_has_its_lane_while_customers_come(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert lane.read(folder) is None
+    lane_here(gateway_admin_port=22999).write(folder)
+    found = lane.read(folder)
+    assert found == lane_here(gateway_admin_port=22999)
+    assert found.settings(load()).gateway_admin_port == 22999
+    folder.lane_file.write_text('{"host": 1}')
+    assert lane.read(folder) is None
+
+
+def test_without_lanes_a_frame_says_nothing_of_them():
+    assert LaneLooks(load(), lambda: ()).look(1001.0) == {}
+
+
+def test_a_lane_that_does_not_answer_hides_them_until_the_next_look():
+    gone = Seen("run", "SQ", lane_here(gateway_admin_port=1))
+    assert LaneLooks(load(), lambda: [gone]).look(1001.0) == {}
+
+
+CROWDED = b"""version = 1
+title = "Side by side"
+at_once = "crowded"
+time_scale = 20
+catalogue_books = 1000
+[[policy]]
+name = "sq"
+[[policy]]
+name = "8q-lifo-pri"
+[load]
+rho = [0.8]
+sessions = 400
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_two_shops_are_watched_side_by_side(appliance, lab):
+    answer = lab.upload("spec", "/upload/", "my.toml", CROWDED)
+    launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
+    # Tables, shops and capacity come first.
+    wait_until(
+        lambda: list(lab.results.glob("*/runs/*/lane.json")) or lab.state_of(launch) == "failed",
+        within_s=900,
+    )
+    assert lab.state_of(launch) == "running", lab.get(f"/launches/{launch}/state").text
+    with stream(lab.url("/watch/stream?glance")) as events:
+        seen = looks(events)
+        frame = first(seen, lambda one: "lanes" in one, "the lanes")
+        assert [one["title"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
+        assert [one["policy"] for one in frame["lanes"]] == ["SQ", "8Q-LIFO-Pri"]
+        assert frame["run"]["words"] == "runs 1 to 2 of 2 at once: SQ | 8Q-LIFO-Pri, ρ = 0.8"
+        assert "A live race goes on" in lab.get("/race/").text
+        assert 'data-follow="yes"' in lab.get(f"/race/waiting/{launch}/").text
+        refused = lab.post("/watch/policy", {"policy": "always-lifo", "admission": "none"}).text
+        assert "each keeps what it is there to show" in refused
+        assert "Applied at " in lab.post("/watch/load", {"load_factor": "3"}).text
+        later = first(
+            seen,
+            lambda one: min(n for _, n, _ in one.get("lane_totals", [(0, 0, 0)])) > 20,
+            "pages of both",
+        )
+        assert later["lanes_time_s"] > frame["lanes_time_s"]
+        assert later["lane_totals"][0][1] == later["lanes"][0]["counts"]["answered"]
+        first(seen, lambda one: "lanes" not in one, "their end")
+    lab.wait_until(launch, "done")
+    name = lab.result_of(launch)
+    runs = ResultFolder(lab.results / name).whole_runs()
+    assert len(runs) == 2
+    for _, run in runs:
+        assert run.summary().reconciles
+        (change,) = run.summary().load_generator.load_changes
+        assert change["factor"] == 3.0
+        assert not run.lane_file.exists()
+        assert not run.load_factor_file.exists()
+    page = lab.get(f"/race/?result={name}").text
+    assert 'data-lanes="2"' in page
+    assert f"/race/?result={name}" in lab.get(f"/race/waiting/{launch}/").url

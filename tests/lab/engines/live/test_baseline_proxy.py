@@ -1,0 +1,187 @@
+"""A run behind a real peer, its customers played by hand; gateway and shop's controller stand by.
+
+Both are a small server here that answers as an idle appliance does.
+"""
+
+import json
+import os
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from gateway.policies.interface import FATES, PAGES
+from lab.engines.live import proxy_status as shown
+from lab.engines.live.appliance import Appliance
+from lab.engines.live.run import LiveRun
+from lab.errors import ExperimentError
+from lab.files.run_folder import PlannedRun, RunFolder
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from runtime import settings
+from tests.lab.baselines.slow_shop import slow_shop
+from tests.lab.baselines.test_process import Customer, needs
+from tests.lab.waiting import wait_until
+
+SNAPSHOT = {
+    "time_s": 1e9,
+    "policy": {"name": "sq", "parameters": {}, "admission": {"name": "none"}, "snapshot": {}},
+    "waiting": 0,
+    "in_service": 0,
+    "workers": 30,
+    "waiting_by_page": dict.fromkeys(PAGES, 0),
+    "counts": {page: dict.fromkeys(FATES, 1000) for page in (*PAGES, "other")},
+    "abandonment": {"mode": "cancel", "overdue": 0},
+    "load": {"cpu_utilisation_ratio": 0.5, "busy_workers": 3},
+}
+ANSWERS = {"/snapshot": SNAPSHOT, "/status": {"busy_workers": 0}, "/orders": {"orders": 7}}
+
+
+@contextmanager
+def standing_by(shop):
+    """The settings of an appliance whose gateway has no customers, and what it was asked to do."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+            if self.command != "GET":
+                asked.append((self.command, self.path, body))
+            answer = json.dumps(ANSWERS.get(self.path, {})).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        do_PUT = do_POST = do_GET  # noqa: N815 (the server's own names for it)
+
+        def log_message(self, *_):
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        port = server.server_address[1]
+        lab = replace(
+            settings.load(),
+            host="127.0.0.1",
+            gateway_host="127.0.0.1",
+            gateway_admin_port=port,
+            shop_host="127.0.0.1",
+            shop_port=shop.port,
+            shop_controller_port=port,
+            other_cpus=tuple(sorted(os.sched_getaffinity(0))),
+        )
+        try:
+            yield lab, asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextmanager
+def a_run(name, tmp_path, shop, **parameters):
+    needs(name)
+    spec = Spec.model_validate(
+        {"abandonment": "cancel", "policy": [{"gateway": name, "parameters": parameters}]}
+    )
+    planned = PlannedRun(1, name, 1.4, 1)
+    folder = RunFolder(tmp_path / "result" / "runs" / planned.folder)
+    with standing_by(shop) as (lab, asked):
+        appliance = Appliance(replace(lab, state_dir=tmp_path))
+        try:
+            described = ShopRun.of_spec(spec, name, 1.4, 5.6)
+            with LiveRun(appliance, described, 1, folder) as run:
+                yield run, asked
+        finally:
+            appliance.close()
+
+
+def test_the_peer_answers_in_the_gateways_form(tmp_path):
+    with (
+        slow_shop() as shop,
+        a_run("haproxy", tmp_path, shop, maxconn=1, queue_s=3600) as (run, asked),
+    ):
+        assert "/policy" not in [path for _, path, _ in asked]  # the gateway's stays
+        behind = run.appliance
+        first = Customer(peer_of(run))
+        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        second = Customer(peer_of(run), "/search/")
+        assert wait_until(lambda: behind.snapshot()["waiting"] == 1, 60)
+        now = behind.snapshot()
+        assert set(now) >= set(SNAPSHOT)
+        assert now["policy"]["name"] == "haproxy"
+        assert now["policy"]["parameters"]["maxconn"] == 1
+        assert (now["in_service"], now["workers"], now["load"]["busy_workers"]) == (1, 30, 3)
+        assert now["waiting_by_page"] == dict.fromkeys(PAGES)  # not known, not 0
+        found = wait_until(lambda: shown.read(run.folder), 60)
+        assert found["policy"]["name"] == "haproxy"
+        seen = run._sampler.rows
+        assert wait_until(lambda: any(row["waiting"] == 1 for row in list(seen)), 60)
+        second.leave()
+        assert wait_until(lambda: behind.snapshot()["waiting"] == 0, 60)
+        shop.let_go()
+        assert first.answer().status == 200
+        assert wait_until(lambda: fates(behind) == {"answered": 1, "withdrawn": 1}, 60)
+        counts = behind.counts()
+        assert counts["orders"] == 7
+        assert (
+            counts["gateway"]["Br-1"] | {"arrived": 1, "dispatched": 1, "answered": 1}
+            == (counts["gateway"]["Br-1"])
+        )
+        assert counts["gateway"]["Br-3"]["withdrawn"] == counts["abandonment"]["withdrawn"] == 1
+        assert run.before["gateway"]["Br-1"]["arrived"] == 0
+        behind.wait_idle()
+        with pytest.raises(ExperimentError, match="abandonment: haproxy keeps"):
+            behind.set_abandonment("ignore")
+    assert shown.read(run.folder) is None
+    samples = pq.read_table(run.folder.samples_file).to_pydict()
+    assert samples["arrived_total"][-1] == samples["dispatched_total"][-1] + 1 == 2
+    assert max(samples["waiting_Br-3"]) == 1
+    assert set(samples["waiting_Tr-4"]) == {0}
+    assert (run.folder.path / "haproxy.cfg").is_file()
+
+
+@pytest.mark.parametrize("name", ["haproxy", "nginx"])
+def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
+    seen = []
+
+    def interrupted():
+        with slow_shop() as shop, a_run(name, tmp_path, shop) as (run, _):
+            seen.extend((psutil.Process(peer_of(run)._process.pid), run.folder))
+            wait_until(lambda: shown.read(run.folder), 60)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    process, folder = seen
+    assert not process.is_running()
+    assert shown.read(folder) is None
+    assert folder.samples_file.is_file()
+
+
+def test_a_peer_that_dies_ends_the_run(tmp_path):
+    with slow_shop() as shop, a_run("nginx", tmp_path, shop) as (run, _):
+        run.log_changes(())
+        process = peer_of(run)._process
+        process.kill()
+        process.wait(60)
+        with pytest.raises(ExperimentError, match="nginx ended in mid-run"):
+            run.log_changes(())
+
+
+def peer_of(run):
+    return run.appliance._standing.process
+
+
+def fates(behind):
+    counts = behind.snapshot()["counts"].values()
+    total = {fate: sum(one[fate] for one in counts) for fate in ("answered", "withdrawn")}
+    return {fate: number for fate, number in total.items() if number}

@@ -1,0 +1,49 @@
+import pytest
+
+from lab.engines.live.customers import load_plan
+from lab.errors import ExperimentError
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from lab.spec.sections import Clients, Customers, Load
+from loadgen.plan import LoadPlan
+from loadgen.sessions import Schedule, Segment
+
+
+def plan_of(load, customers, rho=1.4):
+    """The plan of a live run, as the load generator reads it."""
+    run = ShopRun.of_spec(Spec(engine="live", load=load, customers=customers), "sq", rho, 5.6)
+    return LoadPlan.of_json(load_plan(run).as_json())
+
+
+def test_the_customers_of_a_run_are_those_of_its_spec():
+    customers = Customers(
+        lengths={"mixture": [{"name": "buys", "share": 0.25, "mean": 70},
+                             {"name": "looks", "share": 0.75, "mean": 3}]},
+        think_timeout_mean_s=0,
+        think_time_mean_s=5,
+    )  # fmt: skip
+    plan = plan_of(Load(), customers)
+    assert plan.load.model == customers.as_model()
+    assert (plan.planned, plan.load.rho, plan.load.capacity_rps) == (1000, 1.4, 5.6)
+
+
+def test_a_schedule_and_a_duration_replace_the_number_of_sessions():
+    load = Load(schedule=[{"duration_s": 50, "rho": 1}, {"duration_s": 25.5, "rho": 2.25}])
+    plan = plan_of(load, Customers(), rho=1.0)
+    assert plan.load.schedule == Schedule((Segment(50, 1), Segment(25.5, 2.25)))
+    assert plan.load.rho is None
+    assert plan_of(Load(duration_s=33.5), Customers()).load.arrivals_until_s == 33.5
+
+
+def test_clients_are_there_for_the_duration():
+    clients = Clients(per_set=4, patience_max_s=12.5, mix={"search": 0.125, "file": 3})
+    spec = Spec(engine="live", load=Load(rho=None, duration_s=600), clients=clients)
+    load = load_plan(ShopRun.of_spec(spec, "sq", None)).load
+    assert load.model == clients.as_model()
+    assert load.until_s == 600
+
+
+def test_a_run_that_cannot_be_played_is_an_error_of_the_experiment():
+    spec = Spec(engine="live", load=Load(), customers=Customers())
+    with pytest.raises(ExperimentError, match="capacity_rps"):
+        load_plan(ShopRun.of_spec(spec, "sq", 1.4))

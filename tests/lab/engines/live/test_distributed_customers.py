@@ -1,0 +1,64 @@
+"""Customers of a live run from workers that are elsewhere, as far as one machine can show it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.engines.live.customers import LoadGenerator, distributed_options, run_loads
+from lab.errors import ExperimentError
+from loadgen.attempts import read_metadata
+from loadgen.plan import LoadPlan, Sessions
+from loadgen.sessions import SessionModel
+from runtime import cpus
+from runtime.settings import load
+from tests.loadgen import locust_process
+from tests.loadgen.small_shop import small_shop
+
+
+def test_customers_come_from_here_unless_the_settings_say_otherwise(tmp_path: Path) -> None:
+    assert distributed_options(load({}, tmp_path)) == {}
+
+
+def test_the_customers_of_a_run_come_from_its_workers(tmp_path: Path) -> None:
+    lab = replace(load({}, tmp_path), loadgen_workers=2)
+    port = locust_process.free_port()
+    attempts_file = tmp_path / "attempts.parquet"
+    worker = ("--worker", "--master-port", str(port))
+    with (
+        small_shop() as shop,
+        locust_process.started(tmp_path, *worker),
+        locust_process.started(tmp_path, *worker),
+    ):
+        plan = LoadPlan(
+            load=Sessions(model=SessionModel(timeout_s=600), session_rate=5, count=40),
+            time_scale=20,
+            attempts_file=attempts_file,
+        )
+        options = {
+            **distributed_options(lab),
+            "master-bind-port": port,
+            "expect-workers-max-wait": 240,
+        }
+        heard: list[object] = []
+        load_generator = LoadGenerator(shop.url, plan, tmp_path / "log", heard.append, options)
+        run_loads([load_generator], cpus.for_others(()))
+    found = read_metadata(attempts_file)
+    assert found["complete"] is True
+    assert [part["of"] for part in found["workers"]] == [2, 2]
+    assert heard
+
+
+def test_a_run_whose_workers_do_not_come_says_so(tmp_path: Path) -> None:
+    lab = replace(load({}, tmp_path), loadgen_workers=1)
+    options = {
+        **distributed_options(lab),
+        "master-bind-port": locust_process.free_port(),
+        "expect-workers-max-wait": 1,
+    }
+    plan = LoadPlan(load=Sessions(rho=1, count=10))
+    load_generator = LoadGenerator(
+        "http://127.0.0.1:1", plan, tmp_path / "log", lambda line: None, options
+    )
+    with pytest.raises(ExperimentError, match="workers"):
+        run_loads([load_generator], cpus.for_others(()))

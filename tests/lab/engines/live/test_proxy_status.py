@@ -1,0 +1,28 @@
+from lab.engines.live.proxy_status import Shown, read
+from lab.files.run_folder import RunFolder
+
+SNAPSHOT = {
+    "time_s": 1.0,
+    "policy": {"name": "haproxy"},
+    "abandonment": {"mode": "cancel"},
+    "waiting": 3,
+    "in_service": 30,
+    "waiting_by_page": {"Br-1": None},
+    "counts": {"Br-1": {"arrived": 5}},
+    "load": {},
+}
+
+
+def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
+    folder = RunFolder(tmp_path)
+    assert read(folder) is None
+    shown = Shown(folder)
+    shown.look(SNAPSHOT)
+    peer = read(folder)
+    assert peer is not None
+    assert peer["waiting"] == 3
+    assert "load" not in peer  # which the gateway measures
+    shown.look(SNAPSHOT | {"waiting": 4})  # too soon
+    assert read(folder) == peer
+    shown.close()
+    assert read(folder) is None

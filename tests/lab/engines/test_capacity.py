@@ -1,0 +1,95 @@
+import dataclasses
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lab.engines.capacity import Capacity, from_json, keep, kept
+from lab.errors import ExperimentError
+from lab.machine.description import fingerprint
+from lab.spec.experiment import Spec
+from runtime.settings import load
+
+
+@pytest.fixture
+def lab(tmp_path):
+    return dataclasses.replace(load(), state_dir=tmp_path)
+
+
+NOW = datetime(2026, 11, 21, 5, tzinfo=UTC)
+
+
+def measured(lab, **other):
+    given = {"page_profile": "paper", "time_scale": 10.0, "measured_at": NOW.isoformat()}
+    facts = {"median_rps": 5.5, "measurements_rps": (5.4, 5.5, 5.6), "machine": fingerprint(lab)}
+    return Capacity(**given | facts | other)
+
+
+def spec(**other):
+    return Spec.model_validate(other)
+
+
+def test_a_kept_capacity_comes_back(lab):
+    """A capacity of this machine, this code and the last hours is used again."""
+    keep(measured(lab), lab)
+    again = kept(lab, spec(), now=NOW + timedelta(hours=23))
+    assert again.median_rps == 5.5
+    assert tuple(again.measurements_rps) == (5.4, 5.5, 5.6)
+
+
+@pytest.mark.parametrize(
+    ("measured_for", "asked_for"),
+    [
+        ({"page_profile": "real"}, {"page_profile": "real"}),
+        ({"time_scale": 20.0}, {"time_scale": 20}),
+        ({"catalogue_books": 2000}, {"catalogue_books": 2000}),
+        ({"database_cpus": "shop"}, {"database_cpus": "shop"}),
+    ],
+)
+def test_what_decides_the_capacity_has_its_own(lab, measured_for, asked_for):
+    """A capacity is used for the same work alone."""
+    keep(measured(lab, **measured_for), lab)
+    assert kept(lab, spec(**asked_for), now=NOW).median_rps == 5.5
+    with pytest.raises(ExperimentError, match="make capacity"):
+        kept(lab, spec(), now=NOW)
+
+
+def test_another_machine_is_refused_with_the_date(lab):
+    keep(measured(lab), lab)
+    changed = dataclasses.replace(lab, shop_workers=lab.shop_workers + 1)
+    with pytest.raises(ExperimentError, match="2026-11-21"):
+        kept(changed, spec(), now=NOW)
+
+
+def test_other_code_is_refused(lab):
+    """A capacity from before a change of the shop's code is measured again."""
+    keep(measured(lab, machine="0123456789ab"), lab)
+    with pytest.raises(ExperimentError, match="code of the shop"):
+        kept(lab, spec(), now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("measured_at", "said"),
+    [
+        ((NOW - timedelta(hours=25)).isoformat(), "more than 24 hours old"),
+        ("yesterday", "must be a time with its zone"),
+        ("2026-11-21T05:00:00", "must be a time with its zone"),
+    ],
+)
+def test_an_old_capacity_is_refused(lab, measured_at, said):
+    keep(measured(lab, measured_at=measured_at), lab)
+    with pytest.raises(ExperimentError, match=said):
+        kept(lab, spec(), now=NOW)
+
+
+def test_a_foreign_file_is_refused():
+    with pytest.raises(ExperimentError, match="capacity file"):
+        from_json({"median_rps": 5.0})
+
+
+@pytest.mark.parametrize(
+    ("few", "best"), [((), 5.5), ((5.8,), 5.8), ((5.2,), 5.5), ((5.2, 5.9, 5.7), 5.7)]
+)
+def test_the_bound_rests_on_the_best_that_was_measured(lab, few, best):
+    """A shop may serve more with few requests in service; ρ goes by all workers busy."""
+    found = dataclasses.replace(measured(lab), few_rps=few)
+    assert (found.best_rps, found.median_rps) == (best, 5.5)

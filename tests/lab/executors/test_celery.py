@@ -1,0 +1,276 @@
+"""A grid over real Celery workers and a real Redis."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+
+import psutil
+import pytest
+import redis
+
+from lab.errors import ExperimentError, SpecError
+from lab.executors import celery as farm
+from lab.executors.executor import GridError, run_grid
+from lab.files.run_folder import RunFolder
+from runtime import ports, redis_server
+from runtime.settings import REPOSITORY, load
+from tests.conftest import serving
+from tests.lab.executors import tasks as grid_tasks
+from tests.lab.executors.test_local import results_of
+from tests.lab.waiting import wait_until
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """The address of a Redis of these tests' own, but for the database."""
+    folder = tmp_path_factory.mktemp("redis")
+    (port,) = ports.free(1)
+    store = redis_server.Store(
+        redis_server.find(load().redis_bin),
+        folder,
+        port,
+        configuration=redis_server.BROKER_CONFIGURATION,
+    )
+    redis_server.prepare(store)
+    log = folder / "redis.log"
+    with serving(store.command(), lambda: redis_server.refusal(port), log):
+        yield f"redis://127.0.0.1:{port}/"
+
+
+@pytest.fixture(scope="module")
+def busy(store):
+    """A broker with a worker of two places, for all tests that leave it alive."""
+    broker = f"{store}1"
+    with worker(broker, places=2):
+        yield broker
+
+
+@pytest.fixture
+def broker(store):
+    """A broker with nobody there."""
+    with redis.Redis.from_url(f"{store}2") as client:
+        client.flushdb()
+    return f"{store}2"
+
+
+@contextmanager
+def worker(broker, *, places=1, code=None):
+    """A worker that is ready; ended with all its processes."""
+    # The code this process has loaded: somebody may be editing it while the tests run.
+    command = [sys.executable, "-m", "tests.lab.executors.celery_worker", broker, str(places)]
+    process = subprocess.Popen(
+        [*command, code or farm.CODE], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert "tasks at a time" in process.stdout.readline()
+        wait_for_answer(broker)
+        yield process
+    finally:
+        if process.poll() is None:
+            kill(psutil.Process(process.pid))
+        process.wait()
+        process.stdout.close()
+
+
+def wait_for_answer(broker):
+    """Until a worker answers at the broker."""
+    control = farm.application(broker).control
+    wait_until(lambda: control.ping(timeout=1.0), within_s=240)
+
+
+def kill(process):
+    """A process and all that it started; some may have ended by themselves meanwhile."""
+    with suppress(psutil.NoSuchProcess):
+        for one in [process, *process.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+
+
+def test_tasks_are_made_by_workers_and_results_are_taken_away(busy):
+    found = results_of([{"n": n} for n in range(5)], grid_tasks.square, celery_broker=busy)
+    assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
+    assert os.getpid() not in {one["pid"] for one in found}
+    with redis.Redis.from_url(busy) as client:
+        assert not client.keys("celery-task-meta-*")
+
+
+def test_a_worker_says_how_far_it_is(busy, tmp_path):
+    heard = []
+    task = {"until": str(tmp_path / "heard")}
+
+    def hear(*progress):
+        heard.append(progress)
+        (tmp_path / "heard").touch()
+
+    run_grid([task], grid_tasks.wait_halfway, celery_broker=busy, on_done=print, on_progress=hear)
+    assert (0, 0.5) in heard
+
+
+def test_failures_are_told_as_on_cores(busy):
+    found = {}
+    with pytest.raises(GridError) as refusal:
+        run_grid([0, 1, 3], grid_tasks.refuse, celery_broker=busy, on_done=found.__setitem__)
+    assert found == {0: 0}
+    assert [f.reason for f in refusal.value.failures] == [
+        "1 is odd",
+        "ZeroDivisionError: odd number",
+    ]
+
+
+@pytest.mark.parametrize("name", ["os:system", "lab.cli.command_line:main"])
+def test_a_worker_calls_the_functions_that_simulate_only(busy, name):
+    with pytest.raises(GridError, match="none of the functions"):
+        run_grid([1], name, celery_broker=busy, on_done=pytest.fail)
+
+
+def test_a_process_that_is_killed_has_its_task_made_again(busy, tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": False}
+    assert results_of([task], grid_tasks.die, celery_broker=busy) == ["alive"]
+
+
+def test_a_task_that_kills_its_process_twice_is_reported(busy, tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": True}
+    with pytest.raises(GridError, match="lost twice"):
+        run_grid([task], grid_tasks.die, celery_broker=busy, on_done=pytest.fail)
+
+
+def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
+    marker = tmp_path / "began"
+
+    def stop(index, result):
+        wait_until(lambda: marker.exists() and marker.read_text())
+        raise ExperimentError("no room left")
+
+    tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
+    with pytest.raises(ExperimentError, match="no room left"):
+        run_grid(tasks, grid_tasks.square_or_sleep, celery_broker=busy, on_done=stop)
+    pid = int(marker.read_text())
+    wait_until(lambda: not psutil.pid_exists(pid))
+    assert len(results_of([{"n": 3}], grid_tasks.square, celery_broker=busy)) == 1
+
+
+@pytest.mark.long
+def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
+    monkeypatch.setattr(farm, "LOST_AFTER_S", 10.0)
+    marker = tmp_path / "began"
+
+    def kill_whoever_has_it():
+        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
+        kill(psutil.Process(pid).parent())
+
+    with worker(broker), worker(broker):
+        killer = threading.Thread(target=kill_whoever_has_it)
+        killer.start()
+        task = {"marker": str(marker)}
+        assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
+        killer.join()
+
+
+def test_a_task_ends_with_its_worker_that_is_killed(broker, tmp_path):
+    """The process in the pool does not go on with a task of which nobody takes the result."""
+    marker = tmp_path / "began"
+    with worker(broker) as process:
+        app = farm.application(broker)
+        task = json.dumps({"marker": str(marker)})
+        app.tasks[farm.TASK].apply_async((farm.CODE, "tests.lab.executors.tasks:sleep", task))
+        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
+        busy = psutil.Process(pid)
+        process.kill()
+        busy.wait(5)  # 0.1 s; without the kernel's signal ten minutes
+        process.wait()
+
+
+@pytest.mark.long
+def test_a_worker_of_other_code_is_refused(broker):
+    with (
+        worker(broker, code="000000000000"),
+        pytest.raises(ExperimentError, match=r"runs other code: .*this is .*Install the same"),
+    ):
+        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+
+
+def test_nobody_there_names_the_command(broker, monkeypatch):
+    monkeypatch.setattr(farm, "FIRST_REPLY_WITHIN_S", 0.0)
+    with pytest.raises(ExperimentError, match="start some, here or elsewhere: doorbuster worker"):
+        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+
+
+def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
+    """A grid that cannot send its tasks says what to do, and works when there is room again."""
+    broker = f"{store}3"
+    tasks = [{"n": n} for n in range(2)]
+    with worker(broker), redis.Redis.from_url(broker) as client:
+        client.config_set("maxmemory", 1)
+        try:
+            with pytest.raises(ExperimentError, match="is full: it refuses tasks and results"):
+                run_grid(tasks, grid_tasks.square, celery_broker=broker, on_done=print)
+        finally:
+            client.config_set("maxmemory", "128mb")
+        found = results_of(tasks, grid_tasks.square, celery_broker=broker)
+        assert [one["square"] for one in found] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("address", "fault", "hint"),
+    [
+        (
+            "redis://:secret@127.0.0.1:1/1",
+            ExperimentError,
+            r"No Redis answers at .*127\.0\.0\.1:1/1",
+        ),
+        ("redis://127.0.0.1:port/1", SpecError, "allowed: redis://host:port/database"),
+    ],
+)
+def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
+    with pytest.raises(fault, match=hint) as refusal:
+        run_grid([1], grid_tasks.square, celery_broker=address, on_done=pytest.fail)
+    assert "\n" not in str(refusal.value)
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.long
+def test_a_simulation_comes_back_with_all_its_files(broker, tmp_path):
+    environment = {**os.environ, "DOORBUSTER_RESULTS_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "lab.cli.command_line"]
+    here = (
+        "simulate",
+        "--policies",
+        "sq",
+        "--rho",
+        "1.4",
+        "--sessions",
+        "300",
+        "--repetitions",
+        "1",
+    )
+    with subprocess.Popen([*command, "worker", "--broker", broker], cwd=REPOSITORY,
+                          stdout=subprocess.PIPE, text=True) as process:  # fmt: skip
+        try:
+            assert "tasks at a time" in process.stdout.readline()
+            wait_for_answer(broker)
+            done = subprocess.run(
+                [*command, *here, "--celery", broker],
+                cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=240,
+            )  # fmt: skip
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=240) == 0
+        except BaseException:
+            kill(psutil.Process(process.pid))  # else nobody would, and this test would hang
+            raise
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "MB came back" in done.stdout
+    (path,) = tmp_path.glob("*/runs/*")
+    files = {file.name for file in path.iterdir()}
+    assert files == {"attempts.parquet", "samples.parquet", "events.jsonl", "run.json"}
+    # The same as made here, byte for byte but for the time of day.
+    subprocess.run([*command, *here, "--fresh"], cwd=REPOSITORY, env=environment, check=True,
+                   capture_output=True)  # fmt: skip
+    both = [RunFolder(run) for run in sorted(tmp_path.glob("*/runs/*"))]
+    assert both[0].attempts().equals(both[1].attempts())
+    assert both[0].summary() == both[1].summary()

@@ -1,0 +1,116 @@
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from lab.errors import ExperimentError
+from lab.executors.executor import GridError, run_grid
+from runtime.settings import REPOSITORY
+from tests.lab.executors import tasks as grid_tasks
+from tests.lab.waiting import wait_until
+
+
+def results_of(tasks, worker, **options):
+    found = {}
+    run_grid(tasks, worker, on_done=found.__setitem__, **options)
+    return [found[index] for index in range(len(tasks))]
+
+
+def test_every_task_is_made_once_by_processes_of_its_own():
+    found = results_of([{"n": n} for n in range(7)], grid_tasks.square, processes=2)
+    assert [one["square"] for one in found] == [0, 1, 4, 9, 16, 25, 36]
+    pids = {one["pid"] for one in found}
+    assert os.getpid() not in pids
+    assert len(pids) <= 2
+    wait_until(lambda: not any(map(psutil.pid_exists, pids)))
+
+
+def test_a_worker_may_be_named_and_tell_how_far_it_is():
+    heard = []
+    run_grid(
+        ["a"],
+        "tests.lab.executors.tasks:halves",
+        on_done=lambda *result: heard.append(("done", *result)),
+        on_progress=lambda *progress: heard.append(("progress", *progress)),
+    )
+    assert heard == [("progress", 0, 0.5), ("done", 0, "a")]
+
+
+def test_nothing_to_do_starts_nothing():
+    run_grid([], grid_tasks.square, on_done=pytest.fail)
+
+
+def test_a_failed_task_is_reported_after_all_the_others_are_made():
+    found = {}
+    with pytest.raises(GridError) as refusal:
+        run_grid(list(range(6)), grid_tasks.refuse, processes=2, on_done=found.__setitem__)
+    assert sorted(found) == [0, 2, 4]
+    assert [(f.index, f.reason) for f in refusal.value.failures] == [
+        (1, "1 is odd"),
+        (3, "ZeroDivisionError: odd number"),
+        (5, "5 is odd"),
+    ]
+    assert "\n" not in str(refusal.value)
+    assert "2 more failed" in str(refusal.value)
+
+
+def test_what_is_no_json_is_refused_before_anything_starts():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        run_grid([float("nan")], grid_tasks.square, on_done=pytest.fail)
+
+
+def test_a_task_whose_process_is_killed_is_made_again_once(tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": False}
+    assert results_of([task, task], grid_tasks.die, processes=1) == ["alive", "alive"]
+
+
+def test_a_task_that_kills_its_process_twice_is_reported(tmp_path):
+    task = {"marker": str(tmp_path / "died"), "always": True}
+    with pytest.raises(GridError, match=r"died twice \(status -9\)"):
+        run_grid([task], grid_tasks.die, on_done=pytest.fail)
+
+
+def test_an_error_of_the_caller_ends_the_processes(tmp_path):
+    pids = []
+
+    def stop(index, result):
+        pids.append(result["pid"])
+        raise ExperimentError("no room left")
+
+    with pytest.raises(ExperimentError, match="no room left"):
+        run_grid([{"n": n} for n in range(50)], grid_tasks.square, processes=2, on_done=stop)
+    wait_until(lambda: not psutil.pid_exists(pids[0]))
+
+
+RUNNER = """
+import sys
+from lab.executors.executor import run_grid
+from tests.lab.executors import tasks as grid_tasks
+if __name__ == "__main__":
+    run_grid([{"marker": sys.argv[1]}], grid_tasks.sleep, on_done=print)
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_whatever_ends_the_caller_ends_its_processes(tmp_path, sign):
+    marker = tmp_path / "began"
+    script = tmp_path / "runner.py"
+    script.write_text(RUNNER)
+    with subprocess.Popen(
+        [sys.executable, str(script), str(marker)],
+        cwd=REPOSITORY,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as runner:
+        pid = int(wait_until(lambda: marker.exists() and marker.read_text()))
+        # As a terminal does it: to the whole group.
+        os.killpg(runner.pid, sign) if sign == signal.SIGINT else runner.kill()
+        _, said = runner.communicate(timeout=240)
+    assert runner.returncode != 0
+    assert said.count("Traceback") == (1 if sign == signal.SIGINT else 0)
+    wait_until(lambda: not psutil.pid_exists(pid))

@@ -1,9 +1,0 @@
-"""`doorbuster worker` that also calls functions of these tests; arguments: broker, places, code."""
-
-import sys
-
-from lab.experiments import farm
-
-farm.CALLABLE.append("tests.lab.")
-farm.CODE = sys.argv[3]
-farm.serve(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,147 @@
+import contextlib
+import dataclasses
+import fcntl
+import os
+import subprocess
+import sys
+import uuid
+from importlib import metadata
+
+import pytest
+
+from lab.errors import ExperimentError
+from lab.machine import description as machine
+from lab.machine.description import describe_machine, describe_versions, fingerprint, live_run_lock
+from runtime.settings import REPOSITORY, load
+
+HOLD = """
+import sys
+from lab.machine.description import live_run_lock
+with live_run_lock():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+SQUAT = """
+import os, sys
+from runtime import machine_lock
+os.environ["DOORBUSTER_GIVES_WAY"] = "1"
+os.setresuid(65534, 65534, 65534)
+lock = machine_lock.take(os.environ["DOORBUSTER_LIVE_RUN_LOCK"])
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def own_lock(monkeypatch):
+    """A lock of this test alone, whatever runs on this machine."""
+    monkeypatch.setenv("DOORBUSTER_LIVE_RUN_LOCK", f"test-{uuid.uuid4().hex}")
+
+
+@contextlib.contextmanager
+def another_run(script=HOLD, **environment):
+    """A process that holds the machine."""
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as other:
+        try:
+            assert other.stdout.readline() == "held\n"
+            yield other
+        finally:
+            other.kill()
+
+
+@pytest.mark.usefixtures("own_lock")
+def test_one_live_run_at_a_time_and_the_holder_is_named():
+    """The refusal names user and process; the lock of a killed run is free."""
+    with another_run() as other:
+        with pytest.raises(ExperimentError, match=f"process {other.pid}, since"), live_run_lock():
+            pass
+        assert other.poll() is None
+        other.kill()
+        other.wait()
+        with live_run_lock():
+            pass
+
+
+@pytest.mark.usefixtures("own_lock")
+def test_a_run_that_gives_way_is_interrupted_and_waited_for():
+    """A run of this user that gives way receives SIGINT, and this run holds the machine next."""
+    with another_run(DOORBUSTER_GIVES_WAY="1") as other:
+        with live_run_lock():
+            assert other.wait(10) != 0
+        assert "KeyboardInterrupt" in other.stderr.read()
+
+
+@pytest.mark.usefixtures("own_lock")
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user")
+def test_another_users_run_is_named_and_never_signalled():
+    """Nothing that another user does makes a live run signal a process, even one of root."""
+    with another_run(SQUAT, DOORBUSTER_GIVES_WAY="1") as other:
+        words = f"user nobody, process {other.pid}, .* ask nobody to stop it"
+        with pytest.raises(ExperimentError, match=words), live_run_lock():
+            pass
+        assert other.poll() is None
+
+
+@pytest.mark.usefixtures("own_lock")
+def test_files_with_the_lock_s_former_name_do_nothing(tmp_path, monkeypatch):
+    """A prepared file in the shared temporary folder neither holds the machine nor is obeyed."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    bait = tmp_path / "doorbuster-live-run.lock"
+    bait.write_text("-1 gives way")
+    with bait.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with live_run_lock():
+            pass
+    assert bait.read_text() == "-1 gives way"
+
+
+@pytest.mark.usefixtures("own_lock")
+def test_the_lock_is_free_again_after_an_error():
+    with pytest.raises(ZeroDivisionError), live_run_lock():
+        raise ZeroDivisionError
+    with live_run_lock():
+        pass
+
+
+def test_the_fingerprint_follows_what_decides_the_shops_speed():
+    lab = load()
+    assert fingerprint(lab) == fingerprint(load())
+    assert fingerprint(dataclasses.replace(lab, shop_workers=7)) != fingerprint(lab)
+    assert fingerprint(dataclasses.replace(lab, gateway_port=1)) == fingerprint(lab)
+
+
+def test_a_result_can_say_where_and_with_what_it_was_measured():
+    machine = describe_machine(load())
+    assert machine["cpus"] >= 1
+    assert machine["memory_gib"] >= 1
+    versions = describe_versions()
+    assert {"doorbuster", "code", "python", "django", "locust"} <= set(versions)
+
+
+def test_the_version_is_the_commit_whoever_owns_the_folder(monkeypatch):
+    """Git refuses a folder of another user; the version is its commit all the same."""
+    ours = machine._commit.__wrapped__()
+    assert ("commit unknown" in ours) == (not (REPOSITORY / ".git").exists())
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    assert machine._commit.__wrapped__() == ours
+
+
+def test_a_version_without_a_commit_says_so(monkeypatch, tmp_path):
+    """A copy without its history has the release as its version, and no more."""
+    monkeypatch.setattr(machine, "ROOT", tmp_path)
+    assert machine._commit.__wrapped__() == f"{metadata.version('doorbuster')}, commit unknown"
+
+
+def test_a_result_says_which_parts_were_on_other_machines():
+    assert "hosts" not in describe_machine(load({}))
+    given = {"GATEWAY_HOST": "gateway", "SHOP_HOST": "10.0.0.5", "POSTGRES_HOST": "localhost"}
+    elsewhere = load({f"DOORBUSTER_{name}": host for name, host in given.items()})
+    assert describe_machine(elsewhere)["hosts"] == {"shop": "10.0.0.5", "gateway": "gateway"}

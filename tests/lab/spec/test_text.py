@@ -1,0 +1,102 @@
+"""Texts that would keep the parser of TOML busy, or break it, are refused by a scan."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.errors import SpecError
+from lab.spec.experiment import MOST_FAULTS, SPECS, read_spec
+from lab.spec.text import as_json, parse
+from runtime import bounded
+
+N = 60_000
+EVIL = {
+    "a dotted key": ("a" + ".a" * N + " = 1", "keys and numbers of at most 64"),
+    "a dotted key with spaces": ("a" + " . a" * N + " = 1", "at most 6 names"),
+    "a quoted dotted key": ("'a'" + ".'a'" * N + " = 1", "at most 6 names"),
+    "a dotted header": ("[" + "a ." * N + "a]", "at most 6 names"),
+    "digits": ("seed = " + "9" * N, "keys and numbers of at most 64"),
+    "hexadecimal digits": ("seed = 0x" + "f" * N, "keys and numbers of at most 64"),
+    "a large number": ("version = 1\nseed = 0x" + "f" * 50, "seed: "),
+    "brackets": ("[[[" * N, "at most 12 levels"),
+    "nested lists": ("a = " + "[" * N, "at most 12 levels"),
+    "nested tables": ("a = " + "{a=" * N, "at most 12 levels"),
+    "hidden by a string": ('a = {k="""x"""", ' + "a ." * N + " = 1}", "at most 6 names"),
+    "an open string": ('a = "' + '\\"' * N, "not TOML"),
+    "an open long string": ('a = """' + 'x"' * N, "not TOML"),
+    "a long quoted key": ("version = 1\n'" + "k" * N + "' = 1", "unknown key"),
+    "many unknown keys": (
+        "version = 1\n" + "\n".join(f"k{i} = 1" for i in range(9000)),
+        "… and 8,980 more faults",
+    ),
+    "many policies": ("version = 1\n" + "[[policy]]\n" * 9000, "at most 100"),
+    "many loads": ("version = 1\n[load]\nrho = [" + "1," * N + "]", "at most 200"),
+    "too large": ("#" * (1024 * 1024 + 1), "1,048,577 bytes; allowed: at most 1,048,576"),
+}
+
+
+@pytest.mark.parametrize("what", EVIL)
+def test_a_text_that_is_no_spec_is_refused_at_once(what: str) -> None:
+    """Each of these took the parser seconds, or raised what nobody expects."""
+    text, words = EVIL[what]
+    began_s = time.perf_counter()
+    with pytest.raises(SpecError) as refused:
+        read_spec(text, "evil.toml")
+    assert time.perf_counter() - began_s < 2
+    said = str(refused.value)
+    assert words in said
+    assert len(said.splitlines()) <= MOST_FAULTS + 1
+    assert max(map(len, said.splitlines())) < 700
+
+
+def test_strings_and_comments_may_have_what_keys_may_not() -> None:
+    """The scan looks at the text outside strings and comments alone."""
+    word = "x" * 100 + "." * 10 + "[" * 20
+    text = f"a = \"{word}\" # {word}\nb = '{word}'\nc = '''{word}'''\nd = \"\"\"{word}\n\"\"\"\n"
+    assert parse(text, "t") == {"a": word, "b": word, "c": word, "d": word + "\n"}
+
+
+@pytest.mark.parametrize("path", sorted(SPECS.glob("*.toml")), ids=lambda path: path.stem)
+def test_specs_that_come_along_are_within_the_bounds(path: Path) -> None:
+    """What a child process answers is what the parser says."""
+    text = path.read_text(encoding="utf-8")
+    assert as_json({"text": text, "origin": "t"}) == parse(text, "t")
+
+
+def test_a_child_process_parses_and_refuses() -> None:
+    """`runtime.bounded` passes the values and the refusals of the parser."""
+    bounds = bounded.Bounds(memory_bytes=64 * 2**20, cpu_s=5, wall_s=30)
+    function = "lab.spec.text:as_json"
+    found = bounded.call(function, {"text": "a = 1979-05-27\nb = nan", "origin": "t"}, bounds)
+    assert found["a"] == "1979-05-27"
+    with pytest.raises(bounded.BoundedError, match="t: not TOML"):
+        bounded.call(function, {"text": "a", "origin": "t"}, bounds)
+
+
+@pytest.mark.parametrize("what", ["digits", "brackets", "a large number", "a long quoted key"])
+def test_the_command_line_refuses_in_one_line(tmp_path: Path, what: str) -> None:
+    """`doorbuster run` shows the refusal and no traceback."""
+    (tmp_path / "evil.toml").write_text(EVIL[what][0])
+    command = [sys.executable, "-m", "lab.cli.command_line", "run", "evil.toml"]
+    made = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(__file__).parents[3]), "DOORBUSTER_STATE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 2
+    assert made.stderr.startswith("Error: ")
+    assert made.stderr.count("\n") == 1
+
+
+def test_more_runs_than_a_result_can_have_are_refused() -> None:
+    """The number is calculated from the spec; nothing is planned."""
+    policies = "".join(f"[[policy]]\nname = 'sq'\nlabel = 'p{i}'\n" for i in range(100))
+    loads = ",".join(f"{1 + i / 100}" for i in range(100))
+    text = f"version = 1\nrepetitions = 1000\n{policies}[load]\nrho = [{loads}]"
+    with pytest.raises(SpecError, match="10,000,000 runs; allowed: at most 200,000"):
+        read_spec(text, "mine")

@@ -1,0 +1,47 @@
+"""Files that are whole after a power cut."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from runtime import private_file
+
+
+def test_its_content_is_on_disk_before_its_name_and_the_name_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename without fsync may leave an empty file after a power cut."""
+    path, flushed = tmp_path / "secrets.json", []
+    fsync = os.fsync
+
+    def noted(opened: int) -> None:
+        fsync(opened)
+        is_folder = stat.S_ISDIR(os.fstat(opened).st_mode)
+        flushed.append(("folder" if is_folder else "file", path.exists()))
+
+    monkeypatch.setattr(os, "fsync", noted)
+    private_file.write(path, b"{}")
+    assert flushed == [("file", False), ("folder", True)]
+    assert path.read_bytes() == b"{}"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_others_read_it_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    """The mode does not depend on the umask."""
+    before = os.umask(0o077)
+    try:
+        private_file.write(tmp_path / "targets.json", b"[]", 0o644)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "targets.json").stat().st_mode & 0o777 == 0o644
+
+
+def test_a_full_disk_leaves_the_old_content_and_nothing_beside_it(full_disk: Path) -> None:
+    """The old file stays when the new one does not fit."""
+    path = full_disk / "secrets.json"
+    with pytest.raises(OSError, match="No space left"):
+        private_file.write(path, b"x" * 200_000)
+    assert path.read_bytes() == b"old"
+    assert [one.name for one in full_disk.glob("secrets*")] == ["secrets.json"]
