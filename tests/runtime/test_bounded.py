@@ -118,8 +118,8 @@ def test_nothing_survives_the_call(tmp_path: Path) -> None:
     bounds = Bounds(memory_bytes=2**28, cpu_s=5, wall_s=3, file_bytes=100)
     with pytest.raises(BoundsExceededError):
         call(HERE + "start_child_that_waits", str(told), bounds)
-    for process in map(int, told.read_text().split()):
-        assert not _runs(process)
+    processes = [int(number) for number in told.read_text().split()]
+    _await(lambda: not any(map(_runs, processes)))
 
 
 def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
