@@ -147,6 +147,20 @@ def test_the_lab_imports_only_floors_before() -> None:
     ] == []
 
 
+def test_no_engine_imports_another() -> None:
+    """What two engines need is in `lab/engines` itself, next to their folders."""
+    engines = {f"lab.engines.{path.parent.name}" for path in REPOSITORY.glob("lab/engines/*/*.py")}
+    assert [
+        f"{module} imports {imported}"
+        for module, found in lab_imports().items()
+        for imported in sorted(found)
+        for engine in engines
+        if within(imported, engine)
+        and module.startswith("lab.engines.")
+        and not within(module, engine)
+    ] == []
+
+
 def test_no_modules_of_the_lab_import_each_other() -> None:
     """No chain of imports in the lab leads back to where it began."""
     try:

@@ -16,8 +16,8 @@ from lab.engines import capacity as capacities
 from lab.engines.live import announcement as live_runs
 from lab.engines.live import capacity as measuring
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.customers import Progress, run_loads
 from lab.engines.live.run import LiveRun
+from lab.engines.load_generators import Progress, run_loads
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary

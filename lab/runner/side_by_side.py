@@ -14,9 +14,9 @@ from hosting.errors import HostingError
 from hosting.plain import PlainShops
 from lab.analysis.reconciliation import summarise
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.customers import Progress, run_loads
 from lab.engines.live.run import LiveRun
 from lab.engines.live.shop_file import Lane
+from lab.engines.load_generators import Progress, run_loads
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary

@@ -21,7 +21,7 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
-from lab.engines.live import sampling
+from lab.engines.samples import SCHEMA, of_admission
 from loadgen.attempts import AttemptLog, AttemptOutcome
 from loadgen.load_schedule import Schedule, Segment
 from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
@@ -270,7 +270,7 @@ def test_server_time_is_answered_wasted_unanswered_or_spent_on_rejections(scenar
 
 
 def test_samples_have_the_columns_of_a_live_run():
-    columns = [c for c in sampling.SCHEMA.names if c not in sampling.of_admission(None)]
+    columns = [c for c in SCHEMA.names if c not in of_admission(None)]
     assert list(simulate(lifo_pri()).samples) == columns
     with_admission = simulate(sbac()).samples
     assert list(with_admission) == [*columns, "admission"]

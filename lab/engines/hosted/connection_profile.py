@@ -20,7 +20,7 @@ from pathlib import Path
 from hosting.platform import Platform
 from hosting.running import RunningApplication
 from lab.engines.hosted.connection_costs import ConnectionCosts
-from lab.engines.live.customers import run_load
+from lab.engines.load_generators import run_load
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
 from loadgen.attempts import AttemptOutcome, read_attempts

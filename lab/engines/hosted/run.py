@@ -17,7 +17,7 @@ from hosting.running import RunningApplication
 from hosting.template import name_of
 from lab.engines.hosted.meter import HostingMeter
 from lab.engines.hosted.outcome import HostedApplication, Series, assigned, hosted_application
-from lab.engines.live.customers import run_load
+from lab.engines.load_generators import run_load
 from lab.errors import ExperimentError
 from lab.spec.runs import Host, PlatformRun
 from loadgen.load_schedule import RateStep

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab.engines.capacity import FEW_CUSTOMERS, Capacity, lengths_words
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.customers import LoadGenerator, distributed_options, run_loads
+from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
 from lab.spec.experiment import Spec

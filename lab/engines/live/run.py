@@ -10,14 +10,14 @@ from lab.engines import waste
 from lab.engines.live import announcement as live_runs
 from lab.engines.live.appliance import Appliance, patiently
 from lab.engines.live.baseline_proxy import BehindPeer, peer_in_front
-from lab.engines.live.customers import (
+from lab.engines.live.proxy_status import Shown
+from lab.engines.live.sampling import Sampler
+from lab.engines.load_generators import (
     LoadGenerator,
     Progress,
     distributed_options,
     load_plan,
 )
-from lab.engines.live.proxy_status import Shown
-from lab.engines.live.sampling import Sampler
 from lab.engines.record import RunRecord
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder

@@ -1,68 +1,18 @@
-"""Samples of gateway and shop while a run goes on, once per utilisation interval.
-
-Owns: the columns of samples.parquet and the thread that fills them.
-Must not know: what the samples are used for.
-"""
+"""Samples of gateway and shop while a run goes on, once per utilisation interval."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gateway.policies.interface import PAGES
 from lab.engines.live.appliance import Appliance, Json
 from lab.engines.live.outages import Outages
+from lab.engines.samples import COUNTED, SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
-from runtime import private_file
-
-COUNTED = (
-    "arrived",
-    "dispatched",
-    "dropped",
-    "rejected",
-    "answered",
-    "orphaned",
-    "failed",
-    "withdrawn",
-    "cancelled",
-)
-
-SCHEMA = pa.schema(
-    [
-        pa.field("time_s", pa.float64()),  # paper seconds since the run was prepared
-        pa.field("policy", pa.string()),
-        pa.field("discipline", pa.string()),
-        pa.field("cpu_utilisation_ratio", pa.float64()),
-        pa.field("busy_workers", pa.int32()),
-        pa.field("in_service", pa.int32()),
-        pa.field("waiting", pa.int32()),
-        *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
-        *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
-        pa.field("confirms_total", pa.int64()),
-        # What the admission policy knows; null where there is none.
-        pa.field("predicted_utilisation_ratio", pa.float64()),
-        pa.field("measured_utilisation_ratio", pa.float64()),
-        pa.field("admission_weight", pa.float64()),
-        pa.field("admits", pa.bool_()),
-        pa.field("quota", pa.float64()),
-        pa.field("admitted_total", pa.int64()),
-        pa.field("aborted_total", pa.int64()),
-    ]
-)
-_OF_ADMISSION = {
-    "predicted_utilisation_ratio": "predicted_utilisation_ratio",
-    "measured_utilisation_ratio": "measured_utilisation_ratio",
-    "admission_weight": "weight",
-    "admits": "admits",
-    "quota": "quota",
-    "admitted_total": "admitted",
-    "aborted_total": "aborted",
-}
-"""Column → what the admission policy's snapshot calls it."""
 
 
 class Sampler:
@@ -164,13 +114,6 @@ class Age:
         return found
 
 
-def write_samples(samples: pa.Table, path: Path) -> None:
-    """samples.parquet, whole or not at all."""
-    draft = path.with_name(f".{path.name}")
-    pq.write_table(samples, draft)
-    private_file.put(draft, path)
-
-
 def row(time_s: float, snapshot: Json) -> dict[str, Any]:
     """A row of samples.parquet from one snapshot."""
     counts = snapshot["counts"]
@@ -195,9 +138,3 @@ def choice_of(snapshot: Json) -> dict[str, Any]:
     """What can be changed in mid-run, from one snapshot."""
     policy = {name: snapshot["policy"][name] for name in ("name", "parameters", "admission")}
     return {"policy": policy, "abandonment": snapshot["abandonment"]["mode"]}
-
-
-def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The admission policy's columns, from its snapshot; nulls where there is none."""
-    known = snapshot or {}
-    return {column: known.get(name) for column, name in _OF_ADMISSION.items()}

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from lab.baselines import models
 from lab.engines import waste
-from lab.engines.live.sampling import SCHEMA, of_admission, write_samples
 from lab.engines.record import RunRecord
+from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.spec.runs import Appliance, ShopRun

@@ -148,7 +148,7 @@ def _events():
 
 
 def _samples(path, times):
-    from lab.engines.live.sampling import SCHEMA
+    from lab.engines.samples import SCHEMA
 
     rows = []
     for number, time_s in enumerate(times):

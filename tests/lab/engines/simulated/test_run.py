@@ -4,7 +4,7 @@ import pytest
 
 from gateway.policies.combination import Combination
 from lab.engines.capacity import computed
-from lab.engines.live.sampling import SCHEMA
+from lab.engines.samples import SCHEMA
 from lab.engines.simulated.run import scenario_of
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder

@@ -1,6 +1,6 @@
 import pytest
 
-from lab.engines.live.customers import load_plan
+from lab.engines.load_generators import load_plan
 from lab.errors import ExperimentError
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.engines.live.customers import LoadGenerator, distributed_options, run_loads
+from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
 from loadgen.attempts import read_metadata
 from loadgen.plan import LoadPlan, Sessions

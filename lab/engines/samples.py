@@ -1,0 +1,69 @@
+"""The samples of a run: what its driver and its server were doing in each utilisation interval."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gateway.policies.interface import PAGES
+from runtime import private_file
+
+COUNTED = (
+    "arrived",
+    "dispatched",
+    "dropped",
+    "rejected",
+    "answered",
+    "orphaned",
+    "failed",
+    "withdrawn",
+    "cancelled",
+)
+
+SCHEMA = pa.schema(
+    [
+        pa.field("time_s", pa.float64()),  # paper seconds since the run was prepared
+        pa.field("policy", pa.string()),
+        pa.field("discipline", pa.string()),
+        pa.field("cpu_utilisation_ratio", pa.float64()),
+        pa.field("busy_workers", pa.int32()),
+        pa.field("in_service", pa.int32()),
+        pa.field("waiting", pa.int32()),
+        *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
+        *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
+        pa.field("confirms_total", pa.int64()),
+        # What the admission policy knows; null where there is none.
+        pa.field("predicted_utilisation_ratio", pa.float64()),
+        pa.field("measured_utilisation_ratio", pa.float64()),
+        pa.field("admission_weight", pa.float64()),
+        pa.field("admits", pa.bool_()),
+        pa.field("quota", pa.float64()),
+        pa.field("admitted_total", pa.int64()),
+        pa.field("aborted_total", pa.int64()),
+    ]
+)
+_OF_ADMISSION = {
+    "predicted_utilisation_ratio": "predicted_utilisation_ratio",
+    "measured_utilisation_ratio": "measured_utilisation_ratio",
+    "admission_weight": "weight",
+    "admits": "admits",
+    "quota": "quota",
+    "admitted_total": "admitted",
+    "aborted_total": "aborted",
+}
+"""Column → what the admission policy's snapshot calls it."""
+
+
+def of_admission(snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The admission policy's columns, from its snapshot; nulls where there is none."""
+    known = snapshot or {}
+    return {column: known.get(name) for column, name in _OF_ADMISSION.items()}
+
+
+def write_samples(samples: pa.Table, path: Path) -> None:
+    """samples.parquet, whole or not at all."""
+    draft = path.with_name(f".{path.name}")
+    pq.write_table(samples, draft)
+    private_file.put(draft, path)
