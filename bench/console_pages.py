@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import requests
 
 from lab.engines.live.appliance import Appliance
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime.settings import Settings
 
 RHO = 2.0
@@ -103,7 +103,7 @@ def pages_of(lab: Settings, launch: str) -> dict[str, str]:
         "results": "/results/",
     }
     for path in sorted(lab.results_dir.glob("*/plan.json"), reverse=True):
-        runs = ResultFolder(path.parent).whole_runs()
+        runs = ComparisonResult(path.parent).whole_runs()
         if runs:
             name, run = path.parent.name, runs[0][0].folder
             return found | {

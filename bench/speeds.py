@@ -15,7 +15,7 @@ from lab.files.documents import write_text
 from lab.leaderboard.run_study import STUDIES
 from lab.machine import speeds
 from lab.machine.description import describe_machine
-from lab.results.store import plan
+from lab.results.study import plan
 from lab.runner import estimates
 from lab.runner.simulations import work_of
 from lab.spec.experiment import load_spec

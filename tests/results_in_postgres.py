@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner.simulated import compare_simulated
 from lab.spec.experiment import changed, load_spec
 from runtime.settings import Settings
@@ -45,7 +45,7 @@ def connected(to: Settings, user: str) -> psycopg.Connection:
     )
 
 
-def small_result(results_dir: Path, monkeypatch) -> ResultFolder:
+def small_result(results_dir: Path, monkeypatch) -> ComparisonResult:
     """Two policies, simulated, which know of no database."""
     monkeypatch.setenv("DOORBUSTER_RESULTS_DIR", str(results_dir))
     monkeypatch.setenv("DOORBUSTER_POSTGRES_PORT", "1")

@@ -24,7 +24,7 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.intervals import Estimate, estimate
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
 from lab.titles import title_of
@@ -108,7 +108,7 @@ class Cell:
         }
 
 
-def read_cells(folder: ResultFolder) -> list[Cell]:
+def read_cells(folder: ComparisonResult) -> list[Cell]:
     """The complete runs of an experiment, by ρ and policy in the order of the spec.
 
     Raises ExperimentError for one of which the warm-up leaves nothing.
@@ -135,7 +135,7 @@ def read_cells(folder: ResultFolder) -> list[Cell]:
     return cells
 
 
-def bound_of(folder: ResultFolder, spec: Spec) -> CapacityBound | None:
+def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
     """What the runs of a folder are measured by; None in a closed loop. Raises ExperimentError."""
     capacity = folder.capacity()
     return CapacityBound.of(spec, capacity.best_rps) if capacity else None

@@ -16,7 +16,7 @@ from lab.analysis.cells import Cell, read_cells
 from lab.analysis.outcomes import FATES, after_warm_up, response_times_s, started_after
 from lab.intervals import estimate
 from lab.palette import colour_of
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
 """Where response times are looked at; LIFO-Pri's Figs. 4 to 7 end before."""
@@ -28,7 +28,7 @@ Band = dict[str, list[float | None]]
 """`mean`, `low` and `high` of a curve at each place; low and high are null without repetitions."""
 
 
-def curves_of(folder: ResultFolder) -> dict[str, Any]:
+def curves_of(folder: ComparisonResult) -> dict[str, Any]:
     """JSON-ready: `times_s`, `lines` (one per policy and ρ) and `against_rho`.
 
     A line has `key`, `policy`, `title`, `colour`, `rho`, `load`, `repetitions`, `attempts` (page →
@@ -54,7 +54,7 @@ def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
 
 
-def _line(folder: ResultFolder, cell: Cell) -> dict[str, Any]:
+def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
     spec = folder.spec()
     left_out = started_after if spec.clients else after_warm_up
     runs = [

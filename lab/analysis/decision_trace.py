@@ -24,7 +24,7 @@ from gateway.policies.trace import Recorded
 from lab.engines.simulated.run import scenario_of
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.runs import ShopRun
 from loadgen.attempts import AttemptLog
 from simulator.simulation import simulate
@@ -190,7 +190,7 @@ class Watched(Recorded):
                 del story.preferred[:-PREFERRED_KEPT]
 
 
-def explain(folder: ResultFolder, planned: PlannedRun, wanted: Wanted) -> Story:
+def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> Story:
     """Make the run again and follow `wanted`; takes as long as the run took.
 
     Raises ExperimentError when the run was not simulated or its logs are damaged.

@@ -23,7 +23,7 @@ from lab.analysis.curves import curves_of
 from lab.analysis.event_words import event_words
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from loadgen.attempts import require_attempts
 from loadgen.rows import RowsFileError, Size, check_rows, pieces, size_of
 
@@ -38,7 +38,7 @@ _AROUND_S = 2.0
 Asked = Mapping[str, Any]
 
 
-def size(folder: ResultFolder, run: str | None = None) -> tuple[int, int]:
+def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
     """(rows, bytes) of the tables of one run, or of all runs; read from the files' ends.
 
     Raises ExperimentError when one of them is damaged.
@@ -89,7 +89,7 @@ def check(folder: Path, most_rows: int) -> None:
 
 def curves(asked: Asked) -> dict[str, Any]:
     """The curves of a comparison (`path`), as `curves_of` gives them."""
-    return curves_of(ResultFolder(Path(asked["path"])))
+    return curves_of(ComparisonResult(Path(asked["path"])))
 
 
 def attempts(asked: Asked) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def lane(asked: Asked) -> dict[str, Any]:
 
 
 def _customers_came_s(
-    folder: ResultFolder, run: RunFolder, events: Sequence[Mapping[str, Any]]
+    folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
     """When, on the clock of the samples, the load generator's clock began; a simulation's is 0.
 
@@ -225,8 +225,8 @@ def explain(asked: Asked) -> dict[str, Any]:
     return asdict(explaining.explain(folder, planned, explaining.Wanted(**asked["wanted"])))
 
 
-def _run(asked: Asked) -> tuple[ResultFolder, PlannedRun, RunFolder]:
-    folder = ResultFolder(Path(asked["path"]))
+def _run(asked: Asked) -> tuple[ComparisonResult, PlannedRun, RunFolder]:
+    folder = ComparisonResult(Path(asked["path"]))
     for planned, run in folder.whole_runs():
         if planned.folder == asked["run"]:
             return folder, planned, run

@@ -25,7 +25,7 @@ from lab.cli.students import check_policy, new_policy, scoreboard, test_own
 from lab.errors import ExperimentError, SpecError
 from lab.executors.broker import checked
 from lab.machine.progress_file import progress_file
-from lab.results.folder import ResultFolder, newest
+from lab.results.comparison import ComparisonResult
 from lab.results.reference import is_reference
 from lab.runner.stopwatch import LEAST_READ_REQUESTS, stopwatch
 from lab.spec.experiment import Spec, load_spec
@@ -181,7 +181,7 @@ def report(folder: Path | None) -> None:
             f"FOLDER: {folder} comes with Doorbuster and stays as it is; allowed: a result of "
             "your own. `doorbuster reference-results` makes a reference again."
         )
-    _report(ResultFolder.open(folder) if folder else newest(lab.results_dir))
+    _report(ComparisonResult.open(folder) if folder else ComparisonResult.newest(lab.results_dir))
 
 
 @main.command()
@@ -256,7 +256,7 @@ def _experiment(
     stopwatch.end(settings.load())
 
 
-def _report(folder: ResultFolder) -> None:
+def _report(folder: ComparisonResult) -> None:
     # matplotlib takes a second to import: only who draws pays for it.
     from lab.analysis.cells import read_cells
     from lab.runner.comparison import Expectation
@@ -274,7 +274,7 @@ def _report(folder: ResultFolder) -> None:
         _draw(folder, cells)
 
 
-def _draw(folder: ResultFolder, cells: "Sequence[Cell]") -> None:
+def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
     from lab.analysis.warnings import honesty
     from lab.report.figures import draw_figures
     from lab.report.tables import write_tables

@@ -17,7 +17,7 @@ from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.machine import speeds
 from lab.report.table import Table
-from lab.results.folder import made_here
+from lab.results.result import made_here
 from lab.runner import estimates, stopwatch
 from lab.runner.estimates import COMMANDS, Estimate
 from lab.spec.experiment import SPECS, Spec, load_spec

@@ -28,7 +28,7 @@ from lab.leaderboard import BOARD_FILE
 from lab.machine.description import ROOT, describe_machine, describe_versions
 from lab.report.figure_files import compact_svg
 from lab.results import reference
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.students import scoreboard
 from runtime import settings
@@ -246,7 +246,7 @@ def _keep_report(part: Part, made: Path, draft: Path) -> None:
 
 
 def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
-    folder = ResultFolder(made)
+    folder = ComparisonResult(made)
     write_text(draft / "spec.toml", (made / "spec.toml").read_text(encoding="utf-8"))
     for name in ("plan", "machine", "versions", "capacity"):
         _write(draft / f"{name}.json", read_json(made / f"{name}.json"))

@@ -18,7 +18,7 @@ from lab.database import schema
 from lab.database.schema import ResultsDatabaseError, ServerAwayError, faults
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime import settings
 
@@ -75,7 +75,7 @@ class ResultsDatabase:
         with faults(self._lab):
             schema.tell(self._connection, self._lab)
 
-    def experiment(self, folder: ResultFolder) -> None:
+    def experiment(self, folder: ComparisonResult) -> None:
         """The row of an experiment, and rows of its runs where they are missing or not yet whole.
 
         Raises ExperimentError, too, when the folder is damaged.
@@ -102,7 +102,7 @@ class ResultsDatabase:
                 for row in rows[table]:
                     self._put(table, key, row)
 
-    def run(self, folder: ResultFolder, planned: PlannedRun) -> None:
+    def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
         """The row of a run and its events, as the folder has them now. Raises as `experiment`."""
         row = results_rows.experiment_row(folder)
         with faults(self._lab), self._connection.transaction():
@@ -116,7 +116,7 @@ class ResultsDatabase:
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):
-            folder = ResultFolder(path.parent)
+            folder = ComparisonResult(path.parent)
             try:
                 with faults(self._lab), self._connection.transaction():
                     self.forget(folder.path.name)
@@ -138,7 +138,7 @@ class ResultsDatabase:
             forget = "DELETE FROM results.experiments WHERE experiment = %s"
             self._connection.execute(forget, [name])
 
-    def _run(self, folder: ResultFolder, spec: Spec, planned: PlannedRun) -> None:
+    def _run(self, folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> None:
         for table in ("events", "runs"):  # of a run that is made again no figure of before stays
             forget = sql.SQL("DELETE FROM results.{} WHERE experiment = %s AND number = %s")
             self._connection.execute(

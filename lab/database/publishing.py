@@ -15,7 +15,7 @@ from lab.database.rows import Rows, rows_of
 from lab.database.schema import ResultsDatabaseError, ServerAwayError
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime import settings
 
 _LOOK_EVERY_S = 1.0
@@ -28,15 +28,15 @@ class Publishing:
         self._database, self._say = database, say
         self._lock = threading.Lock()  # runs that go on at the same time tell at the same time
 
-    def experiment(self, folder: ResultFolder) -> None:
+    def experiment(self, folder: ComparisonResult) -> None:
         """It has begun or ended."""
         self._try(lambda to: to.experiment(folder))
 
-    def run(self, folder: ResultFolder, planned: PlannedRun) -> None:
+    def run(self, folder: ComparisonResult, planned: PlannedRun) -> None:
         """A run has begun or ended, or something was changed in it."""
         self._try(lambda to: to.run(folder, planned))
 
-    def of_run(self, folder: ResultFolder, planned: PlannedRun) -> Callable[[], None]:
+    def of_run(self, folder: ComparisonResult, planned: PlannedRun) -> Callable[[], None]:
         """The same, to be called whenever something happened in this run."""
         return partial(self.run, folder, planned)
 

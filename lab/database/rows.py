@@ -19,7 +19,8 @@ from lab.analysis.metrics import METRICS
 from lab.analysis.outcomes import outcomes_of, response_times_s
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.files.run_summary import RunSummary
-from lab.results.folder import ResultFolder, is_imported, made_at
+from lab.results.comparison import ComparisonResult
+from lab.results.result import is_imported, made_at
 from lab.spec.experiment import Spec
 from lab.titles import title_of
 
@@ -33,7 +34,7 @@ def rows_of(path: str) -> Rows:
 
     Raises ExperimentError, and whatever damaged files lead to.
     """
-    folder = ResultFolder(Path(path))
+    folder = ComparisonResult(Path(path))
     spec, plan = folder.spec(), folder.plan()
     rows = {
         "experiments": [experiment_row(folder)],
@@ -49,7 +50,7 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value.item()  # type: ignore[attr-defined]
 
 
-def experiment_row(folder: ResultFolder) -> Row:
+def experiment_row(folder: ComparisonResult) -> Row:
     """Of `results.experiments`; raises ExperimentError when the folder is damaged."""
     spec, plan = folder.spec(), folder.plan()
     whole = [run for planned in plan if (run := folder.run(planned)).is_whole]
@@ -75,7 +76,7 @@ def experiment_row(folder: ResultFolder) -> Row:
     }
 
 
-def run_row(folder: ResultFolder, spec: Spec, planned: PlannedRun) -> Row:
+def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
     """Of `results.runs`; figures are left out until the run is whole. Raises ExperimentError."""
     choice = spec.choice(planned.policy)
     run = folder.run(planned)
@@ -100,7 +101,7 @@ def run_row(folder: ResultFolder, spec: Spec, planned: PlannedRun) -> Row:
     return {**row, **_figures(spec, planned, run, bound_of(folder, spec))}
 
 
-def event_rows(folder: ResultFolder, spec: Spec, planned: PlannedRun) -> list[Row]:
+def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
     """Of `results.events`, in the order of the log. Raises ExperimentError."""
     run = folder.run(planned)
     events = run.events()

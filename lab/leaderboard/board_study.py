@@ -23,8 +23,8 @@ from lab.leaderboard.recovery import Recovery, gather
 from lab.report.claims import Claim, Verdict
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Panel, Series, Study
 from lab.report.table import Table
-from lab.results.folder import ResultFolder
-from lab.results.store import Results
+from lab.results.comparison import ComparisonResult
+from lab.results.metrics import Results
 from lab.spec.cases import AnyCase
 from lab.titles import title_of
 
@@ -40,7 +40,7 @@ REQUIRED_OF_DOOR_LIVE = 0.90
 class Board:
     """Everything that is said of a finished (or begun) board."""
 
-    folder: ResultFolder
+    folder: ComparisonResult
     rows: Sequence[Row]
     steps: Sequence[Step]
     fairness_rho: float
@@ -67,7 +67,7 @@ class Board:
         ]
 
 
-def board_of(folder: ResultFolder, cells: Sequence[Cell]) -> Board:
+def board_of(folder: ComparisonResult, cells: Sequence[Cell]) -> Board:
     """The board of a comparison's complete runs; raises ExperimentError when a log is damaged."""
     rows = board.rows_of(cells)
     loads = board.loads_of(rows)

@@ -15,7 +15,7 @@ from lab.leaderboard.pictures import Heat, heat_table
 from lab.report.claims import Claim, Verdict
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
 from lab.report.table import Table
-from lab.results.store import Metrics, Results
+from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun

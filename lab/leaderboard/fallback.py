@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from lab.analysis.warnings import fell_back
 from lab.files.run_summary import Fallback
-from lab.results.store import Metrics
+from lab.results.metrics import Metrics
 from lab.titles import title_of
 
 MARK = "*"

@@ -20,7 +20,7 @@ from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recov
 from lab.report.claims import Claim, Verdict
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
 from lab.report.table import Table
-from lab.results.store import Metrics, Results
+from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun

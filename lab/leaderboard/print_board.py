@@ -13,10 +13,10 @@ from lab.leaderboard.report import write_board
 from lab.report.figures import draw_figures
 from lab.report.tables import write_tables
 from lab.report.terminal import console, show
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 
-def say_board(folder: ResultFolder, cells: Sequence[Cell]) -> None:
+def say_board(folder: ComparisonResult, cells: Sequence[Cell]) -> None:
     """Write everything that a comparison has, and the board; print the board."""
     write_tables(folder, cells)
     draw_figures(folder, cells)

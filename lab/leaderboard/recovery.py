@@ -19,8 +19,10 @@ from lab.leaderboard import HYSTERESIS, measures
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import COURSE
 from lab.report.table import Table
-from lab.results.folder import ResultFolder, made_here
-from lab.results.store import Metrics, Simulation, Store
+from lab.results.comparison import ComparisonResult
+from lab.results.metrics import Metrics
+from lab.results.result import made_here
+from lab.results.study import Simulation, StudyResult
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun
@@ -139,7 +141,7 @@ def rush_of(board: Spec) -> Spec:
     )
 
 
-def gather(folder: ResultFolder) -> dict[str, Recovery]:
+def gather(folder: ComparisonResult) -> dict[str, Recovery]:
     """The recoveries of a board's rows by policy: those measured here, or those kept in its folder.
 
     Found ones are kept in the folder, so that a later report on another machine has them.
@@ -217,7 +219,7 @@ def _found_simulated(results_dir: Path, board: Spec, versions: Any) -> dict[str,
     }
     best: dict[str, Recovery] = {}
     for path in made_here(results_dir, "reproduction.json"):
-        store = Store(path)
+        store = StudyResult(path)
         try:
             facts = store.facts()
             if facts.get("paper") != HYSTERESIS or facts.get("versions") != versions:
@@ -243,7 +245,7 @@ def _found_simulated(results_dir: Path, board: Spec, versions: Any) -> dict[str,
 def _found_live(results_dir: Path, rush: Spec, versions: Any) -> dict[str, Recovery]:
     best: dict[str, Recovery] = {}
     for path in made_here(results_dir, "plan.json"):
-        folder = ResultFolder(path)
+        folder = ComparisonResult(path)
         try:
             if (
                 folder.spec().fingerprint != rush.fingerprint

@@ -12,7 +12,8 @@ from lab.leaderboard import BOARD_FILE, ablation, board
 from lab.leaderboard.ablation import Step
 from lab.leaderboard.board_study import Board, study
 from lab.report.page import made_by, write_report
-from lab.results.store import Results, Store
+from lab.results.metrics import Results
+from lab.results.study import StudyResult
 
 
 def write_board(found: Board) -> Path:
@@ -24,7 +25,7 @@ def write_board(found: Board) -> Path:
     page = write_report(
         study(found),
         Results({}),
-        Store(folder.path),
+        StudyResult(folder.path),
         made_by(
             repetitions=spec.repetitions,
             seed=spec.seed,

@@ -16,7 +16,7 @@ from lab.leaderboard.scenarios import Scenario, scenarios
 from lab.report.claims import Claim, Verdict
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
 from lab.report.table import Table
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun

@@ -8,12 +8,9 @@ import time
 from collections.abc import Sequence
 
 from lab.baselines.sheets import PEERS
-from lab.errors import ExperimentError
 from lab.leaderboard import TUNING_PART, bound_study, hysteresis_study, robustness_study, tuning
 from lab.machine.progress_file import progress_file
 from lab.report.terminal import GridProgress, console, show
-from lab.results.folder import write_copies
-from lab.results.store import Store
 from lab.runner import simulations as making
 from lab.runner.estimates import IDLE
 from lab.runner.stopwatch import stopwatch
@@ -57,8 +54,8 @@ def carry_out_study(
         study = tuning.study(base, proxies=proxies)
     else:
         study = STUDIES[part](base, quick=quick)
-    planned = making.prepare(study, lab.results_dir, options)
-    _keep_own(planned.store, base)
+    own = own_policies.named_copies(own_policies.of_spec(base))
+    planned = making.prepare(study, lab.results_dir, options, own)
     progress_file.tell(now=True, folder=str(planned.store.path))
     done = len(planned.simulations) - len(planned.missing)
     if planned.resumed:
@@ -86,11 +83,3 @@ def carry_out_study(
             console.print(f"{verdict}: {claim.text}: {found} (required: {claim.required})")
     console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
     stopwatch.end(lab)
-
-
-def _keep_own(store: Store, spec: Spec) -> None:
-    """Copies of students' policies, whatever becomes of the files."""
-    try:
-        write_copies(store.path, own_policies.named_copies(own_policies.of_spec(spec)))
-    except OSError as fault:
-        raise ExperimentError(f"{store.path} cannot be written ({fault.strerror}).") from None

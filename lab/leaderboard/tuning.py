@@ -24,7 +24,7 @@ from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY, case_of
 from lab.report.exhibits import BuiltTable, Exhibit, Study
 from lab.report.table import Table
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
 from lab.spec.runs import ShopRun

@@ -19,7 +19,7 @@ from lab.files.documents import write_text
 from lab.palette import curve_styles
 from lab.report.exhibits import Exhibit, Panel, Series
 from lab.report.figures import finish, save
-from lab.results.store import Results
+from lab.results.metrics import Results
 
 _PANEL_INCHES = (6.2, 4.2)
 _STACKED_PANEL_INCHES = (9.5, 2.7)

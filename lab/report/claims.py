@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from lab.intervals import Estimate, estimate
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 Verdict = tuple[str, bool | None]

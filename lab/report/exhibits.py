@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from lab.report.claims import Claim
 from lab.report.tables import Table
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 

@@ -24,7 +24,8 @@ from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes, after_warm_up, response_times_s
 from lab.analysis.published import published
 from lab.palette import Style, styles_of
-from lab.results.folder import ResultFolder, made_at
+from lab.results.comparison import ComparisonResult
+from lab.results.result import made_at
 from lab.titles import title_of
 from loadgen.sessions import FIRST_PAGE
 
@@ -44,7 +45,7 @@ _LABEL_LETTERS = 28
 """Letters in a line of a legend beside the axes."""
 
 
-def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
+def draw_figures(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Path]:
     """All figures of the complete runs; returns the PNG files."""
     spec = folder.spec()
     if spec.clients:  # neither a ρ nor an end of a session to draw against: the tables say it all
@@ -64,7 +65,7 @@ def draw_figures(folder: ResultFolder, cells: Sequence[Cell]) -> list[Path]:
     return files
 
 
-def note_of(folder: ResultFolder, cells: Sequence[Cell]) -> str:
+def note_of(folder: ComparisonResult, cells: Sequence[Cell]) -> str:
     """Return the line under a figure of a comparison: which experiment, how many runs, when."""
     spec = folder.spec()
     runs = sum(len(cell.runs) for cell in cells)
@@ -77,7 +78,9 @@ def note(experiment: str, number: str, when: datetime) -> str:
     return f"{experiment} · {number} · {when:%Y-%m-%d}"
 
 
-def _ccdf(folder: ResultFolder, cells: Sequence[Cell], rho: float | None, style: Styles) -> Figure:
+def _ccdf(
+    folder: ComparisonResult, cells: Sequence[Cell], rho: float | None, style: Styles
+) -> Figure:
     """Fig. 7: P(response time of Br-1 > t), pooled over repetitions; who never got it counts."""
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     runs = [(p, run) for p, run in folder.whole_runs() if p.rho == rho]
@@ -115,7 +118,7 @@ def _ccdf(folder: ResultFolder, cells: Sequence[Cell], rho: float | None, style:
     return figure
 
 
-def _throughput(folder: ResultFolder, cells: Sequence[Cell], style: Styles) -> Figure:
+def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) -> Figure:
     """Fig. 6 (throughput against ρ) and, beside it, revenue efficiency."""
     capacity = folder.capacity()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")

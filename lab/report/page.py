@@ -23,8 +23,9 @@ from lab.report.claims import held_words
 from lab.report.exhibits import Exhibit, Study
 from lab.report.figures import note
 from lab.report.tables import Table
-from lab.results.folder import made_at
-from lab.results.store import Results, Store
+from lab.results.metrics import Results
+from lab.results.result import made_at
+from lab.results.study import StudyResult
 
 _VERDICTS = {True: "yes", False: "no", None: "not decided"}
 
@@ -32,7 +33,7 @@ _VERDICTS = {True: "yes", False: "no", None: "not decided"}
 def write_report(
     study: Study,
     results: Results,
-    store: Store,
+    store: StudyResult,
     made: Sequence[tuple[str, str]],
     missing: str = "",
     runs: str = "",
@@ -110,7 +111,9 @@ def _runs(exhibit: Exhibit, study: Study, results: Results) -> str:
     return "1 run" if number == 1 else f"{number} runs"
 
 
-def _exhibit(exhibit: Exhibit, results: Results, store: Store, signed: str) -> Mapping[str, Any]:
+def _exhibit(
+    exhibit: Exhibit, results: Results, store: StudyResult, signed: str
+) -> Mapping[str, Any]:
     tables = [part.table(results) for part in exhibit.tables]
     for i, table in enumerate(tables, start=1):
         name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from lab.intervals import Estimate, differences, estimate
 from lab.report.claims import Claim, Verdict, is_above_zero, is_between
 from lab.report.exhibits import Series
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
 

@@ -15,7 +15,7 @@ from lab.files.documents import write_json, write_text
 from lab.intervals import estimate
 from lab.report import paired_table, shadow_table, wasted_work
 from lab.report.table import Table
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 
 ROWS = {
@@ -233,7 +233,7 @@ def _beside(cells: Sequence[Cell]) -> str:
     return f"published | {'simulated' if 'simulated' in engines else 'measured'} "
 
 
-def write_tables(folder: ResultFolder, cells: Sequence[Cell]) -> list[Table]:
+def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]:
     """tables.md and tables.json of a result folder; returns the tables."""
     spec = folder.spec()
     tables = tables_of(spec, cells)

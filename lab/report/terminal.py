@@ -17,7 +17,7 @@ from rich.text import Text
 from lab.files.run_summary import RunSummary
 from lab.machine.progress_file import progress_file
 from lab.report.table import Table
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 
 console = Console(highlight=False)
@@ -69,7 +69,7 @@ def _drawn(table: Table, *, stacked: bool) -> RichTable:
     return drawn
 
 
-def announce(spec: Spec, folder: ResultFolder, runs: int, how: str) -> None:
+def announce(spec: Spec, folder: ComparisonResult, runs: int, how: str) -> None:
     """What is about to be made, and where it will be."""
     progress_file.tell(now=True, folder=str(folder.path))
     console.print(

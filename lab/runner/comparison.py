@@ -14,7 +14,7 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun
 from lab.machine.description import describe_versions
 from lab.report.terminal import console
-from lab.results.folder import ResultFolder, unfinished
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime import private_file
 
@@ -22,12 +22,12 @@ _LAST_ANSWERS_S = 60.0
 """Paper seconds until the last who came have got their answers, or have left."""
 
 
-def resumed(results_dir: Path, spec: Spec, *, fresh: bool) -> ResultFolder | None:
+def resumed(results_dir: Path, spec: Spec, *, fresh: bool) -> ComparisonResult | None:
     """The folder of the same experiment that was interrupted, which is said; None to begin anew.
 
     Raises ExperimentError when another version began it: its runs could not be compared.
     """
-    folder = None if fresh else unfinished(results_dir, spec)
+    folder = None if fresh else ComparisonResult.unfinished(results_dir, spec)
     if folder is None:
         return None
     done = len(folder.whole_runs())
@@ -41,7 +41,7 @@ def resumed(results_dir: Path, spec: Spec, *, fresh: bool) -> ResultFolder | Non
 
 
 @contextlib.contextmanager
-def alone(folder: ResultFolder) -> Iterator[None]:
+def alone(folder: ComparisonResult) -> Iterator[None]:
     """While nobody else makes runs of this comparison; raises ExperimentError if somebody does."""
     with contextlib.ExitStack() as held:
         try:
@@ -79,12 +79,12 @@ def plan(spec: Spec) -> list[PlannedRun]:
     return [PlannedRun(i, *cell) for i, cell in enumerate(ordered, start=1)]
 
 
-def missing(folder: ResultFolder) -> list[PlannedRun]:
+def missing(folder: ComparisonResult) -> list[PlannedRun]:
     """The runs still to be made."""
     return [planned for planned in folder.plan() if not folder.run(planned).is_whole]
 
 
-def missing_groups(folder: ResultFolder, spec: Spec) -> list[list[PlannedRun]]:
+def missing_groups(folder: ComparisonResult, spec: Spec) -> list[list[PlannedRun]]:
     """The same in groups that are made at once: of one run each, unless the spec has it otherwise.
 
     Of those at once all are made again when one is missing: what they share is the moment.

@@ -25,7 +25,7 @@ from lab.machine import speeds
 from lab.machine.description import describe_machine, describe_versions, live_run_lock
 from lab.machine.progress_file import progress_file
 from lab.report.terminal import RunProgress, announce, console, verdict
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner import comparison, estimates, side_by_side
 from lab.runner.environment import surroundings
 from lab.runner.stopwatch import stopwatch
@@ -47,7 +47,7 @@ def running_appliance(lab: settings.Settings) -> Appliance:
     return appliance
 
 
-def compare_live(spec: Spec, *, fresh: bool) -> ResultFolder:
+def compare_live(spec: Spec, *, fresh: bool) -> ComparisonResult:
     """Make what is missing of the comparison; raises ExperimentError."""
     lab = settings.load()
     peers.check(lab, (policy.gateway for policy in spec.policy))
@@ -72,7 +72,7 @@ def _compare(
     lanes: LaneCpus | None,
     *,
     fresh: bool,
-) -> ResultFolder:
+) -> ComparisonResult:
     """On one shop run after run; on several, whose CPUs `lanes` says, so many runs at once."""
     estimate = estimates.of_launch(spec, lab, processes=estimates.cpus_here())
     stopwatch.expect(spec.fingerprint, estimate)
@@ -186,7 +186,7 @@ def _capacity(
 
 def _begin(
     spec: Spec, lab: settings.Settings, shops: Sequence[Appliance], machine: Mapping[str, Any]
-) -> ResultFolder:
+) -> ComparisonResult:
     capacity = _capacity(spec, lab, shops)
     if capacity is not None:
         console.print(f"{capacity.words()}; `make capacity` measures it again")
@@ -195,4 +195,4 @@ def _begin(
         "versions": describe_versions(),
         "capacity": capacities.facts_of(capacity),
     }
-    return ResultFolder.create(lab.results_dir, spec, facts, comparison.plan(spec))
+    return ComparisonResult.create(lab.results_dir, spec, facts, comparison.plan(spec))

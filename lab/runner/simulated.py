@@ -21,7 +21,7 @@ from lab.machine import speeds
 from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
 from lab.report.terminal import GridProgress, announce, console, verdict
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner import comparison, estimates
 from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
 from lab.spec import own_policies
@@ -32,7 +32,7 @@ from runtime import settings
 
 def compare_simulated(
     spec: Spec, *, fresh: bool, processes: int | None, broker: str | None
-) -> ResultFolder:
+) -> ComparisonResult:
     """Make what is missing of the comparison; raises ExperimentError.
 
     On `processes` cores (all by default) or, with a `broker`, on the Celery workers that listen
@@ -69,7 +69,7 @@ def make_packed_run(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _make(
-    folder: ResultFolder,
+    folder: ComparisonResult,
     spec: Spec,
     lab: settings.Settings,
     processes: int | None,
@@ -155,7 +155,7 @@ def _words(estimate: estimates.Estimate) -> str:
     return f"{estimate.words} with the drawing, {estimates.IDLE} ({where})"
 
 
-def _begin(spec: Spec, lab: settings.Settings) -> ResultFolder:
+def _begin(spec: Spec, lab: settings.Settings) -> ComparisonResult:
     capacity = None
     if not spec.clients:
         capacity = capacities.computed(spec)
@@ -165,4 +165,4 @@ def _begin(spec: Spec, lab: settings.Settings) -> ResultFolder:
         "versions": describe_versions(),
         "capacity": capacities.facts_of(capacity),
     }
-    return ResultFolder.create(lab.results_dir, spec, facts, comparison.plan(spec))
+    return ComparisonResult.create(lab.results_dir, spec, facts, comparison.plan(spec))

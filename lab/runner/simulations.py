@@ -15,7 +15,7 @@ from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
 from lab.report.exhibits import Study
 from lab.report.page import made_by, write_report
-from lab.results.store import Simulation, Store, plan
+from lab.results.study import Simulation, StudyResult, plan
 from lab.runner import estimates
 from lab.runner.estimates import Estimate
 from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
@@ -31,7 +31,7 @@ class Options:
     """How a reproduction is carried out; none of it changes a figure but seed and repetitions."""
 
     simulate: Worker
-    """Makes one simulation: a task of `Store.task` in, its metrics out."""
+    """Makes one simulation: a task of `StudyResult.task` in, its metrics out."""
     quick: bool = False
     seed: int = 1
     repetitions: int = 1
@@ -56,7 +56,7 @@ class Planned:
     """A reproduction that is about to be carried out."""
 
     study: Study
-    store: Store
+    store: StudyResult
     simulations: Sequence[Simulation]
     missing: Sequence[Simulation]
     options: Options
@@ -68,8 +68,13 @@ class Planned:
         return f"{self.study.name}{self.options.suffix}"
 
 
-def prepare(study: Study, results_dir: Path, options: Options) -> Planned:
-    """Find the folder to resume, or make a new one. Raises ExperimentError."""
+def prepare(
+    study: Study, results_dir: Path, options: Options, own: Mapping[str, str] | None = None
+) -> Planned:
+    """Find the folder to resume, or make a new one. Raises ExperimentError.
+
+    `own` are the texts of students' policies by file name, of which a new folder keeps copies.
+    """
     simulations = plan(study.cases(), seed=options.seed, repetitions=options.repetitions)
     facts = {
         "paper": study.paper,
@@ -81,10 +86,10 @@ def prepare(study: Study, results_dir: Path, options: Options) -> Planned:
         "versions": describe_versions(),
         "simulations": [simulation.name for simulation in simulations],
     }
-    store = None if options.fresh else Store.unfinished(results_dir, facts)
+    store = None if options.fresh else StudyResult.unfinished(results_dir, facts)
     resumed = store is not None
     if store is None:
-        store = Store.create(results_dir, f"{study.name}{options.suffix}", facts)
+        store = StudyResult.create(results_dir, f"{study.name}{options.suffix}", facts, own)
     missing = [simulation for simulation in simulations if not store.has(simulation)]
     return Planned(study, store, simulations, missing, options, resumed)
 

@@ -28,7 +28,8 @@ from lab.errors import ExperimentError, SpecError
 from lab.intervals import Estimate, paired
 from lab.machine import description as machine
 from lab.report.table import Table
-from lab.results.folder import ResultFolder, is_imported
+from lab.results.comparison import ComparisonResult
+from lab.results.result import is_imported
 from lab.spec.experiment import Spec, changed, read_spec
 from lab.students.validator import Finding, check
 from runtime import private_file
@@ -286,7 +287,7 @@ def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[di
     return rows_of_result(folder)
 
 
-def rows_of_result(folder: ResultFolder) -> list[dict[str, Any]]:
+def rows_of_result(folder: ComparisonResult) -> list[dict[str, Any]]:
     """Return a row of the board for each policy of a comparison; raises ExperimentError."""
     from lab.analysis.cells import read_cells
     from lab.leaderboard.board import as_json, rows_of

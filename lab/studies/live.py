@@ -16,8 +16,9 @@ from lab.machine.description import describe_machine, describe_versions
 from lab.report.exhibits import Study
 from lab.report.page import made_by, write_report
 from lab.report.terminal import console
-from lab.results.folder import ResultFolder
-from lab.results.store import Metrics, Results, Simulation, Store, plan
+from lab.results.comparison import ComparisonResult
+from lab.results.metrics import Metrics, Results
+from lab.results.study import Simulation, StudyResult, plan
 from lab.runner import comparison
 from lab.runner import simulations as making
 from lab.runner.live import compare_live, running_appliance
@@ -71,12 +72,12 @@ def reproduce_on_appliance(
         "machine": describe_machine(lab),
         "specs": [part.spec.fingerprint for part in parts],
     }
-    store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+    store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
     is_new = store is None
     if store is None:
         running_appliance(lab)  # without one nothing shall be left behind
         name = f"reproduce-{paper.name}-live{'-quick' if quick else ''}"
-        store = Store.create(lab.results_dir, name, facts)
+        store = StudyResult.create(lab.results_dir, name, facts)
     stopwatch.begin(store.path, is_new=is_new)
     folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
     simulated = _simulated(
@@ -97,7 +98,7 @@ def reproduce_on_appliance(
     return page
 
 
-def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> Results:
+def read_results(parts: Sequence[LivePart], folders: Sequence[ComparisonResult]) -> Results:
     """Return the metrics of all whole runs, by case."""
     found: list[tuple[AnyCase, int, Metrics]] = []
     for part, folder in zip(parts, folders, strict=True):
@@ -109,13 +110,13 @@ def read_results(parts: Sequence[LivePart], folders: Sequence[ResultFolder]) -> 
     return Results.of_runs(found)
 
 
-def _capacity_words(folders: Sequence[ResultFolder]) -> list[tuple[str, str]]:
+def _capacity_words(folders: Sequence[ComparisonResult]) -> list[tuple[str, str]]:
     known = [capacity.words() for folder in folders if (capacity := folder.capacity())]
     return [("Capacity", "; ".join(known))] if known else []
 
 
 def _simulated(
-    study: Study, parts: Sequence[LivePart], store: Store, seed: int, repetitions: int
+    study: Study, parts: Sequence[LivePart], store: StudyResult, seed: int, repetitions: int
 ) -> list[Simulation]:
     """Simulate, as far as it is missing, what the study draws and no comparison makes."""
     live = {part.case_of(run).id for part in parts for run in comparison.plan(part.spec)}
@@ -130,12 +131,12 @@ def _simulated(
     return simulations
 
 
-def _folder(spec: Spec, store: Store, *, fresh: bool) -> ResultFolder:
+def _folder(spec: Spec, store: StudyResult, *, fresh: bool) -> ComparisonResult:
     """The comparison of `spec`: the one that this reproduction has already, or made now."""
     path = store.path / _COMPARISONS
     known: dict[str, str] = read_json(path) if path.is_file() else {}
     if spec.fingerprint in known:
-        return ResultFolder.open(Path(known[spec.fingerprint]))
+        return ComparisonResult.open(Path(known[spec.fingerprint]))
     folder = compare_live(spec, fresh=fresh)
     write_json(path, {**known, spec.fingerprint: str(folder.path)})
     return folder

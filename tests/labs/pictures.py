@@ -22,7 +22,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from lab.results.folder import newest
+from lab.results.comparison import ComparisonResult
 from lab.students.template import write_policy
 from runtime.settings import REPOSITORY, Settings, load
 from tests.labs.sheets import sheets
@@ -80,7 +80,7 @@ class Studio:
     def result(self, *arguments: str) -> str:
         """The name of the result folder that `doorbuster` makes with these."""
         subprocess.run([*DOORBUSTER, *arguments], cwd=REPOSITORY, check=True)
-        return newest(self.lab.results_dir).path.name
+        return ComparisonResult.newest(self.lab.results_dir).path.name
 
     @contextmanager
     def rush(self, *arguments: str) -> Iterator[None]:

@@ -9,7 +9,7 @@ from lab.analysis.cells import read_cells
 from lab.engines import capacity
 from lab.files.documents import write_json
 from lab.report.tables import write_tables
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.runner.simulated import make_simulated_run
 from lab.spec.experiment import Spec, changed
@@ -31,7 +31,7 @@ def small_result(spec: Spec, folder: Path) -> Path:
         **arrivals,
     )
     known = None if small.clients else capacity.computed(small)
-    result = ResultFolder.create(folder, small, {}, comparison.plan(small))
+    result = ComparisonResult.create(folder, small, {}, comparison.plan(small))
     write_json(result.path / "capacity.json", capacity.facts_of(known))
     for planned in comparison.plan(small):
         run = ShopRun.of_spec(small, planned.policy, planned.rho)

@@ -18,7 +18,8 @@ from pathlib import Path
 from lab.analysis.cells import Cell, read_cells
 from lab.leaderboard.ablation import is_step
 from lab.palette import COLOURS
-from lab.results.folder import ResultFolder, made_at
+from lab.results.comparison import ComparisonResult
+from lab.results.result import made_at
 
 FOLDER = Path(__file__).parent / "static" / "console"
 """Beside the published ones: one folder per engine."""
@@ -28,7 +29,7 @@ CROWDED = 8
 """More names than this are written smaller."""
 
 
-def draw(name: str, result: ResultFolder, folder: Path | None = None) -> Path:
+def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
     """Write `name`.svg: estimated efficiency of every policy, a bar for each ρ."""
     from matplotlib import pyplot as plt
     from matplotlib import rc_context
@@ -75,7 +76,7 @@ def draw(name: str, result: ResultFolder, folder: Path | None = None) -> Path:
     return path
 
 
-def draw_confirms(name: str, result: ResultFolder, folder: Path = FOLDER / "simulated") -> Path:
+def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "simulated") -> Path:
     """Write `name`.svg: confirms of a run under every policy, with 95 % intervals."""
     from matplotlib import pyplot as plt
     from matplotlib import rc_context
@@ -143,6 +144,6 @@ if __name__ == "__main__":
     if target == "hysteresis":
         print(draw_rush(target, source))
     elif target == "first-look":
-        print(draw_confirms(target, ResultFolder.open(source)))
+        print(draw_confirms(target, ComparisonResult.open(source)))
     else:
-        print(draw(target, ResultFolder.open(source)))
+        print(draw(target, ComparisonResult.open(source)))

@@ -20,7 +20,8 @@ from lab.console.results.file_names import is_name
 from lab.errors import ExperimentError, SpecError
 from lab.files import forms as result_forms
 from lab.report.sealed_page import sealed
-from lab.results.folder import IMPORTED, ResultFolder
+from lab.results.comparison import ComparisonResult
+from lab.results.result import IMPORTED
 from lab.spec.own_policies import COPIES, named_in
 
 NOTES_FILE = "notes.json"
@@ -233,7 +234,7 @@ def _check_texts(folder: Path) -> None:
 
 
 def _check_plan(folder: Path, limits: Mapping[str, int]) -> None:
-    result = ResultFolder.open(folder)
+    result = ComparisonResult.open(folder)
     planned = result.plan()
     if len(planned) > limits["runs"]:
         raise _OverError("runs", len(planned))

@@ -20,7 +20,7 @@ from lab.errors import ExperimentError
 from lab.files.documents import write_text
 from lab.files.run_folder import PlannedRun
 from lab.machine.description import code_digest
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.sections import PolicyChoice
 from lab.titles import title_of
 
@@ -73,7 +73,7 @@ def told(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> di
         )
     if not story.found:
         raise ExperimentError("No policy was asked about this one: books' covers take no worker.")
-    spec = ResultFolder(result.path).spec()
+    spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))
     return {
         "answer": answer(story),
@@ -98,7 +98,7 @@ def _kept(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> S
     wanted = Wanted(
         *(attempt[name] for name in ("session", "step", "attempt", "page", "started_s"))
     )
-    run = ResultFolder(result.path).run(planned)
+    run = ComparisonResult(result.path).run(planned)
     try:
         changed_ns = run.summary_file.stat().st_mtime_ns
     except OSError as fault:

@@ -13,7 +13,7 @@ from lab.console.results import decision_trace, logs
 from lab.console.results.download_views import result_of, run_of
 from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 A_PAGE = 25
 
@@ -80,7 +80,7 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
     try:
         key = {part: int(request.GET.get(part, "")) for part in ("session", "step", "attempt")}
         told = logs.ask(result, "attempt", run=folder, **key)
-        sheets = decision_trace.sheets(ResultFolder(result.path).spec().choice(planned.policy))
+        sheets = decision_trace.sheets(ComparisonResult(result.path).spec().choice(planned.policy))
     except (ValueError, LookupError, ExperimentError):
         raise Http404 from None
     attempt = told["attempt"]

@@ -19,7 +19,7 @@ from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance, AllowanceError
 from lab.console.site.rates import BusyError, Turns
 from lab.errors import ExperimentError, SpecError
-from lab.results.folder import Imported, began_at_of
+from lab.results.result import Imported, began_at_of
 from runtime import bounded
 from runtime.bounded import BoundedError, Bounds, BoundsExceededError
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lab.analysis import logs
 from lab.console.results.result_list import Shelved
 from lab.errors import ExperimentError
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime import bounded
 from runtime.bounded import BoundedError, Bounds, BoundsExceededError
 
@@ -60,7 +60,7 @@ def rows_of(path: str) -> Any:
 
 
 def _is_small(result: Shelved, run: str | None) -> bool:
-    rows, size_bytes = logs.size(ResultFolder(result.path), run)
+    rows, size_bytes = logs.size(ComparisonResult(result.path), run)
     return rows <= SMALL_ROWS and size_bytes <= SMALL_BYTES
 
 

@@ -22,8 +22,9 @@ from lab.files.documents import read_json
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.leaderboard import BOARD_FILE
 from lab.results import reference
-from lab.results.folder import Imported, ResultFolder, began_at_of
+from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
+from lab.results.result import Imported, began_at_of
 from lab.spec.experiment import Spec
 from lab.titles import title_of
 
@@ -93,7 +94,7 @@ def _summarised(path: Path) -> Summary:
     is_reproduction = (path / "reproduction.json").is_file()
     told: dict[str, Any] = {}
     spec, plan = None, ()
-    folder = ResultFolder(path)
+    folder = ComparisonResult(path)
     if is_reproduction:
         told = read(lambda: read_json(path / "reproduction.json"), told)
     else:
@@ -211,7 +212,7 @@ class Shelved:
     @property
     def damage(self) -> str:
         """Why it cannot be read as a whole; empty where it can."""
-        files = ResultFolder(self.path).run_files(self.summary.plan)
+        files = ComparisonResult(self.path).run_files(self.summary.plan)
         found = self.summary.damage or next(
             (fault for file in files if (fault := _fault(file))), ""
         )
@@ -223,7 +224,7 @@ class Shelved:
 
     def runs(self) -> list[tuple[PlannedRun, RunFolder]]:
         """Planned runs and their folders; empty for a reproduction, and where it is damaged."""
-        folder = ResultFolder(self.path)
+        folder = ComparisonResult(self.path)
         return [(planned, folder.run(planned)) for planned in self.summary.plan]
 
     def progress(self) -> tuple[int, int]:
@@ -231,12 +232,12 @@ class Shelved:
         plan = self.summary.plan
         if self.reference and not self.has_logs:
             return len(plan), len(plan)
-        return sum(map(os.path.exists, ResultFolder(self.path).run_files(plan))), len(plan)
+        return sum(map(os.path.exists, ComparisonResult(self.path).run_files(plan))), len(plan)
 
     @property
     def has_logs(self) -> bool:
         """Whether the raw logs of a run are here; most references come without."""
-        return any(map(os.path.exists, ResultFolder(self.path).run_files(self.summary.plan)))
+        return any(map(os.path.exists, ComparisonResult(self.path).run_files(self.summary.plan)))
 
     @property
     def has_curves(self) -> bool:

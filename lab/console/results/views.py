@@ -21,7 +21,7 @@ from lab.console.site.settings import LAB
 from lab.database.publishing import keep_in_step
 from lab.errors import ExperimentError
 from lab.report.claims import held_words
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 A_PAGE = 25
 ENGINES = ("live", "simulated")
@@ -161,7 +161,7 @@ def again(request: HttpRequest, name: str) -> HttpResponse:
     """Launch the spec of a result again, with its seed."""
     result = result_of(name)
     try:
-        spec = None if result.is_reproduction else ResultFolder(result.path).spec()
+        spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
     except ExperimentError as fault:
         messages.error(request, str(fault))
         return redirect("result", name)

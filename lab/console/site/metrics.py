@@ -13,7 +13,8 @@ from prometheus_client.registry import Collector
 from lab.console.models import Launch, State
 from lab.engines.live import announcement as live_runs
 from lab.errors import ExperimentError
-from lab.results.folder import ResultFolder, made_here
+from lab.results.comparison import ComparisonResult
+from lab.results.result import made_here
 from runtime.settings import Settings
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,7 +77,7 @@ class LabMetrics(Collector):
         )
         looked_into: dict[Path, bool] = {}
         for path in islice(made_here(self._lab.results_dir, "plan.json"), NEWEST):
-            folder = ResultFolder(path)
+            folder = ComparisonResult(path)
             try:
                 whole = folder.whole_runs()
                 for _, run in whole:

@@ -18,7 +18,7 @@ from lab.engines.live import proxy_status as shown
 from lab.engines.live import shop_file as lane
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.titles import title_of
 
@@ -122,7 +122,7 @@ def under_way() -> UnderWay | None:
             return _measuring(measured, launch)
         return launch and _without_run(launch)
     experiment = told[0]["experiment"]
-    folder = ResultFolder(LAB.results_dir / experiment)
+    folder = ComparisonResult(LAB.results_dir / experiment)
     if launch is not None and launch.result != experiment:
         launch = None  # it waits for this one; or has it made, and has not said so yet
     try:
@@ -171,7 +171,7 @@ def _without_run(launch: Launch) -> UnderWay:
     """A launch before its first run, between two runs or after the last one."""
     made = planned = 0
     if launch.result:
-        folder = ResultFolder(LAB.results_dir / launch.result)
+        folder = ComparisonResult(LAB.results_dir / launch.result)
         with contextlib.suppress(ExperimentError):
             planned, made = len(folder.plan()), len(folder.whole_runs())
     if made == 0:
@@ -219,4 +219,4 @@ def _experiment(run: RunFolder) -> str:
 @cache
 def _spec(folder: Path) -> Spec:
     """The spec of a result, which nobody changes."""
-    return ResultFolder(folder).spec()
+    return ComparisonResult(folder).spec()

@@ -7,7 +7,7 @@ from statistics import fmean
 from lab.analysis.published import published
 from lab.intervals import Estimate, differences, estimate
 from lab.report.claims import Claim, Verdict, is_above_zero
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
 from lab.studies.ad_server import measures

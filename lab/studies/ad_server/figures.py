@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lab.analysis.published import published
 from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, FormulaCurve, Panel, Series
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
 from lab.studies.ad_server import measures

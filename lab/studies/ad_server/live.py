@@ -16,7 +16,8 @@ from lab.machine.description import describe_machine, describe_versions, live_ru
 from lab.machine.other_load import Neighbours
 from lab.report.page import made_by, write_report
 from lab.report.terminal import RunProgress, console
-from lab.results.store import Metrics, Results, Store
+from lab.results.metrics import Metrics, Results
+from lab.results.study import StudyResult
 from lab.runner.stopwatch import stopwatch
 from lab.studies.ad_server.budget import Cost, Plan, plan_of
 from lab.studies.ad_server.cases import FEW, Cases, Cell, PlannedRun, Scale, planned_runs
@@ -60,7 +61,7 @@ def reproduce(given: Mapping[str, Any]) -> Path:
     }
     runs = planned_runs(scale, seed, repetitions)
     with live_run_lock():
-        store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+        store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
         is_new = store is None
         if store is None or _missing(store, runs):
             console.print(
@@ -69,7 +70,7 @@ def reproduce(given: Mapping[str, Any]) -> Path:
             with running_ad_server(lab, cases.banners) as server:
                 if store is None:  # without a server nothing shall be left behind
                     name = f"reproduce-ad-server{'-quick' if quick else ''}"
-                    store = Store.create(lab.results_dir, name, facts)
+                    store = StudyResult.create(lab.results_dir, name, facts)
                 stopwatch.begin(store.path, is_new=is_new)
                 _make(store, cases, runs, server)
     plan = Plan.from_json(read_json(store.path / _PLAN))
@@ -101,7 +102,7 @@ def reproduce(given: Mapping[str, Any]) -> Path:
     return page
 
 
-def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
+def read_results(store: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
     """The metrics of all runs that have been made, by case; raises ExperimentError."""
 
     def read(run: PlannedRun) -> Metrics:
@@ -114,15 +115,15 @@ def read_results(store: Store, cases: Cases, runs: Iterable[PlannedRun]) -> Resu
     return Results.of_runs((cases.run(run.cell), run.seed, read(run)) for run in runs)
 
 
-def _file(store: Store, run: PlannedRun) -> Path:
+def _file(store: StudyResult, run: PlannedRun) -> Path:
     return store.attempts / f"{run.name}.parquet"
 
 
-def _missing(store: Store, runs: Iterable[PlannedRun]) -> list[PlannedRun]:
+def _missing(store: StudyResult, runs: Iterable[PlannedRun]) -> list[PlannedRun]:
     return [run for run in runs if not _file(store, run).is_file()]
 
 
-def _make(store: Store, cases: Cases, runs: list[PlannedRun], server: AdServer) -> None:
+def _make(store: StudyResult, cases: Cases, runs: list[PlannedRun], server: AdServer) -> None:
     todo = _missing(store, runs)
     store.attempts.mkdir(exist_ok=True)
     if len(todo) < len(runs):
@@ -143,7 +144,7 @@ def _make(store: Store, cases: Cases, runs: list[PlannedRun], server: AdServer) 
 
 
 def _play(
-    store: Store,
+    store: StudyResult,
     cases: Cases,
     plan: Plan,
     todo: list[PlannedRun],
@@ -236,7 +237,7 @@ class Shares(NamedTuple):
         )
 
 
-def _shares(store: Store, runs: Iterable[PlannedRun], cpus: int) -> Shares:
+def _shares(store: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Shares:
     wanted = {run.name for run in runs}
     told = {}
     for text in (store.path / _RUNS).read_text(encoding="utf-8").splitlines():

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lab.results.store import Metrics, Value
+from lab.results.metrics import Metrics, Value
 from loadgen.ad_clients import PRIORITIES
 from loadgen.attempts import AttemptOutcome
 

@@ -10,7 +10,7 @@ from gateway.policies.interface import Abandonment
 from lab.analysis.published import published
 from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, Panel, ProfileCurve
 from lab.report.ratios import Ratio, RatioCurve, RatioEntry
-from lab.results.store import Value
+from lab.results.metrics import Value
 from lab.studies.connection_sentry import measures
 from lab.studies.connection_sentry.cases import (
     CLASSES,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.files.run_folder import RunFolder
-from lab.results.store import Metrics
+from lab.results.metrics import Metrics
 from lab.spec.experiment import Spec
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import MODES, Cases, Cell

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lab.engines.simulated.run import scenario_of
 from lab.engines.waste import of_simulation
-from lab.results.store import Metrics, Value
+from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import RUN_S

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lab.intervals import estimate
 from lab.report.claims import Claim, Verdict, is_above_zero, is_between
 from lab.report.ratios import Ratio, below_one, ratio_within
-from lab.results.store import Metrics, Results, Value
+from lab.results.metrics import Metrics, Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import PlatformRun
 from lab.studies.edragon import measures

@@ -15,7 +15,7 @@ from lab.report.exhibits import (
     ProfileCurve,
     Stretch,
 )
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import PlatformRun
 from lab.studies.edragon import measures

@@ -19,7 +19,8 @@ from lab.intervals import estimate
 from lab.machine.description import describe_machine, describe_versions, live_run_lock
 from lab.report.page import made_by, write_report
 from lab.report.terminal import RunProgress, console
-from lab.results.store import Metrics, Simulation, Store, plan
+from lab.results.metrics import Metrics
+from lab.results.study import Simulation, StudyResult, plan
 from lab.runner.live import running_appliance
 from lab.runner.stopwatch import stopwatch
 from lab.spec.runs import PlatformRun
@@ -67,11 +68,11 @@ def reproduce(given: Mapping[str, Any]) -> Path:
         "runs": [run.name for run in runs],
     }
     with live_run_lock():
-        store = None if given["fresh"] else Store.unfinished(lab.results_dir, facts)
+        store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
         is_new = store is None
         if store is None:
             name = f"reproduce-edragon-live{'-quick' if quick else ''}"
-            store = Store.create(lab.results_dir, name, facts)
+            store = StudyResult.create(lab.results_dir, name, facts)
         stopwatch.begin(store.path, is_new=is_new)
         _make(lab, store, runs, costs, processors)
     results = store.results(runs)
@@ -114,7 +115,7 @@ def expected_real_s(runs: Sequence[PlatformRun]) -> float:
 
 def _make(
     lab: Settings,
-    store: Store,
+    store: StudyResult,
     runs: Sequence[Simulation],
     costs: ConnectionCosts,
     processors: int,
@@ -148,7 +149,7 @@ def _make(
 
 def _run(
     lab: Settings,
-    store: Store,
+    store: StudyResult,
     run: Simulation,
     costs: ConnectionCosts,
     beside: float,
@@ -163,7 +164,7 @@ def _run(
 
 
 def _beside_ratio(
-    lab: Settings, store: Store, costs: ConnectionCosts, processors: int
+    lab: Settings, store: StudyResult, costs: ConnectionCosts, processors: int
 ) -> float:  # fmt: skip
     """CPU of load generator and database per CPU of the application.
 

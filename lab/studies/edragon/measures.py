@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lab.results.store import Metrics, Value
+from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import PlatformRun
 from lab.studies.edragon.cases import Zone, mean_over

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from lab.analysis.published import published
 from lab.report.claims import Claim, Verdict, falling, within
 from lab.report.tables import ROWS
-from lab.results.store import Metrics, Results
+from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.lifo_pri import measures

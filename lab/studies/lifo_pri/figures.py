@@ -18,7 +18,7 @@ from lab.report.exhibits import (
     ProfileCurve,
 )
 from lab.report.tables import ROWS, Table, table4, table5
-from lab.results.store import Results, Value
+from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.lifo_pri import measures

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lab.analysis.outcomes import Outcomes, SessionFates
-from lab.results.store import Metrics, Value
+from lab.results.metrics import Metrics, Value
 from lab.studies.measures import RESPONSE_EDGES_S, RESPONSE_STEP_S
 from loadgen.attempts import AttemptOutcome
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from lab.analysis.published import published
 from lab.report.claims import Claim, Verdict, at_most, falling, in_range, within
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.sbac import measures

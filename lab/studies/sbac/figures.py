@@ -13,7 +13,7 @@ from lab.report.exhibits import (
     Panel,
     ProfileCurve,
 )
-from lab.results.store import Value
+from lab.results.metrics import Value
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.studies.report_text import ReportText

@@ -2,7 +2,7 @@
 
 from lab.analysis.outcomes import completed_by, outcomes_of
 from lab.files.run_folder import RunFolder
-from lab.results.store import Metrics, Value
+from lab.results.metrics import Metrics, Value
 from lab.spec.runs import ShopRun
 
 

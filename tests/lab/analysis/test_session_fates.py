@@ -6,7 +6,7 @@ from lab.analysis import logs
 from lab.analysis.curves import curves_of
 from lab.database.rows import run_row
 from lab.files import forms as result_forms
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec, changed
 from lab.titles import title_of
 from tests.labs.small_results import small_result
@@ -25,7 +25,7 @@ STEADFAST = changed(
 @pytest.fixture(scope="module")
 def rush(tmp_path_factory):
     """A small result of RUSH."""
-    return ResultFolder(small_result(RUSH, tmp_path_factory.mktemp("results")))
+    return ComparisonResult(small_result(RUSH, tmp_path_factory.mktemp("results")))
 
 
 def table_by_policy(folder):
@@ -57,7 +57,7 @@ def ends_of_lanes(folder):
 
 def test_race_and_table_of_one_run_agree(tmp_path):
     """Whom the race shows as turned away, the table shows as rejected, lost or never let in."""
-    folder = ResultFolder(small_result(STEADFAST, tmp_path))
+    folder = ComparisonResult(small_result(STEADFAST, tmp_path))
     table = table_by_policy(folder)
     for policy, lane in ends_of_lanes(folder).items():
         row = table[title_of(policy)]

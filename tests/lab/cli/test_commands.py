@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from lab.cli.commands import main
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import alone, plan
 from lab.spec.experiment import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
@@ -115,7 +115,7 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
     ):
         assert words in done.output.replace("above", "|")
     (path,) = results.glob("*")
-    folder = ResultFolder.open(path)
+    folder = ComparisonResult.open(path)
     assert folder.facts("capacity")["origin"] == "computed"
     assert folder.facts("capacity")["median_rps"] == pytest.approx(5.6, rel=0.01)
     assert {run.name for run in (path / "runs").iterdir()} == {p.folder for p in folder.plan()}
@@ -126,7 +126,7 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
 def test_an_interrupted_simulation_is_resumed_by_the_same_command(results):
     CliRunner().invoke(main, ["simulate", *SMALL])
     (path,) = results.glob("*")
-    folder = ResultFolder.open(path)
+    folder = ComparisonResult.open(path)
     first, second = (folder.run(planned) for planned in folder.plan())
     kept = first.summary_file.stat().st_mtime_ns
     second.summary_file.unlink()
@@ -167,9 +167,9 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
 def test_a_simulation_that_another_process_makes_is_left_to_it(results):
     CliRunner().invoke(main, ["simulate", *SMALL])
     (path,) = results.glob("*")
-    run = ResultFolder.open(path).whole_runs()[0][1]
+    run = ComparisonResult.open(path).whole_runs()[0][1]
     run.summary_file.unlink()
-    with alone(ResultFolder.open(path)):
+    with alone(ComparisonResult.open(path)):
         status, said = doorbuster("simulate", *SMALL)
     assert status == 1
     assert said == (
@@ -198,7 +198,7 @@ def test_a_full_disk_is_told_in_a_line(results):
 def test_another_version_does_not_continue_a_simulation(results):
     spec = changed(load_spec("lifo-pri-simulated"), load__sessions=200)
     versions = {"doorbuster": "long ago"}
-    ResultFolder.create(results, spec, {"versions": versions}, plan(spec))
+    ComparisonResult.create(results, spec, {"versions": versions}, plan(spec))
     status, said = doorbuster("simulate", "--sessions", "200")
     assert status == 1
     assert "--fresh" in said

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from lab.cli.commands import main
 from lab.leaderboard import BOARD_FILE
 from lab.leaderboard.ablation import STEPS
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 POLICIES = ",".join([*(key for key, _ in STEPS), "sq", "sq+sbac-hybrid"])
 TINY = (
@@ -53,7 +53,7 @@ def test_it_prints_the_board_and_what_carries_the_gain(board):
 
 def test_its_folder_is_a_comparison_and_a_board(board):
     folder, _ = board
-    result = ResultFolder.open(folder)
+    result = ComparisonResult.open(folder)
     assert len(result.whole_runs()) == len(result.plan()) == 7 * 2 * 2
     assert result.spec().leaderboard
     assert (folder / "tables.md").is_file()

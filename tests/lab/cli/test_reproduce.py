@@ -7,7 +7,8 @@ from click.testing import CliRunner
 from lab.cli.commands import main
 from lab.machine.progress_file import VARIABLE, ProgressFile
 from lab.report.page import write_report
-from lab.results.store import Results, Store
+from lab.results.metrics import Results
+from lab.results.study import StudyResult
 from lab.studies.registry import PAPERS
 from lab.studies.study import PaperStudy
 from tests.lab.studies.small import small_study
@@ -71,7 +72,7 @@ def test_a_live_one_tells_it_after_the_comparisons_it_is_made_of(told, tmp_path,
         from lab.report.terminal import progress_file
 
         progress_file.tell(now=True, folder="/results/a-comparison")
-        store = Store.create(tmp_path / "results", "reproduce-connection-sentry-live", {})
+        store = StudyResult.create(tmp_path / "results", "reproduce-connection-sentry-live", {})
         page = write_report(small_study(), Results({}), store, [])
         assert told()["folder"] == "/results/a-comparison"
         return page

@@ -19,7 +19,7 @@ import requests
 
 from lab.engines.live.announcement import ToldRun
 from lab.files.run_folder import PlannedRun
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
 from runtime import answering, certificate_files, certificates, credentials, ports, settings
@@ -350,7 +350,7 @@ def runs_of() -> Iterator[Callable[[Console], list[Callable[[], ToldRun]]]]:
     told = []
 
     def made(lab: Console) -> list[Callable[[], ToldRun]]:
-        folder = ResultFolder.create(lab.results, COMPARED, {}, comparison.plan(COMPARED))
+        folder = ComparisonResult.create(lab.results, COMPARED, {}, comparison.plan(COMPARED))
 
         def begins(planned: PlannedRun) -> ToldRun:
             facts = {"experiment": folder.path.name, "run": planned.folder}

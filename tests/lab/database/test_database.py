@@ -16,7 +16,7 @@ from lab.cli.commands import main
 from lab.database import publishing as results_publishing
 from lab.database.database import ResultsDatabase
 from lab.database.schema import READER, ResultsDatabaseError
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from runtime.settings import REPOSITORY, load
 from tests.results_in_postgres import connected, own_database, small_result
@@ -36,7 +36,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def result(made, tmp_path):
-    return ResultFolder(shutil.copytree(made.path, tmp_path / made.path.name))
+    return ComparisonResult(shutil.copytree(made.path, tmp_path / made.path.name))
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_switch_stands_where_it_happened_although_the_log_got_it_later(databas
 def test_what_is_damaged_is_said_and_left_out(database, result, asked):
     damaged = result.path.with_name("20360101T000000Z-damaged")
     shutil.copytree(result.path, damaged)
-    _, run = ResultFolder(damaged).whole_runs()[0]
+    _, run = ComparisonResult(damaged).whole_runs()[0]
     run.events_file.write_text("{")
     said = []
     assert database.publish(result.path.parent, said.append) == 1
@@ -210,7 +210,7 @@ def test_a_schema_of_somebody_else_is_left_alone(lab, asked):
 def test_what_a_database_cannot_hold_is_left_out_alone(database, result, asked):
     odd = result.path.with_name("20360101T000000Z-odd")
     shutil.copytree(result.path, odd)
-    _, run = ResultFolder(odd).whole_runs()[0]
+    _, run = ComparisonResult(odd).whole_runs()[0]
     run.log("odd", words="\0")  # PostgreSQL has no such character
     said = []
     assert database.publish(result.path.parent, said.append) == 1

@@ -11,7 +11,7 @@ from lab.leaderboard import fallback as giving_up
 from lab.leaderboard import hysteresis_study, robustness_study, scenarios
 from lab.leaderboard.measures import COURSE, EFFICIENCY, case_of
 from lab.leaderboard.run_study import carry_out_study
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec
 from lab.studies.measures import simulate_case
 from tests.gateway.students.policies import source

@@ -19,7 +19,7 @@ from lab.analysis.hysteresis import (
 from lab.leaderboard import hysteresis_study
 from lab.leaderboard.hysteresis_study import recoveries
 from lab.leaderboard.recovery import case_of
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec
 from tests.lab.attempt_tables import table
 

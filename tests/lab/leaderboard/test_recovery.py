@@ -7,8 +7,8 @@ import pytest
 from lab.analysis.hysteresis import CONDUCTS
 from lab.leaderboard import HYSTERESIS, recovery
 from lab.leaderboard.recovery import Recovery
-from lab.results.folder import ResultFolder
-from lab.results.store import Simulation, Store
+from lab.results.comparison import ComparisonResult
+from lab.results.study import Simulation, StudyResult
 from lab.spec.experiment import changed, load_spec
 from tests.lab.leaderboard.test_hysteresis import run
 
@@ -36,7 +36,7 @@ def test_a_row_says_how_soon_it_recovers(found, words, mean):
 
 def hysteresis_report(results, versions=VERSIONS, quick=False):
     """A report of which SQ and AIMD are simulated; AIMD recovers, SQ does not."""
-    store = Store.create(
+    store = StudyResult.create(
         results, HYSTERESIS, {"paper": HYSTERESIS, "versions": versions, "quick": quick}
     )
     for key, after in (("sq", [30.0] * 60), ("aimd", [9.0] * 4 + [1.0] * 60)):
@@ -47,7 +47,7 @@ def hysteresis_report(results, versions=VERSIONS, quick=False):
 
 def board(results):
     facts = {"machine": {}, "versions": VERSIONS, "capacity": {}}
-    return ResultFolder.create(results, BOARD, facts, [])
+    return ComparisonResult.create(results, BOARD, facts, [])
 
 
 @pytest.mark.parametrize("quick", [True, False])

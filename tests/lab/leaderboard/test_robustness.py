@@ -3,7 +3,7 @@
 from lab.leaderboard import robustness_study
 from lab.leaderboard.measures import EFFICIENCY, case_of
 from lab.leaderboard.scenarios import scenarios
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec
 
 BOARD = changed(

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from gateway.policies.sheet import Parameter
 from lab.cli.commands import main
 from lab.leaderboard import tuning
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec
 from lab.studies.measures import simulate_case
 

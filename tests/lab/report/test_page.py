@@ -9,7 +9,8 @@ from lab.files.documents import read_json
 from lab.report.claims import Claim
 from lab.report.exhibits import Study
 from lab.report.page import claims_summary, claims_table, write_report
-from lab.results.store import Results, Store, plan
+from lab.results.metrics import Results
+from lab.results.study import StudyResult, plan
 from lab.studies.measures import simulate_case
 from tests.lab.studies.small import small_study
 
@@ -44,7 +45,7 @@ class Page(HTMLParser):
 def reported(tmp_path_factory):
     """The page of the small study, its store and its text."""
     study = small_study()
-    store = Store.create(tmp_path_factory.mktemp("report"), "small", {})
+    store = StudyResult.create(tmp_path_factory.mktemp("report"), "small", {})
     simulations = plan(study.exhibits[0].cases(), seed=1, repetitions=2)
     for simulation in simulations:
         task = {"case": simulation.case.as_json(), "seed": simulation.seed}

@@ -1,7 +1,7 @@
 import pytest
 
 from lab.report.ratios import Ratio, RatioCurve, RatioEntry, below, below_one, ratio_within
-from lab.results.store import Results
+from lab.results.metrics import Results
 from tests.lab.studies.small import repeated, small_case
 
 WITH, WITHOUT, THIRD = small_case(1.0), small_case(2.0), small_case(3.0)

@@ -13,7 +13,7 @@ from lab.files.run_summary import LoadGenerator, RunSummary
 from lab.report import paired_table, wasted_work
 from lab.report.figures import draw_figures
 from lab.report.tables import headline, table4, table5, write_tables
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
 from loadgen.attempts import Attempt, AttemptLog, not_generated
@@ -37,7 +37,7 @@ def finished(tmp_path, spec, attempts, waste=None):
     """A result folder whose every run is `attempts`; `waste` by the key of the policy."""
     measured = Capacity(5.0, (5.0,), "paper", 10.0, "here", "2026-11-21T05:00:00")
     capacity = facts_of(None if spec.clients else measured)
-    made = ResultFolder.create(tmp_path, spec, {"capacity": capacity}, plan(spec))
+    made = ComparisonResult.create(tmp_path, spec, {"capacity": capacity}, plan(spec))
     log = AttemptLog()
     for row in attempts.to_pylist():
         empty = row["outcome"] == "not_generated"

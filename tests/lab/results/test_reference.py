@@ -14,7 +14,7 @@ from lab.console.results import result_list
 from lab.errors import ExperimentError
 from lab.report.figure_files import compact_svg
 from lab.results import reference
-from lab.results.folder import newest
+from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 
 MOST_BYTES = 4_500_000
@@ -70,7 +70,7 @@ def test_a_copy_elsewhere_is_no_reference(tmp_path):
 def test_the_newest_result_is_never_a_reference(tmp_path):
     """`doorbuster report` without a folder finds nothing where nothing has been made."""
     with pytest.raises(ExperimentError, match="No result"):
-        newest(tmp_path)
+        ComparisonResult.newest(tmp_path)
 
 
 def test_no_command_edits_a_reference():

@@ -5,7 +5,7 @@ import pytest
 
 from lab.errors import ExperimentError
 from lab.files.documents import write_json
-from lab.results.folder import ResultFolder, newest, unfinished
+from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import Expectation, missing, missing_groups, plan
 from lab.spec.experiment import Spec, changed, read_spec
 
@@ -42,14 +42,14 @@ def test_runs_at_once_are_neighbours_with_their_shops_drawn_anew():
 
 
 def test_of_runs_at_once_all_are_made_again_when_one_is_missing(tmp_path):
-    folder = ResultFolder.create(tmp_path, AT_ONCE, {}, plan(AT_ONCE))
+    folder = ComparisonResult.create(tmp_path, AT_ONCE, {}, plan(AT_ONCE))
     for planned in plan(AT_ONCE)[:4]:
         folder.run(planned).path.mkdir(parents=True)
         write_json(folder.run(planned).summary_file, {})
     groups = missing_groups(folder, AT_ONCE)
     assert [run.number for run in groups[0]] == [4, 5, 6]
     assert len(groups) == 5
-    one_by_one = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    one_by_one = ComparisonResult.create(tmp_path, SPEC, {}, plan(SPEC))
     assert missing_groups(one_by_one, SPEC) == [[run] for run in plan(SPEC)]
 
 
@@ -59,7 +59,7 @@ def test_runs_at_once_take_the_time_of_one():
 
 
 def test_a_folder_remembers_what_is_missing(tmp_path):
-    folder = ResultFolder.create(tmp_path, SPEC, {"capacity": {}}, plan(SPEC))
+    folder = ComparisonResult.create(tmp_path, SPEC, {"capacity": {}}, plan(SPEC))
     assert folder.spec() == SPEC
     assert missing(folder) == plan(SPEC)
     done = folder.run(plan(SPEC)[0])
@@ -71,16 +71,16 @@ def test_a_folder_remembers_what_is_missing(tmp_path):
 
 
 def test_only_an_unfinished_folder_of_the_same_spec_is_resumed(tmp_path):
-    assert unfinished(tmp_path, SPEC) is None
-    folder = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    assert ComparisonResult.unfinished(tmp_path, SPEC) is None
+    folder = ComparisonResult.create(tmp_path, SPEC, {}, plan(SPEC))
     (tmp_path / "rubbish").mkdir()
     (tmp_path / "rubbish" / "plan.json").write_text("{")
-    assert unfinished(tmp_path, SPEC).path == folder.path
-    assert unfinished(tmp_path, changed(SPEC, seed=6)) is None
+    assert ComparisonResult.unfinished(tmp_path, SPEC).path == folder.path
+    assert ComparisonResult.unfinished(tmp_path, changed(SPEC, seed=6)) is None
     for planned in plan(SPEC):
         folder.run(planned).path.mkdir(parents=True)
         write_json(folder.run(planned).summary_file, {})
-    assert unfinished(tmp_path, SPEC) is None
+    assert ComparisonResult.unfinished(tmp_path, SPEC) is None
 
 
 @pytest.mark.parametrize(
@@ -92,20 +92,20 @@ def test_only_an_unfinished_folder_of_the_same_spec_is_resumed(tmp_path):
     ],
 )
 def test_a_damaged_folder_is_an_error_for_people(tmp_path, part, file, content):
-    folder = ResultFolder.create(tmp_path, SPEC, {}, plan(SPEC))
+    folder = ComparisonResult.create(tmp_path, SPEC, {}, plan(SPEC))
     (folder.path / file).unlink()
     if content is not None:
         (folder.path / file).write_bytes(content)
     with pytest.raises(ExperimentError, match=file):
         getattr(folder, part)()
-    assert unfinished(tmp_path, SPEC) is None
+    assert ComparisonResult.unfinished(tmp_path, SPEC) is None
 
 
 def test_no_result_is_said_with_the_mend(tmp_path):
     with pytest.raises(ExperimentError, match="make compare"):
-        newest(tmp_path)
+        ComparisonResult.newest(tmp_path)
     with pytest.raises(ExperimentError, match=r"plan\.json"):
-        ResultFolder.open(tmp_path)
+        ComparisonResult.open(tmp_path)
 
 
 def test_the_expected_time_follows_load_and_scale():

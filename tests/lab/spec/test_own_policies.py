@@ -8,7 +8,7 @@ from lab.cli.experiment_options import with_options
 from lab.engines.live.run import policy_call
 from lab.errors import SpecError
 from lab.files.run_folder import RunFolder
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner.simulated import make_packed_run, make_simulated_run
 from lab.spec import own_policies
 from lab.spec.experiment import Spec, read_spec
@@ -72,7 +72,7 @@ def test_another_text_is_another_experiment_and_the_old_one_is_not_made_of_it(pa
 
 def test_a_result_keeps_the_text_and_gives_it_back(path, tmp_path, monkeypatch):
     spec = spec_of(path)
-    folder = ResultFolder.create(tmp_path / "results", spec, {}, [])
+    folder = ComparisonResult.create(tmp_path / "results", spec, {}, [])
     (copy,) = (folder.path / "policies").iterdir()
     assert (copy.name, copy.read_text()) == ("plain_queue.py", source())
     path.unlink()

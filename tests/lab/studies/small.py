@@ -4,7 +4,7 @@ from math import inf
 
 from lab.report.claims import Claim, within
 from lab.report.exhibits import CaseCurve, Exhibit, Panel, Study
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice

@@ -5,7 +5,8 @@ from importlib import import_module
 import pytest
 
 from lab.engines.simulated.run import scenario_of
-from lab.results.store import Results, plan
+from lab.results.metrics import Results
+from lab.results.study import plan
 from lab.runner import comparison
 from lab.spec.runs import PlatformRun
 from lab.studies.measures import measure_of

@@ -5,7 +5,7 @@ import contextlib
 import psutil
 import pytest
 
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime import answering
 from runtime.state import State
 from runtime.supervision import Supervisor
@@ -67,7 +67,7 @@ def test_what_a_death_leaves_is_the_truth_and_the_next_run_works(appliance, lab,
     wait_for(lambda: not commands_of(lab), "the end of its command")
 
     name = lab.result_of(doomed)
-    folder = ResultFolder(lab.results / name)
+    folder = ComparisonResult(lab.results / name)
     assert not folder.whole_runs()
     (planned,) = folder.plan()
     run = folder.run(planned)

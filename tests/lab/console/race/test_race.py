@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.spec.shop_cpus import most_shops
 from runtime.settings import load
 from tests.lab.console.conftest import wait_for
@@ -29,13 +29,13 @@ def test_a_race_lands_on_its_lanes(console, race):
     page = console.get(f"/race/?result={race}").text
     titles = re.findall(r'data-title="([^"]+)"', page)
     assert titles == ["SQ", "8Q-AF", "8Q-LIFO-Pri"]  # of the spec; the runs' order is random
-    spec = ResultFolder(console.results / race).spec()
+    spec = ComparisonResult(console.results / race).spec()
     assert (spec.engine, spec.seed, spec.load.sessions) == ("simulated", 7, 300)
     assert race in console.get("/race/").text
 
 
 def test_lanes_count_from_the_start_to_the_very_end(console, race):
-    for planned, run in ResultFolder(console.results / race).whole_runs():
+    for planned, run in ComparisonResult(console.results / race).whole_runs():
         lane = console.get(f"/race/lanes/{race}/{planned.folder}.json").json()
         samples = run.samples().to_pydict()
         assert lane["time_s"][-1] == samples["time_s"][-1]
@@ -48,7 +48,7 @@ def test_lanes_count_from_the_start_to_the_very_end(console, race):
 def test_lanes_are_chosen(console, race):
     folders = [
         planned.folder
-        for planned, _ in ResultFolder(console.results / race).whole_runs()
+        for planned, _ in ComparisonResult(console.results / race).whole_runs()
         if planned.policy != "8q-af"
     ]
     chosen = "&".join(f"lane={folder}" for folder in folders)
@@ -122,7 +122,9 @@ def made(console, name, *, engine="live", rho=1.4, came_after_s=1.5, ends=(40.0,
     (folder / "spec.toml").write_text(SPEC.format(engine=engine))
     (folder / "plan.json").write_text(json.dumps(plan))
     for (planned, run), end_s in zip(
-        [(p, ResultFolder(folder).run(p)) for p in ResultFolder(folder).plan()], ends, strict=True
+        [(p, ComparisonResult(folder).run(p)) for p in ComparisonResult(folder).plan()],
+        ends,
+        strict=True,
     ):
         run.path.mkdir(parents=True)
         times = [10.0 * step for step in range(int(end_s / 10) + 1)]
@@ -161,7 +163,7 @@ def _samples(path, times):
 
 def test_live_lanes_are_in_step_by_their_customers(console):
     folder = made(console, "20260101T000000Z-live")
-    runs = ResultFolder(folder).whole_runs()
+    runs = ComparisonResult(folder).whole_runs()
     lane = console.get(f"/race/lanes/{folder.name}/{runs[0][0].folder}.json").json()
     # 1.5 real seconds after the samples began, at ten paper seconds each, the customers came.
     assert lane["time_s"] == [-15.0, -5.0, 5.0, 15.0, 25.0]
@@ -180,7 +182,7 @@ def test_a_closed_loop_can_be_raced(console):
 
 def test_a_damaged_lane_is_not_there(console):
     folder = made(console, "20260103T000000Z-damaged")
-    planned, run = ResultFolder(folder).whole_runs()[0]
+    planned, run = ComparisonResult(folder).whole_runs()[0]
     run.samples_file.write_bytes(b"PAR1")
     assert console.get(f"/race/?result={folder.name}").status_code == 200
     answer = console.get(f"/race/lanes/{folder.name}/{planned.folder}.json")
@@ -189,7 +191,7 @@ def test_a_damaged_lane_is_not_there(console):
 
 def test_a_single_run_is_no_race(console):
     folder = made(console, "20260104T000000Z-single")
-    _, run = ResultFolder(folder).whole_runs()[0]
+    _, run = ComparisonResult(folder).whole_runs()[0]
     run.summary_file.unlink()
     assert folder.name not in console.get("/race/").text
     assert "no two whole runs" in console.get(f"/race/?result={folder.name}").text

@@ -8,7 +8,7 @@ import pytest
 
 from lab.engines.live.announcement import ToldRun
 from lab.engines.live.shop_file import Lane
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
 from runtime.settings import load
@@ -33,7 +33,7 @@ LANES = "document.getElementById('lanes').hidden"
 @pytest.fixture
 def race(console):
     """The name of a race that goes on: its runs tell, its lanes have a gateway."""
-    folder = ResultFolder.create(console.results, RACE, {}, comparison.plan(RACE))
+    folder = ComparisonResult.create(console.results, RACE, {}, comparison.plan(RACE))
     port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
     here = replace(load(), gateway_admin_port=port)
     lane = Lane.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)

@@ -16,7 +16,7 @@ from lab.console.results import bundles, imports
 from lab.console.site import allowances
 from lab.errors import SpecError
 from lab.files.forms import MOST_NOTES
-from lab.results.folder import IMPORTED
+from lab.results.result import IMPORTED
 from tests.lab.console.conftest import SPEC
 from tests.results_in_postgres import connected
 

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from tests.lab.console.bundling import bundle_of
 from tests.results_in_postgres import small_result
 
@@ -25,7 +25,7 @@ def result(console, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         made = small_result(tmp_path_factory.mktemp("made"), patch)
     whole = shutil.copytree(made.path, console.results / "20260103T000000Z-whole")
-    return ResultFolder(whole)
+    return ComparisonResult(whole)
 
 
 COMPARISONS = {
@@ -109,7 +109,7 @@ def pages_that_may_refuse(result):
 def test_a_damaged_comparison_breaks_no_page(console, result, kind):
     """Every page answers while one file of a result is damaged, and the list marks it."""
     file, content = COMPARISONS[kind]
-    damaged = ResultFolder(shutil.copytree(result.path, console.results / NAME))
+    damaged = ComparisonResult(shutil.copytree(result.path, console.results / NAME))
     try:
         links = pages_that_may_refuse(damaged)
         (damaged.path / "leaderboard.json").write_text("{}")

@@ -19,7 +19,8 @@ from lab.console.site import allowances
 from lab.console.site.allowances import AllowanceError
 from lab.errors import SpecError
 from lab.report.sealed_page import SEAL
-from lab.results.folder import IMPORTED, Imported, ResultFolder, began_at_of, newest, unfinished
+from lab.results.comparison import ComparisonResult
+from lab.results.result import IMPORTED, Imported, began_at_of
 from lab.students.scoreboard import FOLDER as SCOREBOARD
 from loadgen.attempts import SCHEMA
 from tests.lab.console import boards
@@ -124,7 +125,7 @@ def test_large_logs_that_lie_there_are_read_by_a_child(console, made, page):
     """A result with logs too large for the console is refused in words, and its memory stays."""
     folder = shutil.copytree(made.path, console.results / NAME)
     try:
-        planned = ResultFolder(folder).plan()[0]
+        planned = ComparisonResult(folder).plan()[0]
         file = folder / "runs" / planned.folder / "attempts.parquet"
         file.write_bytes(attempts(400_000, "x" * 20_000))  # 8 GB of text
         server = next(
@@ -186,11 +187,11 @@ def test_an_imported_result_is_neither_resumed_nor_the_newest(made, tmp_path, li
     plan = json.loads((made.path / "plan.json").read_text())
     more = [*plan, plan[0] | {"number": 3, "seed": 9}]
     path = bring(bundle_of(made.path, NAME, {"plan.json": json.dumps(more)}), tmp_path, limits)
-    assert unfinished(tmp_path, ResultFolder(path).spec()) is None
+    assert ComparisonResult.unfinished(tmp_path, ComparisonResult(path).spec()) is None
     own = shutil.copytree(made.path, tmp_path / "20200101T000000Z-own")
-    assert newest(tmp_path).path == own
+    assert ComparisonResult.newest(tmp_path).path == own
     (path / IMPORTED).unlink()
-    assert newest(tmp_path).path == path
+    assert ComparisonResult.newest(tmp_path).path == path
 
 
 def test_the_mark_is_shown_wherever_the_result_is(console, made, appliance_database):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from lab.analysis.outcomes import outcomes_of
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 
 REPORT = "20260102T000000Z-reproduce-something"
 
@@ -68,7 +68,7 @@ def test_curves_are_there_before_anybody_asks(console, result):
 
 def test_curves_are_what_the_raw_logs_say(console, result):
     curves = console.get(f"/results/{result}/curves.json").json()
-    folder = ResultFolder(console.results / result)
+    folder = ComparisonResult(console.results / result)
     line = next(one for one in curves["lines"] if one["policy"] == "sq")
     runs = [run.attempts() for planned, run in folder.whole_runs() if planned.policy == "sq"]
     shares = []
@@ -187,7 +187,7 @@ def test_it_runs_again_with_its_seed(console, result):
     console.wait_until(launch, "done")
     again = console.result_of(launch)
     assert again != result
-    folders = [ResultFolder(console.results / name) for name in (result, again)]
+    folders = [ComparisonResult(console.results / name) for name in (result, again)]
     for one, other in zip(*(folder.whole_runs() for folder in folders), strict=True):
         assert one[0] == other[0]
         assert one[1].attempts().equals(other[1].attempts())

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime import answering, ports
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, call, wait_for
@@ -278,7 +278,7 @@ def test_a_run_that_is_changed_says_so(appliance, lab):
     lab.wait_until(launch, "done")
     name = lab.result_of(launch)
     assert "CHANGED IN MID-RUN" in lab.get(f"/results/{name}/").text
-    ((_, run),) = ResultFolder(lab.results / name).whole_runs()
+    ((_, run),) = ComparisonResult(lab.results / name).whole_runs()
     assert not run.load_factor_file.exists()
     assert [one["name"] for one in run.summary().shadows] == ["always-lifo"]
     assert call(appliance, "gateway", "GET", "/shadows")["shadows"] == []  # they end with the run

@@ -9,7 +9,7 @@ from lab.console.watch.lanes import LaneLooks, Seen, lane_of
 from lab.engines.live import shop_file as lane
 from lab.engines.live.shop_file import Lane
 from lab.files.run_folder import RunFolder
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from runtime.settings import load
 from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.watch.test_frames import snapshot
@@ -99,7 +99,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         first(seen, lambda one: "lanes" not in one, "their end")
     lab.wait_until(launch, "done")
     name = lab.result_of(launch)
-    runs = ResultFolder(lab.results / name).whole_runs()
+    runs = ComparisonResult(lab.results / name).whole_runs()
     assert len(runs) == 2
     for _, run in runs:
         assert run.summary().reconciles

@@ -3,7 +3,7 @@
 import pytest
 
 from lab.engines.live.announcement import ToldRun, told_measuring
-from lab.results.folder import ResultFolder
+from lab.results.comparison import ComparisonResult
 from tests.lab.console.conftest import COMPARED
 from tests.lab.console.streaming import first, looks, stream
 
@@ -35,7 +35,7 @@ def test_a_load_is_applied_once_the_customers_have_it(console, runs_of):
     assert "No run is under way: nobody arrives." in said
     run = first_run()
     for plan in console.results.glob("*/plan.json"):
-        folder = ResultFolder(plan.parent)
+        folder = ComparisonResult(plan.parent)
         for planned in folder.plan():
             folder.run(planned).path.mkdir(parents=True, exist_ok=True)
     run.tell({"planned": 100, "started": 60, "load_changes": [{"at_s": 5.0, "factor": 2.0}]})

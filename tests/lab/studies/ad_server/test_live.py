@@ -14,7 +14,7 @@ import pytest
 
 from lab.errors import ExperimentError
 from lab.files.documents import read_json
-from lab.results.store import Store
+from lab.results.study import StudyResult
 from lab.studies.ad_server import host as ad_server_host
 from lab.studies.ad_server import live as ad_server_live
 from lab.studies.ad_server.cases import Cases, Scale, planned_runs
@@ -164,7 +164,7 @@ def test_clients_that_cannot_begin_say_why(tmp_path):
 def test_what_the_runs_measured_decides_every_claim(tmp_path):
     cases = Cases(Scale((1, 10, 100), (2, 3, 10), (2, 3, 6, 8), 2, 60.0), cpus=2)
     runs = planned_runs(cases.scale, seed=1, repetitions=2)
-    store = Store.create(tmp_path, "small", {})
+    store = StudyResult.create(tmp_path, "small", {})
     store.attempts.mkdir()
     for run in runs:
         log = AttemptLog()

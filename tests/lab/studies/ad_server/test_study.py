@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.studies.ad_server import budget, measures
 from lab.studies.ad_server.cases import SCALES, Cases, Cell, Scale, planned_runs
 from lab.studies.ad_server.claims import claims

@@ -10,8 +10,8 @@ from lab.files.documents import read_json
 from lab.report.claims import Claim
 from lab.report.exhibits import Study
 from lab.report.page import write_report
-from lab.results.folder import ResultFolder
-from lab.results.store import Store
+from lab.results.comparison import ComparisonResult
+from lab.results.study import StudyResult
 from lab.spec.experiment import Spec, read_spec
 from lab.studies import live
 from lab.studies.connection_sentry import live as connection_sentry_live
@@ -52,7 +52,7 @@ def test_the_small_catalogue_comes_first_and_the_large_one_once():
 
 
 def test_what_no_run_gives_is_simulated_once(tmp_path):
-    store = Store.create(tmp_path, "report", {})
+    store = StudyResult.create(tmp_path, "report", {})
     drawn, other = small_case(2.0), small_case(0.3)
     live_case = CASES.run(CELL, "X")
     study = Study(
@@ -85,7 +85,7 @@ def test_what_real_clients_leave_is_read_as_the_report_shows_it(appliance, tmp_p
     )
     assert made.returncode == 0, made.stdout + made.stderr
     (path,) = (tmp_path / "results").glob("*/plan.json")
-    folder = ResultFolder.open(path.parent)
+    folder = ComparisonResult.open(path.parent)
     part = LivePart(
         spec,
         lambda planned: CASES.run(CELL, planned.policy),
@@ -106,7 +106,7 @@ def test_what_real_clients_leave_is_read_as_the_report_shows_it(appliance, tmp_p
         assert metrics["waste"]["disconnects"] >= metrics["waste"]["interrupted"]
     assert without["waste"]["interrupted"] == without["waste"]["cancels_attempted"] == 0
 
-    store = Store.create(tmp_path, "report", {})
+    store = StudyResult.create(tmp_path, "report", {})
     page = write_report(STUDY.report(CASES), results, store, [("Command", "test")])
     assert "Where cancelling does not help" in page.read_text()
     # Of the paper's own cells nothing was run.

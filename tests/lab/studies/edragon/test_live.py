@@ -15,7 +15,8 @@ from lab.engines.hosted.run import Hosted, platform_options
 from lab.errors import ExperimentError
 from lab.files.documents import read_json
 from lab.machine.description import fingerprint
-from lab.results.store import Results, plan
+from lab.results.metrics import Results
+from lab.results.study import plan
 from lab.studies.edragon import live, measures
 from lab.studies.edragon.cases import (
     LINUX,

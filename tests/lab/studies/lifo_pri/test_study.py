@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.studies.lifo_pri.claims import claims
 from lab.studies.lifo_pri.study import STUDY
 from lab.studies.measures import simulate_case

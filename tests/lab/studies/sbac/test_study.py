@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.results.store import Results
+from lab.results.metrics import Results
 from lab.studies.sbac.claims import claims
 from lab.studies.sbac.study import STUDY
 from tests.lab.studies.small import claim_named, repeated

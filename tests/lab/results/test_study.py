@@ -1,7 +1,8 @@
 import pytest
 
 from lab.errors import ExperimentError
-from lab.results.store import Results, Simulation, Store, plan
+from lab.results.metrics import Results
+from lab.results.study import Simulation, StudyResult, plan
 from tests.lab.studies.small import small_case
 
 FACTS = {"paper": "small", "seed": 1}
@@ -16,7 +17,7 @@ def test_a_plan_has_each_case_once_a_repetition_and_the_longest_first():
 
 
 def test_results_come_back_by_case_in_the_order_of_seeds(tmp_path):
-    store = Store.create(tmp_path, "small", FACTS)
+    store = StudyResult.create(tmp_path, "small", FACTS)
     case, other = small_case(), small_case(3.0)
     simulations = [Simulation(case, 2), Simulation(case, 1), Simulation(other, 1)]
     store.keep(simulations[0], {"n": 20})
@@ -43,21 +44,21 @@ def test_runs_of_two_cases_are_paired_by_seed():
 
 
 def test_only_a_folder_of_the_same_facts_without_a_report_is_resumed(tmp_path):
-    store = Store.create(tmp_path, "small", FACTS)
-    assert Store.unfinished(tmp_path, FACTS).path == store.path
-    assert Store.unfinished(tmp_path, {**FACTS, "seed": 2}) is None
+    store = StudyResult.create(tmp_path, "small", FACTS)
+    assert StudyResult.unfinished(tmp_path, FACTS).path == store.path
+    assert StudyResult.unfinished(tmp_path, {**FACTS, "seed": 2}) is None
     store.report_file.write_text("done")
-    assert Store.unfinished(tmp_path, FACTS) is None
+    assert StudyResult.unfinished(tmp_path, FACTS) is None
 
 
 @pytest.mark.parametrize("content", ["{", "[1]"])
 def test_a_damaged_folder_is_passed_over(tmp_path, content):
-    store = Store.create(tmp_path, "small", FACTS)
+    store = StudyResult.create(tmp_path, "small", FACTS)
     (store.path / "reproduction.json").write_text(content)
-    assert Store.unfinished(tmp_path, FACTS) is None
+    assert StudyResult.unfinished(tmp_path, FACTS) is None
 
 
 def test_a_place_that_cannot_be_written_is_an_error_for_people(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ExperimentError, match="DOORBUSTER_RESULTS_DIR"):
-        Store.create(tmp_path / "file", "small", FACTS)
+        StudyResult.create(tmp_path / "file", "small", FACTS)

@@ -1,0 +1,125 @@
+"""The result of a comparison: its spec, its plan and its runs.
+
+    results/<when>-<name>/
+        spec.toml  machine.json  versions.json  capacity.json  plan.json
+        policies/*.py (copies of students' own)
+        runs/<number>-<policy>-rho<ρ>-seed<seed>/       (of a closed loop without rho<ρ>)
+            attempts.parquet  samples.parquet  events.jsonl
+            run.json (written last: the run is whole)
+        tables.md  tables.json  figures/*.png, *.svg
+        imported.json (if it was made elsewhere)
+
+A file is there whole or not at all.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lab.engines.capacity import Capacity, from_json
+from lab.errors import ExperimentError, SpecError
+from lab.files import forms as result_forms
+from lab.files.documents import read_json
+from lab.files.run_folder import RUN_FILE, PlannedRun, RunFolder
+from lab.results.result import Result, made_here
+from lab.spec import own_policies
+from lab.spec import text as spec_text
+from lab.spec.experiment import Spec, read_spec
+
+_PLAN = "plan.json"
+
+
+class ComparisonResult(Result):
+    """Policies against the same customers: every run is a folder."""
+
+    @classmethod
+    def create(
+        cls, results_dir: Path, spec: Spec, facts: Mapping[str, Any], plan: Iterable[PlannedRun]
+    ) -> "ComparisonResult":
+        """Make a folder with the spec, the plan and what is known before the first run.
+
+        Raises ExperimentError when it cannot be written.
+        """
+        return cls._create(
+            results_dir,
+            re.sub(r"[^a-z0-9.]+", "-", spec.heading.lower()).strip("-")[:60],
+            folder="runs",
+            files={
+                **{f"{name}.json": content for name, content in facts.items()},
+                "spec.toml": spec.to_toml(),
+                _PLAN: [asdict(run) for run in plan],
+            },
+            policies=own_policies.named_copies(own_policies.of_spec(spec)),
+        )
+
+    @classmethod
+    def open(cls, path: Path) -> "ComparisonResult":
+        """A folder that is there; raises SpecError when it is none."""
+        if not (path / _PLAN).is_file():
+            raise SpecError(
+                f"FOLDER: {path} is no result folder (it has no plan.json); allowed: one that "
+                "`doorbuster run`, `compare` or `simulate` made"
+            )
+        return cls(path)
+
+    def spec(self) -> Spec:
+        """The spec as it was run; raises ExperimentError when missing or damaged."""
+        path = self.path / "spec.toml"
+        text = result_forms.text_of(path, spec_text.MOST_BYTES)
+        try:
+            own_policies.remember_copies(self.path)
+            return read_spec(text, str(path))
+        except (OSError, UnicodeDecodeError, RecursionError) as fault:
+            raise ExperimentError(f"{path} cannot be read: {fault}") from None
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """machine, versions or capacity."""
+        return read_json(self.path / f"{name}.json")
+
+    def capacity(self) -> Capacity | None:
+        """What ρ = 1 is in its runs; None in a closed loop. Raises ExperimentError."""
+        return None if self.spec().clients else from_json(self.facts("capacity"))
+
+    def plan(self) -> list[PlannedRun]:
+        """All runs in the order in which they are made; raises ExperimentError when damaged."""
+        return [PlannedRun(**row) for row in read_json(self.path / _PLAN)]
+
+    def run(self, planned: PlannedRun) -> RunFolder:
+        """The folder of a planned run, made or not."""
+        return RunFolder(self.path / "runs" / planned.folder)
+
+    def missing(self) -> list[PlannedRun]:
+        """Return the runs still to be made, in the order of the plan."""
+        return [planned for planned in self.plan() if not self.run(planned).is_whole]
+
+    def run_files(self, plan: Iterable[PlannedRun]) -> Iterator[str]:
+        """The path of each run's run.json, there or not; cheap for thousands of runs."""
+        runs = os.path.join(self.path, "runs")
+        return (os.path.join(runs, planned.folder, RUN_FILE) for planned in plan)
+
+    def whole_runs(self) -> list[tuple[PlannedRun, RunFolder]]:
+        """The runs that are complete, in the order of the plan."""
+        runs = [(planned, self.run(planned)) for planned in self.plan()]
+        return [(planned, run) for planned, run in runs if run.is_whole]
+
+    @classmethod
+    def unfinished(cls, results_dir: Path, spec: Spec) -> "ComparisonResult | None":
+        """The newest result of this very spec that still lacks runs, to be resumed."""
+        for path in made_here(results_dir, _PLAN):
+            result = cls(path)
+            try:
+                if result.spec().fingerprint == spec.fingerprint and result.missing():
+                    return result
+            except ExperimentError:
+                continue  # an older or damaged result is not ours to resume
+        return None
+
+    @classmethod
+    def newest(cls, results_dir: Path) -> "ComparisonResult":
+        """The newest result that was made here; raises ExperimentError when there is none."""
+        for path in made_here(results_dir, _PLAN):
+            return cls(path)
+        raise ExperimentError(f"No result in {results_dir} yet; `make compare` makes one.")

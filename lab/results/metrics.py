@@ -1,0 +1,55 @@
+"""The metrics of a study's cases, repetition by repetition."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from lab.intervals import Estimate, estimate
+from lab.spec.cases import AnyCase
+
+Metrics = Mapping[str, Any]
+
+Value = Callable[[Metrics], float | None]
+"""A figure of merit: read off the metrics of one simulation or run; None where it has none."""
+
+
+class Results:
+    """Metrics by case, the repetitions in the order of their seeds, each with its `seed`."""
+
+    def __init__(self, found: Mapping[str, Sequence[Metrics]]) -> None:
+        self._found = found
+
+    @classmethod
+    def of_runs(cls, runs: Iterable[tuple[AnyCase, int, Metrics]]) -> "Results":
+        """Of (case, seed, metrics), in any order."""
+        found: dict[str, list[Metrics]] = {}
+        for case, seed, metrics in sorted(runs, key=lambda run: run[1]):
+            found.setdefault(case.id, []).append({"seed": seed, **metrics})
+        return cls(found)
+
+    def number(self, cases: Iterable[AnyCase]) -> int:
+        """Return how many simulations or runs of these cases there are, each case once."""
+        return sum(len(self._found.get(id, ())) for id in {case.id for case in cases})
+
+    def of(self, case: AnyCase) -> Sequence[Metrics]:
+        """All repetitions there are; empty while none is."""
+        return self._found.get(case.id, ())
+
+    def together(self, *cases: AnyCase) -> dict[int, tuple[Metrics, ...]]:
+        """By seed, of the seeds that all these cases have: the repetition of each."""
+        by_seed = [{metrics["seed"]: metrics for metrics in self.of(case)} for case in cases]
+        shared = set.intersection(*(set(each) for each in by_seed)) if by_seed else set()
+        return {seed: tuple(each[seed] for each in by_seed) for seed in sorted(shared)}
+
+    def beside(self, other: "Results") -> "Results":
+        """These and `other`'s, of other cases."""
+        return Results({**self._found, **other._found})
+
+    def estimate(self, case: AnyCase, value: Value) -> Estimate | None:
+        """Mean and 95 % interval of a figure; None where no repetition has it."""
+        values = [found for metrics in self.of(case) if (found := value(metrics)) is not None]
+        return estimate(values) if values else None
+
+    def mean(self, case: AnyCase, value: Value) -> float | None:
+        """The mean alone."""
+        found = self.estimate(case, value)
+        return found and found.mean

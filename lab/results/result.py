@@ -1,0 +1,137 @@
+"""A result: the folder in which an experiment keeps everything it made.
+
+Comparisons (`lab.results.comparison`) and studies (`lab.results.study`) are two kinds of it. Both
+are named after the time at which they began, resume where they were interrupted, and may have been
+made elsewhere and imported.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json, write_text
+from lab.spec import own_policies
+
+IMPORTED = "imported.json"
+"""The mark of a result that was made elsewhere; only the console writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Who brought a result from another machine, when, and what the bundle was."""
+
+    by: str
+    """Empty where the console has no accounts."""
+    at: str
+    """ISO 8601, UTC."""
+    sha256: str
+    """SHA-256 of the bundle as it was sent."""
+    size_bytes: int
+    """Size of all files of the result."""
+
+    @classmethod
+    def read(cls, folder: Path) -> "Imported | None":
+        """The mark of a result; None for a result that was made here."""
+        path = folder / IMPORTED
+        if not path.exists():
+            return None
+        try:
+            mark = cls(**read_json(path))
+        except (ExperimentError, TypeError):
+            return cls("", "", "", 0)  # a damaged mark is a mark
+        is_whole = (
+            isinstance(mark.by, str) and isinstance(mark.at, str) and isinstance(mark.sha256, str)
+        )
+        return mark if is_whole and isinstance(mark.size_bytes, int) else cls("", "", "", 0)
+
+    def write(self, folder: Path) -> None:
+        """Mark the result."""
+        write_json(folder / IMPORTED, asdict(self))
+
+    @property
+    def words(self) -> str:
+        """Return who imported it and when, for people."""
+        by = f" by {self.by}" if self.by else ""
+        when = f" on {self.at[:10]} at {self.at[11:16]} UTC" if self.at else ""
+        return f"imported{by}{when}"
+
+
+def is_imported(folder: Path) -> bool:
+    """Whether a result was made elsewhere: it is never resumed and never the newest."""
+    return (folder / IMPORTED).exists()
+
+
+_WHEN = re.compile(r"(\d{8}T\d{6}Z)-.", re.ASCII)
+
+
+def began_at_of(name: str) -> datetime | None:
+    """When a result of this name began; None for a name without a date that there is."""
+    found = _WHEN.match(name)
+    if found is None or not "2000" <= found[1][:4] < "9999":  # no overflow in any time zone
+        return None
+    try:
+        return datetime.strptime(found[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def made_at(folder: Path) -> datetime:
+    """Return when the result in a folder began: as its name says, else when it was written."""
+    return began_at_of(folder.name) or datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+
+
+class Result:
+    """The folder of one experiment; a subclass knows which files are in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.figures = path / "figures"
+
+    @classmethod
+    def _create(
+        cls,
+        results_dir: Path,
+        name: str,
+        *,
+        folder: str,
+        files: Mapping[str, Any],
+        policies: Mapping[str, str],
+    ) -> Self:
+        """Make a folder called `<when>-<name>` with a subfolder for runs and with `files`.
+
+        A file's content is its text, or a value that is written as JSON. `policies` are the texts
+        of students' own policies by file name. Raises ExperimentError when the folder cannot be
+        written.
+        """
+        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        result = cls(results_dir / f"{when}-{name}")
+        for number in count(2):  # another may have begun in this very second
+            if not result.path.exists():
+                break
+            result = cls(results_dir / f"{when}-{name}-{number}")
+        try:
+            (result.path / folder).mkdir(parents=True)
+            for file, content in files.items():
+                write = write_text if isinstance(content, str) else write_json
+                write(result.path / file, content)
+            for file, text in policies.items():
+                (result.path / own_policies.COPIES).mkdir(exist_ok=True)
+                write_text(result.path / own_policies.COPIES / file, text)
+        except OSError as fault:
+            raise ExperimentError(
+                f"The result folder {result.path} cannot be written ({fault.strerror}). "
+                "Choose another with DOORBUSTER_RESULTS_DIR."
+            ) from None
+        return result
+
+
+def made_here(results_dir: Path, file: str) -> Iterator[Path]:
+    """The folders of results that have this file and were not imported, the newest first."""
+    for path in sorted(results_dir.glob(f"*/{file}"), reverse=True):
+        if not path.parent.name.startswith(".") and not is_imported(path.parent):
+            yield path.parent

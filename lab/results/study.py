@@ -1,0 +1,135 @@
+"""The result of a study: the metrics of its cases, one file per simulation or run.
+
+results/<when>-reproduce-<paper>[-quick]/
+    reproduction.json                 paper, options, plan, versions, machine
+    policies/*.py (copies of students' own)
+    simulations/<case>-seed<n>.json   case, seed, metrics; written whole
+    attempts/<case>-seed<n>.parquet   only with --logs
+    report.html  figures/*.png, *.svg, *.csv  tables/*.csv
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.errors import ExperimentError
+from lab.files.documents import read_json, write_json
+from lab.results.metrics import Metrics, Results
+from lab.results.result import Result, made_here
+from lab.spec.cases import AnyCase
+
+_FACTS = "reproduction.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """One simulation that is planned: a case and a seed."""
+
+    case: AnyCase
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The stem of its files."""
+        return f"{self.case.id}-seed{self.seed}"
+
+
+class StudyResult(Result):
+    """Cases of a study: the metrics of every simulation are a file."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.simulations = path / "simulations"
+        self.attempts = path / "attempts"
+        self.tables = path / "tables"
+        self.report_file = path / "report.html"
+
+    @classmethod
+    def create(
+        cls,
+        results_dir: Path,
+        name: str,
+        facts: Mapping[str, Any],
+        policies: Mapping[str, str] | None = None,
+    ) -> "StudyResult":
+        """Make a folder with what is known before the first simulation.
+
+        `policies` are the texts of students' own by file name. Raises ExperimentError when the
+        folder cannot be written.
+        """
+        return cls._create(
+            results_dir, name, folder="simulations", files={_FACTS: facts}, policies=policies or {}
+        )
+
+    @classmethod
+    def unfinished(cls, results_dir: Path, facts: Mapping[str, Any]) -> "StudyResult | None":
+        """The newest folder begun here with the same facts whose report is not written yet."""
+        for path in made_here(results_dir, _FACTS):
+            result = cls(path)
+            try:
+                if result.facts() == facts and not result.report_file.exists():
+                    return result
+            except ExperimentError:
+                continue  # a damaged folder is not ours to resume
+        return None
+
+    def facts(self) -> dict[str, Any]:
+        """What was known before the first simulation; raises ExperimentError when damaged."""
+        found = read_json(self.path / _FACTS)
+        if not isinstance(found, dict):
+            raise ExperimentError(f"{self.path / _FACTS} is no description of a reproduction.")
+        return found
+
+    def has(self, simulation: Simulation) -> bool:
+        """Whether it has been made."""
+        return self._file(simulation).is_file()
+
+    def missing(self, planned: Iterable[Simulation]) -> list[Simulation]:
+        """Return what of a plan is still to be made, in its order."""
+        return [simulation for simulation in planned if not self.has(simulation)]
+
+    def keep(self, simulation: Simulation, metrics: Metrics) -> None:
+        """Its metrics, whole or not at all."""
+        content = {
+            "case": simulation.case.as_json(),
+            "seed": simulation.seed,
+            "metrics": metrics,
+        }
+        write_json(self._file(simulation), content)
+
+    def results(self, simulations: Iterable[Simulation]) -> Results:
+        """What of these has been made."""
+        return Results.of_runs(
+            (one.case, one.seed, read_json(self._file(one))["metrics"])
+            for one in simulations
+            if self.has(one)
+        )
+
+    def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:
+        """What a worker needs for it."""
+        attempts_file = self.attempts / f"{simulation.name}.parquet"
+        if logs:
+            self.attempts.mkdir(exist_ok=True)
+        return {
+            "case": simulation.case.as_json(),
+            "seed": simulation.seed,
+            "attempts_file": str(attempts_file) if logs else None,
+        }
+
+    def _file(self, simulation: Simulation) -> Path:
+        return self.simulations / f"{simulation.name}.json"
+
+
+def plan(cases: Iterable[AnyCase], *, seed: int, repetitions: int) -> list[Simulation]:
+    """Every case in every repetition, each case once, however many figures name it.
+
+    A repetition is finished before the next begins, so that an interrupted plan has whole ones;
+    within it the longest come first, so that no core is left alone with one at the end.
+    """
+    unique = sorted(
+        {case.id: case for case in cases}.values(), key=lambda case: -case.expected_requests()
+    )
+    return [
+        Simulation(case, seed + repetition) for repetition in range(repetitions) for case in unique
+    ]
