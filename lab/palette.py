@@ -1,7 +1,5 @@
 """The colours of policies, one for each, wherever a policy is drawn: figures, charts, races.
 
-Owns: which colour, marker and dash stand for what. Must not know: who draws.
-
 Every colour has a contrast of at least 3 to 1 against the light and against the dark page.
 """
 
@@ -19,7 +17,7 @@ DASHES = ("-", "--", "-.", ":")
 
 _VERMILION, _BLUE, _GREEN, _PINK, _AMBER, _VIOLET, _BROWN, _TEAL, _RED, _OLIVE = range(len(COLOURS))
 _OF_OTHERS = _VIOLET
-"""Own policies and labels have colours from here on, which no paper's policy or DOOR has."""
+"""Policies without a place have colours from here on, which no paper's policy or DOOR has."""
 _PLACES = {
     "sq": _VERMILION,
     "8q-af": _BLUE,
@@ -51,6 +49,7 @@ _PLACES = {
 }
 _SHIFTS = {"drop-queued": 5, "cancel": 7}
 """Abandonment: so far on from the colour of the policy, so that both can be drawn together."""
+_ABANDONMENTS = {"ignore", *_SHIFTS}
 _KEYS = {title: key for key, title in TITLES.items()}
 
 
@@ -70,7 +69,7 @@ def colour_of(policy: str) -> str:
 def is_policy(name: str) -> bool:
     """Tell whether a name is that of a policy or combination of this project, by key or title."""
     parts = _parts(name)
-    return any(part in _PLACES for part in parts) and all(part in TITLES for part in parts)
+    return all(part in TITLES for part in parts) and not _ABANDONMENTS.issuperset(parts)
 
 
 def styles_of(policies: Iterable[str]) -> dict[str, Style]:

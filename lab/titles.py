@@ -1,43 +1,28 @@
-"""What policies are called where people read: the papers' spelling.
+"""What policies are called where people read: the papers' spelling."""
 
-Owns: the names. Must not know: what a policy does.
-"""
+from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
 
 TITLES = {
-    "sq": "SQ",
-    "8q-af": "8Q-AF",
-    "8q-lifo-pri": "8Q-LIFO-Pri",
-    "always-fifo": "Always-FIFO",
-    "always-lifo": "Always-LIFO",
-    "lifo-at-overload": "LIFO-at-overload",
-    "static-stages": "Static stages",
-    "door-lifo": "DOOR-LIFO",
-    "door-fifo": "DOOR-FIFO",
-    "pass-through": "Pass-through",
-    "fixed-limit": "Fixed limit",
-    "aimd": "AIMD",
-    "gradient2": "Gradient2",
-    "envoy-adaptive-concurrency": "Envoy adaptive concurrency",
-    "envoy-admission-control": "Envoy admission control",
-    "codel": "CoDel + adaptive LIFO",
-    "dagor": "DAGOR",
-    "prioritised-rejection": "Prioritised rejection",
-    "waiting-room": "Waiting room",
-    "sbac": "SBAC",
-    "sbac-responsive": "SBAC responsive",
-    "sbac-stable": "SBAC stable",
-    "sbac-hybrid": "SBAC hybrid",
-    "sbac-predictive": "SBAC predictive",
+    **{
+        name: known.title or name
+        for registered in (POLICIES, ADMISSIONS)
+        for name, (known, _) in registered.items()
+        if name != NO_ADMISSION
+    },
     "haproxy": "HAProxy",
     "nginx": "nginx",
     "ignore": "ignore",
     "drop-queued": "drop queued",
     "cancel": "cancel",
 }
+"""Policies have theirs in their data sheets."""
 
 
 def title_of(key: str) -> str:
-    """A policy, a combination as `queueing+admission+abandonment`, or a label as it is."""
+    """Return the title of a policy or of a combination `queueing+admission+abandonment`.
+
+    A label that is no such key stays as it is.
+    """
     parts = key.split("+")
     if any(part not in TITLES for part in parts):
         return key

@@ -223,6 +223,7 @@ def _limits(source: str) -> tuple[Parameter, ...]:
 
 PASS_THROUGH = Sheet(
     name="pass-through",
+    title="Pass-through",
     idea="A plain reverse proxy: whoever comes waits until a worker is free, however long.",
     rule="serve the oldest; turn nobody away",
     source="what nginx and HAProxy do without limits",
@@ -230,6 +231,7 @@ PASS_THROUGH = Sheet(
 )
 FIXED_LIMIT = Sheet(
     name="fixed-limit",
+    title="Fixed limit",
     idea="So many requests in the system and no more; the next one is told at once.",
     rule="turn an arrival away while limit requests are in the system; serve the oldest",
     source=_NETFLIX + "FixedLimit",
@@ -238,6 +240,7 @@ FIXED_LIMIT = Sheet(
 )
 AIMD = Sheet(
     name="aimd",
+    title="AIMD",
     idea="A limit that grows by one while all goes well and shrinks by a share when it does not.",
     rule="turn an arrival away while limit requests are in the system; after a loss or a response "
     "time above timeout_s: limit × backoff_ratio, else, if half of it is used, limit + 1; between "
@@ -268,6 +271,7 @@ AIMD = Sheet(
 )
 GRADIENT2 = Sheet(
     name="gradient2",
+    title="Gradient2",
     idea="A limit that shrinks when responses take longer than they mostly do.",
     rule="turn an arrival away while limit requests are in the system; after each response, if "
     "half of it is used: gradient = clamp(rtt_tolerance × long-term mean / response time, 0.5, 1), "

@@ -99,6 +99,7 @@ def _late(id: int) -> Drop:
 
 CODEL = Sheet(
     name="codel",
+    title="CoDel + adaptive LIFO",
     idea="A queue may build up for a moment; one that stands is kept short, the newest first: "
     "Facebook's timeouts after CoDel, without the drop law of Nichols and Jacobson.",
     rule="a request may wait interval_s or, once the queue has not been empty for interval_s, "

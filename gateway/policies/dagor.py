@@ -119,6 +119,7 @@ _SOURCE = "Zhou et al., *Overload Control for Scaling WeChat Microservices*, SoC
 
 DAGOR = Sheet(
     name="dagor",
+    title="DAGOR",
     idea="Who matters most comes in first; how many come in is read off the time they queue.",
     rule="let in whose priority (page, then a hash of the session) is at least the level; every "
     "window_s or window_requests arrivals: if requests queued longer than queueing_threshold_s on "

@@ -265,6 +265,7 @@ _RULE = (
 
 DOOR_LIFO = Sheet(
     name="door-lifo",
+    title="DOOR-LIFO",
     idea=_IDEA + "the newest of them first, because its customer is still there.",
     rule=_RULE + "the newest first, those who have left taken out (removes_gone); when places "
     "newcomers wait, one more pushes out the oldest",
@@ -282,6 +283,7 @@ DOOR_LIFO = Sheet(
 )
 DOOR_FIFO = Sheet(
     name="door-fifo",
+    title="DOOR-FIFO",
     idea=_IDEA + "in turn, and are told soon when it is not enough for them.",
     rule=_RULE + "in turn, those who have left taken out (removes_gone); who has waited wait_s "
     "(with wait_automatic three quarters of what the least patient 5 % wait) is turned away with a "

@@ -150,6 +150,7 @@ class EightQueues(IgnoringPolicy):
 
 EIGHT_QUEUES_AF = Sheet(
     name="8q-af",
+    title="8Q-AF",
     idea="A queue per page type, the most valuable first, each first come first served.",
     rule="serve the oldest of the queue with the largest N_i × utility_i; drop an arrival that "
     "finds its queue full",
@@ -160,6 +161,7 @@ EIGHT_QUEUES_AF = Sheet(
 )
 EIGHT_QUEUES_LIFO_PRI = Sheet(
     name="8q-lifo-pri",
+    title="8Q-LIFO-Pri",
     idea="A queue per page type, the most valuable first; in overload the newest browsing "
     "request first, because its customer is still there.",
     rule="serve the queue with the largest N_i × utility_i: transaction queues FIFO, browsing "

@@ -198,6 +198,7 @@ _SEED = Parameter("seed", 1, "number", "of the draws", "this project", 0, 2**53)
 
 ADAPTIVE_CONCURRENCY = Sheet(
     name="envoy-adaptive-concurrency",
+    title="Envoy adaptive concurrency",
     idea="A limit that is right when responses take hardly longer than in an empty server.",
     rule="turn an arrival away while limit requests are in the system; every update_interval_s "
     "gradient = clamp((1 + buffer_ratio) × minRTT / median response time, 0.5, 2), limit = "
@@ -234,6 +235,7 @@ ADAPTIVE_CONCURRENCY = Sheet(
 )
 ADMISSION_CONTROL = Sheet(
     name="envoy-admission-control",
+    title="Envoy admission control",
     idea="When requests fail, ever more of them are rejected at random before they cost anything.",
     rule="reject with probability min(max_probability, max(0, (n − s / threshold) / (n + 1)) ^ "
     "(1 / aggression)), n requests and s successes of the last window_s, drawn with seed; not "

@@ -67,6 +67,7 @@ _SOURCE = (
 
 PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
+    title="Prioritised rejection",
     idea="The fuller the system, the more important one has to be to come in; the least important "
     "feel it at once, the others only when it is nearly too late.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "

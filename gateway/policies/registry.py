@@ -1,7 +1,6 @@
 """Every policy there is, by name: queueing, admission of sessions, admission of connections.
 
-Owns: the three lists. A new policy is one module, one line here, one line in the conformance
-suite's example traces. Must not know: what any policy does.
+A new policy is one module and one line here.
 """
 
 from collections.abc import Callable, Iterator, Mapping

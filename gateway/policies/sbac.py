@@ -194,6 +194,7 @@ _INTERVALS = (
 
 SBAC = Sheet(
     name="sbac",
+    title="SBAC",
     idea="Begin no session that cannot be finished: at overload, only sessions under way go on.",
     rule=_rule("(1 − ac_weight) f(i) + ac_weight U_i"),
     source="SBAC, section 7 (ac-function), section 10 (the family of weights)",
@@ -205,6 +206,7 @@ SBAC = Sheet(
 )
 SBAC_RESPONSIVE = Sheet(
     name="sbac-responsive",
+    title="SBAC responsive",
     idea="SBAC that looks at the last ac-interval only: the fewest aborted sessions.",
     rule=_rule("U_i (weight k = 1)"),
     source="SBAC, section 7 (ac-responsive)",
@@ -213,6 +215,7 @@ SBAC_RESPONSIVE = Sheet(
 )
 SBAC_STABLE = Sheet(
     name="sbac-stable",
+    title="SBAC stable",
     idea="SBAC with a long memory: an occasional burst turns nobody away.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",

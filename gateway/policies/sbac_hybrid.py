@@ -89,6 +89,7 @@ class HybridAdmission(CountingAdmission):
 
 SBAC_HYBRID = Sheet(
     name="sbac-hybrid",
+    title="SBAC hybrid",
     idea="SBAC that becomes responsive when customers leave or are refused, and goes back to "
     "stable step by step while nobody does.",
     rule="as sbac, with a weight of its own: ac_weight at the start; Ab(i) = aborted requests + "

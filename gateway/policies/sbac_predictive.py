@@ -208,6 +208,7 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
+    title="SBAC predictive",
     idea="SBAC that works out how many sessions the server can finish, and admits so many in each "
     "ac-interval: no burst of an interval's length gets in at once.",
     rule="y = S_r (L − r Load) / (L (L − r)), S_r = planned_utilisation × capacity_rps, "

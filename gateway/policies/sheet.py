@@ -82,6 +82,8 @@ class Sheet:
     parameters: tuple[Parameter, ...] = ()
     needs_sessions: bool = False
     """It goes by what a customer says of their session, so nobody may make one up."""
+    title: str = ""
+    """The name for people, as a paper spells it; without a title, people read the name."""
 
     def read(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
         """All parameters with their values, `given` over defaults; raises PolicyError."""

@@ -83,6 +83,7 @@ class SingleQueue(IgnoringPolicy):
 
 SQ = Sheet(
     name="sq",
+    title="SQ",
     idea="One first-come-first-served queue for everybody: a server without overload control.",
     rule="serve the oldest; drop an arrival that finds capacity requests waiting",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
@@ -91,6 +92,7 @@ SQ = Sheet(
 )
 ALWAYS_FIFO = Sheet(
     name="always-fifo",
+    title="Always-FIFO",
     idea="SQ with the shorter queue of the FIFO and LIFO comparison.",
     rule="serve the oldest; drop an arrival that finds capacity requests waiting",
     source="LIFO-Pri, section 3.1.1 (Always-FIFO)",
@@ -99,6 +101,7 @@ ALWAYS_FIFO = Sheet(
 )
 ALWAYS_LIFO = Sheet(
     name="always-lifo",
+    title="Always-LIFO",
     idea="The newest first: whoever is served is still there; whoever waits long has left.",
     rule="serve the newest; drop an arrival that finds capacity requests waiting",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
@@ -107,6 +110,7 @@ ALWAYS_LIFO = Sheet(
 )
 LIFO_AT_OVERLOAD = Sheet(
     name="lifo-at-overload",
+    title="LIFO-at-overload",
     idea="Fair first-come-first-served while there is room, newest first when the CPU is full.",
     rule="LIFO once utilisation > cpu_upper_threshold, FIFO again once < cpu_lower_threshold; "
     "drop an arrival that finds capacity requests waiting",

@@ -56,6 +56,7 @@ class StaticStages(EightQueues):
 
 STATIC_STAGES = Sheet(
     name="static-stages",
+    title="Static stages",
     idea="8Q-LIFO-Pri without its formula: the later page always goes first.",
     rule="serve the latest page that waits: transaction queues FIFO, browsing queues LIFO once "
     "utilisation > cpu_upper_threshold and FIFO again once < cpu_lower_threshold, while fewer than "

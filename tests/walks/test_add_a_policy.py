@@ -1,9 +1,7 @@
-"""CONTRIBUTING.md's "Add a policy" works as it stands."""
+"""A policy is added with its module, its registration and the page of data sheets."""
 
 import inspect
-import re
 import types
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -11,23 +9,24 @@ import pytest
 from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Dispatch, Drop, Page, Request
 from tests.gateway.policies import test_conformance
+from tests.walks import guide
+from tests.walks.copies import ProjectCopy
 
-GUIDE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
+REGISTRY = "gateway/policies/registry.py"
+SIMULATED = ("--sessions", "300", "--repetitions", "1", "--rho", "2", "--processes", "1")
 
 
 def example(path: str) -> types.ModuleType:
     """The module that the guide gives for `path`, made from its text."""
-    mark = rf"<!-- example: {re.escape(path)} -->\n```python\n(.*?)```"
-    code = re.search(mark, GUIDE.read_text(encoding="utf-8"), re.DOTALL)
-    assert code is not None
+    (code,) = guide.examples(path).values()
     module = types.ModuleType(path.removesuffix(".py").replace("/", "."))
-    exec(compile(code.group(1), str(GUIDE), "exec"), module.__dict__)
+    exec(compile(code, str(guide.GUIDE), "exec"), module.__dict__)
     return module
 
 
 @pytest.fixture
 def stale(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
-    """The guide's queueing policy, registered as its third step says."""
+    """The guide's queueing policy, registered in this process."""
     module = example("gateway/policies/stale.py")
     monkeypatch.setitem(registry.POLICIES, module.STALE.name, (module.STALE, module.stale))
     return module
@@ -39,6 +38,46 @@ def one_in(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     module = example("gateway/policies/one_in.py")
     monkeypatch.setitem(registry.ADMISSIONS, module.ONE_IN.name, (module.ONE_IN, module.one_in))
     return module
+
+
+def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
+    """Do the guide's second and third step, and write the page of data sheets."""
+    copy.take(f"gateway/policies/{module}.py")
+    copy.replace(REGISTRY, "    single_queue,\n", f"    single_queue,\n    {module},\n")
+    copy.replace(REGISTRY, after, after + line)
+    copy.write("docs/policies.md", copy.doorbuster("policies", "--markdown"))
+    assert copy.touched() == {f"gateway/policies/{module}.py", REGISTRY, "docs/policies.md"}
+
+
+def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
+    """It runs in a simulation, and the commands, the documentation and the console list it."""
+    line, _ = guide.additions(REGISTRY)
+    register(
+        copy, "stale", line, "        (waiting_room.WAITING_ROOM, waiting_room.waiting_room),\n"
+    )
+    assert "\n### stale\n" in (copy.folder / "docs/policies.md").read_text(encoding="utf-8")
+    assert "\nstale\n" in copy.doorbuster("policies")
+    said = copy.doorbuster("simulate", "--policies", "sq,stale", *SIMULATED)
+    assert "Counts reconcile in all 2 runs" in said
+    (tables,) = (copy.folder / "results").glob("*/tables.md")
+    assert "| 2 | Stale | 300 " in tables.read_text(encoding="utf-8")
+    page = copy.pages("/launch/lifo-pri/")
+    assert '<input type="checkbox" name="policies" value="stale"' in page
+    assert "Stale</label>" in page
+    copy.tests(
+        "tests/lab/test_titles.py",
+        "tests/lab/test_palette.py",
+        "tests/lab/cli/test_policy_sheets.py",
+    )
+
+
+def test_an_admission_policy_takes_three_files(copy: ProjectCopy) -> None:
+    """It runs in a simulation before a queueing policy."""
+    _, line = guide.additions(REGISTRY)
+    after = "            (sbac_predictive.SBAC_PREDICTIVE, sbac_predictive.PredictiveAdmission),\n"
+    register(copy, "one_in", line, after)
+    said = copy.doorbuster("simulate", "--policies", "sq", "--admission", "one-in", *SIMULATED)
+    assert "SQ + One in N" in said
 
 
 def test_the_example_keeps_the_rule_it_states(stale: types.ModuleType) -> None:
