@@ -8,8 +8,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import final
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean and the half-width of its 95 % interval; None where one run gives none."""

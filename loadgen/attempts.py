@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from loadgen.rows import (
     RowLog,

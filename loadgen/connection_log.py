@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow as pa
 
 from loadgen.rows import RowLog, read_rows, require_known
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, ClassVar, NamedTuple
 
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.compute as pc  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 _METADATA_KEY = b"doorbuster"
 

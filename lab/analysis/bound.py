@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, final
 
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
@@ -67,6 +67,7 @@ class _Corner(NamedTuple):
     arriving: tuple[float, ...]
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class CapacityBound:
     """What a run is measured by: its customers' chain, and what its server can do."""

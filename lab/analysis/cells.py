@@ -6,7 +6,7 @@ Must not know: how runs are made, what is shown of them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -104,8 +104,17 @@ class Cell:
         return {
             summary.seed: value
             for summary, run in zip(self.summaries, self.runs, strict=True)
-            if (value := figure(run)) is not None
+            if summary.seed is not None and (value := figure(run)) is not None
         }
+
+
+class _Repetition(NamedTuple):
+    """What a cell keeps of one run."""
+
+    outcomes: Outcomes
+    summary: RunSummary
+    quick_share: float
+    clients: Mapping[Part, Got]
 
 
 def read_cells(folder: ComparisonResult) -> list[Cell]:
@@ -115,23 +124,32 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
     """
     spec = folder.spec()
     bound = bound_of(folder, spec)
-    found: dict[tuple[float | None, str], list[tuple[Any, ...]]] = {}
+    found: dict[tuple[float | None, str], list[_Repetition]] = {}
     for planned, run in folder.whole_runs():
         attempts = counted_attempts(spec, run)
         clients = by_class(attempts, spec.clients.per_set) if spec.clients else {}
         outcomes = outcomes_of(attempts, spec.load.offered(planned.rho), bound)
         times_s = response_times_s(attempts, FIRST_PAGE)
         quick = float(np.mean(times_s < FIG7_LIMIT_S)) if len(times_s) else 0.0
-        row = (outcomes, run.summary(), quick, clients)
-        found.setdefault((planned.rho, planned.policy), []).append(row)
+        repetition = _Repetition(outcomes, run.summary(), quick, clients)
+        found.setdefault((planned.rho, planned.policy), []).append(repetition)
     cells = []
     for rho in spec.load.rhos:
         for policy in spec.policy:
-            rows = found.get((rho, policy.key), [])
-            if rows:
-                columns = zip(*rows, strict=True)
-                published = policy.name if is_as_published(spec, policy) else None
-                cells.append(Cell(policy.key, rho, *columns, published, load_words(spec.load, rho)))
+            repetitions = found.get((rho, policy.key), [])
+            if repetitions:
+                cells.append(
+                    Cell(
+                        policy=policy.key,
+                        rho=rho,
+                        runs=tuple(one.outcomes for one in repetitions),
+                        summaries=tuple(one.summary for one in repetitions),
+                        quick_share=tuple(one.quick_share for one in repetitions),
+                        clients=tuple(one.clients for one in repetitions),
+                        published=policy.name if is_as_published(spec, policy) else None,
+                        load=load_words(spec.load, rho),
+                    )
+                )
     return cells
 
 

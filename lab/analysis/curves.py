@@ -4,7 +4,7 @@ Owns: which curves there are, and their means and intervals. Must not know: who 
 All times are paper seconds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ BIN_S = 1.0
 """Width of a bar of the histogram."""
 ALL_PAGES = "all pages"
 
-Band = dict[str, list[float | None]]
+Band = Mapping[str, Sequence[float | None]]
 """`mean`, `low` and `high` of a curve at each place; low and high are null without repetitions."""
 
 
@@ -95,7 +95,7 @@ def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
 def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     found = []
     for (key, words), metric in metrics.curves():
-        lines = []
+        lines: list[dict[str, Any]] = []
         for policy in dict.fromkeys(cell.policy for cell in cells):
             points = [
                 {"rho": cell.rho, **_interval(known)}
@@ -116,7 +116,7 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
     stacked = np.stack(curves)
     mean = stacked.mean(axis=0)
     if len(curves) == 1:
-        nothing: list[float | None] = [None] * len(mean)
+        nothing = [None] * len(mean)
         return {"mean": _rounded(mean), "low": nothing, "high": nothing}
     half = np.array([estimate(column).half_width for column in stacked.T.tolist()])
     return {

@@ -159,6 +159,7 @@ class Watched(Recorded):
         return verdicts
 
     def _decided(self, time_s: float, verdicts: Verdicts) -> None:
+        assert self._id is not None  # it waits
         story = self.story
         discipline = str(self.policy.snapshot().get("discipline", ""))
         if discipline != story.disciplines[-1][1]:

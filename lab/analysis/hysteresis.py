@@ -161,7 +161,7 @@ def normal_p95_s(calms: Sequence[float | None]) -> float | None:
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
     """As `course_of` wrote them, read back from JSON."""
-    return [math.inf if value == "inf" else value for value in values]  # type: ignore[misc]
+    return [math.inf if isinstance(value, str) else value for value in values]
 
 
 def _plain(value: float) -> float | str | None:

@@ -33,7 +33,7 @@ def published() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
 
 
-def table4(rho: float, policy: str) -> dict[str, Row]:
+def table4(rho: float | None, policy: str) -> dict[str, Row]:
     """Rows generated, completed, timed_out, dropped of Table 4, a number per column of GROUPS.
 
     None where the paper gives no number for the column (SQ has totals only, in the first);
@@ -62,7 +62,7 @@ def table4(rho: float, policy: str) -> dict[str, Row]:
     }
 
 
-def table5(rho: float, policy: str) -> dict[str, float]:
+def table5(rho: float | None, policy: str) -> dict[str, float]:
     """Percentages of Table 5 by row; empty where the paper has none."""
     rows = ("completed", "timed_out", "dropped", "not_generated")
     key = policy.replace("-", "_")

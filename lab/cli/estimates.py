@@ -93,8 +93,12 @@ def taken(lab: settings.Settings) -> dict[str, Taken]:
     for folder in made_here(lab.results_dir, stopwatch.FILE):
         try:
             content = read_json(folder / stopwatch.FILE)
-            times = (float(content[name]) for name in ("predicted_s", "took_s", "idle_s"))
-            one = Taken(*times, at=str(content["at"]))
+            one = Taken(
+                predicted_s=float(content["predicted_s"]),
+                took_s=float(content["took_s"]),
+                idle_s=float(content["idle_s"]),
+                at=str(content["at"]),
+            )
             if one.predicted_s > 0 and one.idle_s > 0:
                 found.setdefault(str(content["what"]), one)
         except (ExperimentError, KeyError, TypeError, ValueError):
@@ -116,7 +120,7 @@ def table(lab: settings.Settings, every: Iterable[Entry]) -> Table:
     )
     for one in every:
         run = known.get(one.what)
-        cells = ("–",) * 5
+        cells: tuple[str, ...] = ("–",) * 5
         if run is not None:
             mark = "" if run.is_good else " !"
             times = (run.predicted_s, run.took_s, run.idle_s)

@@ -89,7 +89,7 @@ def leaderboard_command(carry_out: Carry) -> click.Command:
         if part == TUNING_PART:
             _tune(given, quick=quick, fresh=fresh, processes=processes, broker=broker)
             return
-        options = {"fresh": fresh, "processes": processes, "broker": broker}
+        options: dict[str, Any] = {"fresh": fresh, "processes": processes, "broker": broker}
         wants_recovery = recovery and part in ("board", "all")
         if engine == "live" and (part == "hysteresis" or wants_recovery):
             _measure_recovery(carry_out, spec, **options)

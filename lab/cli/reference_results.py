@@ -295,7 +295,10 @@ def _shortened(curves: dict[str, Any], part: Part) -> dict[str, Any]:
     """
 
     def of_band(band: dict[str, Any]) -> dict[str, Any]:
-        return _rounded(band if part.keeps_pages else {**band, "low": [None], "high": [None]})
+        rounded: dict[str, Any] = _rounded(
+            band if part.keeps_pages else {**band, "low": [None], "high": [None]}
+        )
+        return rounded
 
     def of_line(line: dict[str, Any]) -> dict[str, Any]:
         pages = [page for page in line["above"] if page == ALL_PAGES or part.keeps_pages]

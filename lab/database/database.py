@@ -87,7 +87,7 @@ class ResultsDatabase:
             known = self._connection.execute(
                 "SELECT number, state FROM results.runs WHERE experiment = %s", [folder.path.name]
             )
-            states = dict(known.fetchall())
+            states: dict[int, str] = dict(known.fetchall())
             for planned in folder.plan():
                 state = states.get(planned.number)
                 if state is None or (state != "whole" and folder.run(planned).is_whole):

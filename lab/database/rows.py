@@ -47,7 +47,10 @@ def rows_of(path: str) -> Rows:
 
 def _plain(value: object) -> object:
     """What JSON has no form for: times, numbers of numpy."""
-    return value.isoformat() if isinstance(value, datetime) else value.item()  # type: ignore[attr-defined]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    assert isinstance(value, np.generic)
+    return value.item()
 
 
 def experiment_row(folder: ComparisonResult) -> Row:

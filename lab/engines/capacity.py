@@ -9,7 +9,7 @@ import statistics
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, final
 
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
@@ -27,6 +27,7 @@ FEW_CUSTOMERS = 8
 """As many as DOOR and the tuned limits let into the shop. It may serve more pages then."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """A capacity, measured or computed, and what it holds for."""
@@ -148,10 +149,10 @@ def facts_of(capacity: Capacity | None) -> dict[str, object]:
     return asdict(capacity)
 
 
-def from_json(content: dict[str, object]) -> Capacity:
+def from_json(content: dict[str, Any]) -> Capacity:
     """The capacity in a JSON file; raises ExperimentError when it is something else."""
     try:
-        capacity = Capacity(**content)  # type: ignore[arg-type]
+        capacity = Capacity(**content)
     except TypeError as fault:
         raise ExperimentError(f"capacity file: {fault}") from None
     return capacity

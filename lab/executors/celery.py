@@ -137,7 +137,7 @@ def _describe(state: Any, **_: object) -> dict[str, Any]:
     }
 
 
-def _work(self: Task, code: str, worker: str, task: str) -> dict[str, str]:
+def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str, str]:
     """One task: its result or why there is none, never an exception."""
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}

@@ -87,8 +87,8 @@ def run_on_cores(
             for pipe in wait(list(busy)):
                 assert isinstance(pipe, Connection)
                 core = busy[pipe]
+                assert core.index is not None
                 index = core.index
-                assert index is not None
                 try:
                     kind, content, cpu_s = json.loads(pipe.recv_bytes())
                 except (EOFError, OSError):

@@ -49,21 +49,21 @@ def rows_of(cells: Sequence[Cell]) -> list[Row]:
     """A row per policy, the best first; policies in whose runs nobody plans to buy are left out."""
     found = []
     for policy in dict.fromkeys(cell.policy for cell in cells):
-        own = [cell for cell in cells if cell.policy == policy and cell.rho is not None]
+        own = {cell.rho: cell for cell in cells if cell.policy == policy and cell.rho is not None}
         estimated = _by_rho(own, efficiency)
         if not estimated:
             continue
         found.append(
             Row(
                 policy=policy,
-                title=own[0].title,
+                title=title_of(policy),
                 rank=None,
-                overall=over_parts([cell.by_seed(efficiency) for cell in own]),
+                overall=over_parts([cell.by_seed(efficiency) for cell in own.values()]),
                 estimated=estimated,
                 counted=_by_rho(own, lambda run: run.revenue_efficiency_ratio),
-                confirms={cell.rho: cell.confirms for cell in own},  # type: ignore[misc]
-                expected={cell.rho: sum(map(_promised, cell.runs)) for cell in own},  # type: ignore[misc]
-                repetitions={cell.rho: cell.by_seed(efficiency) for cell in own},  # type: ignore[misc]
+                confirms={rho: cell.confirms for rho, cell in own.items()},
+                expected={rho: sum(map(_promised, cell.runs)) for rho, cell in own.items()},
+                repetitions={rho: cell.by_seed(efficiency) for rho, cell in own.items()},
             )
         )
     found.sort(key=lambda row: -row.overall.mean)
@@ -284,12 +284,10 @@ def as_json(
 
 
 def _by_rho(
-    cells: Sequence[Cell], figure: Callable[[Outcomes], float | None]
+    cells: Mapping[float, Cell], figure: Callable[[Outcomes], float | None]
 ) -> dict[float, Estimate]:
     return {
-        cell.rho: known
-        for cell in cells
-        if cell.rho is not None and (known := cell.over_known(figure))
+        rho: known for rho, cell in cells.items() if (known := cell.over_known(figure)) is not None
     }
 
 

@@ -6,6 +6,9 @@ found.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from matplotlib.figure import Figure
 
 from lab.intervals import Estimate, estimate, simultaneous
 from lab.leaderboard import BOUND, measures
@@ -62,7 +65,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "Confirms to be expected of sessions that were served like these, over the bound.",
                 (),
                 drawing=Drawing(
-                    lambda results, grid=grid: heat_table(_heat(grid, results)),  # type: ignore[misc]
+                    partial(_heat_figure, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
                     f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
                     "below.",
@@ -70,10 +73,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                     is_wide=True,
                 ),
                 tables=[
-                    BuiltTable(
-                        grid.all_cases(),
-                        lambda results, grid=grid: _table(grid, results),  # type: ignore[misc]
-                    )
+                    BuiltTable(grid.all_cases(), partial(_table, grid)),
                 ],
             )
             for grid in grids
@@ -84,7 +84,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "no share lies above 1 by more than its interval, which is widened so that all of "
                 "the table hold together with 95 %",
                 grid.all_cases(),
-                lambda results, grid=grid: _holds(grid, results),  # type: ignore[misc]
+                partial(_holds, grid),
             )
             for grid in grids
         ],
@@ -149,6 +149,10 @@ def _heat(grid: _Grid, results: Results) -> Heat:
         2,
         "share of the bound",
     )
+
+
+def _heat_figure(grid: _Grid, results: Results) -> Figure:
+    return heat_table(_heat(grid, results))
 
 
 def _holds(grid: _Grid, results: Results) -> Verdict:

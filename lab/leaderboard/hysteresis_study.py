@@ -5,6 +5,7 @@ Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -218,7 +219,7 @@ def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
                         f"{conduct.title}: {title_of(policy)} recovers",
                         "every repetition",
                         [case],
-                        lambda results, case=case: _recovers(results.of(case)),  # type: ignore[misc]
+                        partial(_recovers, case),
                     )
                 )
     stubborn = cases["stubborn"]
@@ -235,7 +236,8 @@ def _claims(cases: Mapping[str, Cases]) -> list[Claim]:
     return claims
 
 
-def _recovers(runs: Sequence[Metrics]) -> Verdict:
+def _recovers(case: Case[ShopRun], results: Results) -> Verdict:
+    runs = results.of(case)
     found, said = recoveries(runs), Recovery.of("simulated", runs).words
     return said if set(found) == {None} else f"{said} s", None not in found
 

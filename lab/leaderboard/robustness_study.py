@@ -5,6 +5,7 @@ Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from lab.intervals import Estimate, differences, estimate
 from lab.leaderboard import ROBUSTNESS, measures
@@ -199,7 +200,7 @@ def _claims(grid: _Grid) -> list[Claim]:
             f"{title_of(policy)} comes near the bound in every scenario of steady load",
             f"at least {REQUIRED_OF_DOOR:.2f} in each",
             [grid.cases[policy][each.key] for each in steady],
-            lambda results, policy=policy: _near(grid, results, policy, steady),  # type: ignore[misc]
+            partial(_near, grid, policy, steady),
         )
         for policy in there
     ]
@@ -210,21 +211,21 @@ def _claims(grid: _Grid) -> list[Claim]:
                 "no other policy's difference from the better of DOOR's, runs of the same seed in "
                 "pairs, has an interval above 0",
                 [row[each.key] for row in grid.cases.values()],
-                lambda results, each=each: _leads(grid, results, each, there),  # type: ignore[misc]
+                partial(_leads, grid, each, there),
             )
             for each in grid.scenarios
         ]
     return claims
 
 
-def _near(grid: _Grid, results: Results, policy: str, steady: Sequence[Scenario]) -> Verdict:
+def _near(grid: _Grid, policy: str, steady: Sequence[Scenario], results: Results) -> Verdict:
     found = [grid.of(results, policy, each.key, estimated) for each in steady]
     means = [one.mean for one in found if one is not None]
     told = ", ".join(f"{each.title} {mean:.2f}" for each, mean in zip(steady, means, strict=False))
     return told, all(mean >= REQUIRED_OF_DOOR for mean in means)
 
 
-def _leads(grid: _Grid, results: Results, each: Scenario, there: Sequence[str]) -> Verdict:
+def _leads(grid: _Grid, each: Scenario, there: Sequence[str], results: Results) -> Verdict:
     """Runs of the same seed in pairs, as the board has it; with one each the mean decides."""
     found = {
         policy: known

@@ -283,7 +283,9 @@ def _tried(base: Spec, row: Row, setting: Setting) -> Tried:
         )
         case = case_of(spec, spec.policy[0].key, EFFICIENCY)
         if row.is_proxy:  # no spec simulates a proxy: its model is used here alone
-            model = PolicyChoice(gateway=row.name, parameters=dict(setting.parameters))
+            model = PolicyChoice.model_validate(
+                {"gateway": row.name, "parameters": dict(setting.parameters)}
+            )
             case = case.with_(policy=model)
         cases[rho] = case
     return Tried(row, setting, cases)

@@ -52,7 +52,7 @@ def draw(exhibit: Exhibit, results: Results, folder: Path, note: str) -> Path:
         )
         places = list(grid.flat)
         for panel, axes in zip(panels, places, strict=False):
-            _draw(panel, [curve.series(results) for curve in panel.curves], axes, rows)
+            _draw(panel, [curve.series(results) for curve in panel.curves], axes, height)
             if exhibit.stacked:
                 axes.margins(x=0)
             if exhibit.stacked and panel is not panels[-1]:
@@ -94,7 +94,7 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes, rows: int) -> None:
+def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes, height: float) -> None:
     styles = curve_styles([series.label for series in drawn])
     for i, series in enumerate(drawn):
         colour, marker, dash = styles[series.label]
@@ -118,7 +118,7 @@ def _draw(panel: Panel, drawn: Sequence[Series], axes: Axes, rows: int) -> None:
     if panel.x_ticks:
         axes.set_xticks(panel.x_ticks, [panel.x_format(x) for x in panel.x_ticks])
         axes.minorticks_off()
-    letters = int(_LETTERS_PER_INCH * axes.get_figure().get_figheight() / rows)
+    letters = int(_LETTERS_PER_INCH * height)
     axes.set(xlabel=panel.x_label, ylabel=fill(panel.y_label, letters))
     axes.set_title(f"{panel.key}: {panel.title}", fontsize=11)
     if panel.stretches:

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from matplotlib.figure import Figure
 
 from lab.report.claims import Claim
-from lab.report.tables import Table
+from lab.report.table import Table
 from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 
@@ -37,7 +37,10 @@ class Series:
 class Curve(Protocol):
     """A curve that is still to be read off the results."""
 
-    label: str
+    @property
+    def label(self) -> str:
+        """What the legend calls it."""
+        ...
 
     def cases(self) -> Iterable[AnyCase]:
         """What it is made of."""

@@ -19,6 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.container import Container
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes, after_warm_up, response_times_s
@@ -121,6 +122,7 @@ def _ccdf(
 def _throughput(folder: ComparisonResult, cells: Sequence[Cell], style: Styles) -> Figure:
     """Fig. 6 (throughput against ρ) and, beside it, revenue efficiency."""
     capacity = folder.capacity()
+    assert capacity is not None  # the load is open
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     _over_rho(left, cells, style, lambda run: run.throughput_rps)
     _over_rho(right, cells, style, lambda run: run.revenue_efficiency_ratio)
@@ -163,7 +165,11 @@ def _over_rho(
     """A figure of the runs against their ρ, a line per policy, with intervals."""
     for policy, (colour, marker, dash) in style.items():
         own = [cell for cell in cells if cell.policy == policy]
-        found = [(cell.rho, known) for cell in own if (known := cell.over_known(figure_of))]
+        found = [
+            (cell.rho, known)
+            for cell in own
+            if cell.rho is not None and (known := cell.over_known(figure_of))
+        ]
         axes.errorbar(
             [rho for rho, _ in found],
             [known.mean for _, known in found],
@@ -175,7 +181,7 @@ def _over_rho(
             capsize=4,
             label=title_of(policy),
         )
-    loads = sorted({cell.rho for cell in cells})
+    loads = sorted({cell.rho for cell in cells if cell.rho is not None})
     axes.set_xlabel("offered load ρ")
     axes.set_xticks(loads, [f"{rho:g}" for rho in loads])
     axes.set_xlim(loads[0] - 0.2, loads[-1] + 0.2)
@@ -247,8 +253,10 @@ def _colour(handle: Artist) -> str:
     """Colour of a line, a bar or a line with whiskers."""
     if isinstance(handle, Container):
         handle = next(iter(handle))
-    found = handle.get_color() if hasattr(handle, "get_color") else handle.get_facecolor()
-    return to_hex(found)
+    if hasattr(handle, "get_color"):
+        return to_hex(handle.get_color())
+    assert hasattr(handle, "get_facecolor")
+    return to_hex(handle.get_facecolor())
 
 
 def save(figure: Figure, stem: Path, note: str) -> Path:
@@ -271,7 +279,7 @@ def sign(figure: Figure, note: str) -> None:
     lines = fill(note, int(15 * width)).count("\n") + 1
     bottom = (_NOTE_INCHES + 0.13 * (lines - 1)) / height
     engine = figure.get_layout_engine()
-    assert engine is not None
+    assert isinstance(engine, ConstrainedLayoutEngine)
     engine.set(rect=(0.0, bottom, 1.0, 1.0 - bottom))
     figure.text(
         1 - 0.1 / width,

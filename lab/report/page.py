@@ -22,7 +22,7 @@ from lab.report.charts import draw, draw_freely
 from lab.report.claims import held_words
 from lab.report.exhibits import Exhibit, Study
 from lab.report.figures import note
-from lab.report.tables import Table
+from lab.report.table import Table
 from lab.results.metrics import Results
 from lab.results.result import made_at
 from lab.results.study import StudyResult
@@ -92,7 +92,7 @@ def write_report(
 
 def claims_table(study: Study, results: Results) -> Table:
     """Every claim with what was found; decided by the results alone."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for claim in study.claims:
         found, holds = claim.decide(results)
         rows.append((claim.text, claim.required, found, _VERDICTS[holds]))

@@ -5,11 +5,12 @@ Owns: what stands in which cell. Must not know: how runs are made; drawing is th
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 
 from lab.analysis import published
 from lab.analysis.cells import Cell
 from lab.analysis.metrics import BY_NAME
-from lab.analysis.outcomes import FATES, FATES_MEANING
+from lab.analysis.outcomes import FATES, FATES_MEANING, Outcomes
 from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
 from lab.intervals import estimate
@@ -81,14 +82,15 @@ def sessions(cells: Sequence[Cell]) -> Table:
                 cell.load,
                 cell.title,
                 BY_NAME["arrived_sessions"].text(cell),
-                *(
-                    cell.over(lambda run, fate=fate: 100 * run.fates.share(fate)).text(1)
-                    for fate in FATES
-                ),
+                *(cell.over(partial(_fate_percent, fate)).text(1) for fate in FATES),
                 *(BY_NAME[name].text(cell) for name in _OF_COMPLETED),
             )
         )
     return table
+
+
+def _fate_percent(fate: str, run: Outcomes) -> float:
+    return 100 * run.fates.share(fate)
 
 
 def table4(cells: Sequence[Cell]) -> Table:
@@ -159,10 +161,14 @@ def table5(cells: Sequence[Cell]) -> Table:
         for cell in cells:
             paper = published.table5(cell.rho, cell.published) if cell.published else {}
             theirs = f"{paper[row]:g}" if row in paper else "–"
-            ours = cell.over(lambda run, row=row: run.table5()[row]).text(1)  # type: ignore[misc]
+            ours = cell.over(partial(_table5_percent, row)).text(1)
             columns.append(f"{theirs} | {ours}" if beside else ours)
         table.rows.append((ROWS[row], *columns))
     return table
+
+
+def _table5_percent(row: str, run: Outcomes) -> float:
+    return run.table5()[row]
 
 
 def clients(cells: Sequence[Cell]) -> Table:

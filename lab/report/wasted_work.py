@@ -42,7 +42,7 @@ _ROWS: tuple[tuple[str, Callable[[Mapping[str, Any]], float | None], int], ...] 
 
 def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     """What was spent on customers who had left; None where nobody left, or nobody metered."""
-    if not any(found.mean for cell in cells if (found := cell.over_waste(_anybody))):
+    if not any(waste.mean for cell in cells if (waste := cell.over_waste(_anybody))):
         return None
     found = Table(
         "Wasted work",

@@ -77,7 +77,8 @@ class ComparisonResult(Result):
 
     def facts(self, name: str) -> dict[str, Any]:
         """machine, versions or capacity."""
-        return read_json(self.path / f"{name}.json")
+        facts: dict[str, Any] = read_json(self.path / f"{name}.json")
+        return facts
 
     def capacity(self) -> Capacity | None:
         """What ρ = 1 is in its runs; None in a closed loop. Raises ExperimentError."""

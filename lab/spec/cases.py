@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 from lab.spec.runs import AdServerRun, PlatformRun, RunSpec, ShopRun, identity, run_of
 
 Run = TypeVar("Run", ShopRun, PlatformRun, AdServerRun, covariant=True)
+SimulatedRun = TypeVar("SimulatedRun", ShopRun, PlatformRun)
+"""A run that has a duration in virtual time."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Case(Generic[Run]):
         """About how many requests are made: the measure of how long it takes."""
         return self.run.expected_requests()
 
-    def shortened(self, factor: float) -> "Case[Run]":
+    def shortened(self: "Case[SimulatedRun]", factor: float) -> "Case[SimulatedRun]":
         """The same for a part of its time, to see how long it takes."""
         return replace(self, run=self.run.shortened(factor))
 

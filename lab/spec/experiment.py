@@ -417,7 +417,7 @@ _FIELD = re.compile(r"([a-z][\w.-]*): ")
 
 def explain(faults: ValidationError, origin: str) -> str:
     """Pydantic's findings, a line each: where, what, and what would be right."""
-    lines = []
+    lines: list[str] = []
     found = faults.errors()
     places = [fault["loc"] for fault in found]
     deeper = {place[:depth] for place in places for depth in range(len(place))}

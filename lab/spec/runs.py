@@ -332,7 +332,7 @@ class Host:
     """Paper seconds per real second."""
     key: str
     """Kind of the server's key."""
-    profile: str
+    profile: Literal["paper", "cpu", "real"]
     """Page profile of the shops."""
     interactions_mean: float
     interactions_most: int

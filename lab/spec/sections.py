@@ -261,7 +261,8 @@ class Load(Section):
     @property
     def arrivals_s(self) -> float | None:
         """How long sessions arrive; None where their number decides."""
-        return self.as_schedule().duration_s if self.schedule else self.duration_s
+        schedule = self.as_schedule()
+        return self.duration_s if schedule is None else schedule.duration_s
 
     def as_schedule(self) -> Schedule | None:
         """The schedule in the session model's form."""

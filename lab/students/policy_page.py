@@ -319,7 +319,7 @@ def _entry(name: str, what: Any) -> Iterator[str]:
 
 def _signature(name: str, what: Any) -> str:
     if inspect.isclass(what):
-        return f"{name}({', '.join(what._fields)})"  # type: ignore[attr-defined]
+        return f"{name}({', '.join(what._fields)})"  # type: ignore[attr-defined]  # a NamedTuple
     text = str(inspect.signature(what)).replace("self, ", "").replace("(self)", "()")
     for long in ("gateway.policies.interface.", "collections.abc."):
         text = text.replace(long, "")

@@ -44,7 +44,7 @@ def simulate_case(task: Mapping[str, Any]) -> dict[str, Any]:
     path = task.get("attempts_file")
     log = AttemptLog() if path else None
     metrics = measure_of(case.measure)(case, task["seed"], log)
-    if log is not None:
+    if path and log is not None:
         log.write(Path(path), {"case": task["case"], "seed": task["seed"]})
     return metrics
 

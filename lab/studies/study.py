@@ -34,13 +34,14 @@ class PaperCases(Generic[S]):
 
 
 C = TypeVar("C", bound=PaperCases[Any])
+CasesT_co = TypeVar("CasesT_co", bound=PaperCases[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class PaperFigures(Generic[C]):
+class PaperFigures(Generic[CasesT_co]):
     """The figures and tables of a paper: curves and cells made of `cases`, prose from `text`."""
 
-    cases: C
+    cases: CasesT_co
     text: ReportText
 
     def all(self) -> list[Exhibit]:

@@ -107,7 +107,8 @@ def first_opened_s(connections: pa.Table) -> npt.NDArray[np.float64]:
     """When each session first knocked."""
     sessions = connections.column("session").to_numpy()
     _, first = np.unique(sessions, return_index=True)  # rows are in the order of sessions and time
-    return connections.column("opened_s").to_numpy()[first]
+    opened_s: Series = connections.column("opened_s").to_numpy()
+    return opened_s[first]
 
 
 def session_fates(attempts: pa.Table, connections: pa.Table) -> dict[str, int]:
@@ -155,7 +156,9 @@ def page_response_s(attempts: pa.Table) -> Series:
     """Of each page that was answered: from when the attempt that was was due, to its end."""
     pages = _completed(attempts)
     pages = pages.filter(pc.not_equal(pages.column("page"), IMAGE))
-    return pages.column("finished_s").to_numpy() - pages.column("intended_s").to_numpy()
+    finished_s: Series = pages.column("finished_s").to_numpy()
+    intended_s: Series = pages.column("intended_s").to_numpy()
+    return finished_s - intended_s
 
 
 def _completed(attempts: pa.Table) -> pa.Table:

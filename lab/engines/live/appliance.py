@@ -129,8 +129,10 @@ class Appliance:
         self.gateway.close()
         self.shop.close()
 
-    tells_who_left = True
-    """Whether the shop hears of customers who leave, and so of work that is wasted."""
+    @property
+    def tells_who_left(self) -> bool:
+        """Whether the shop hears of customers who leave, and so of work that is wasted."""
+        return True
 
     def again(self) -> "Appliance":
         """The same with connections of its own."""

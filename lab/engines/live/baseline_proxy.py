@@ -65,7 +65,7 @@ class BehindPeer(Appliance):
         return self._standing.process.version()
 
     @property
-    def tells_who_left(self) -> bool:  # type: ignore[override]
+    def tells_who_left(self) -> bool:
         """A peer that serves those who have left keeps their leaving to itself."""
         return self._standing.abandonment == "cancel"
 

@@ -159,8 +159,10 @@ class LiveRun:
             self.folder.log("away", back_end=outage.back_end, time_s=outage.from_s)
         for change in switched:
             self.folder.log("switched", **change)
-        for change in loaded:
-            self.folder.log("load changed", time_s=change["at_s"], factor=change["factor"])
+        for load_change in loaded:
+            self.folder.log(
+                "load changed", time_s=load_change["at_s"], factor=load_change["factor"]
+            )
         self._switched += len(switched)
         self._loaded += len(loaded)
         self._away += len(away)

@@ -32,7 +32,7 @@ MODES: dict[str, Abandonment] = {"X": "ignore", "S": "cancel"}
 CLASSES = ("home", "browse", "search", "file", "select")
 """The classes of requests, in the order of Tables 1 to 4."""
 
-RUN_S = 60.0 * published()["connection_sentry"]["run_minutes"]
+RUN_S: float = 60.0 * published()["connection_sentry"]["run_minutes"]
 THINK_TIME_MEAN_S = 3.5
 """Follows from Tables 1 and 2: see docs/reproductions.md."""
 

@@ -8,7 +8,15 @@ from typing import NamedTuple
 
 from gateway.policies.interface import Abandonment
 from lab.analysis.published import published
-from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, Panel, ProfileCurve
+from lab.report.exhibits import (
+    CaseCurve,
+    Entry,
+    EntryTable,
+    Exhibit,
+    Panel,
+    ProfileCurve,
+    TableCell,
+)
 from lab.report.ratios import Ratio, RatioCurve, RatioEntry
 from lab.results.metrics import Value
 from lab.studies.connection_sentry import measures
@@ -163,7 +171,7 @@ class Figures(PaperFigures[Cases]):
             digits=2,
         )
         fall = published()["connection_sentry"]["claims"]["page_build_time_reduction"]
-        rows = [
+        rows: list[tuple[Sequence[str], Sequence[TableCell]]] = [
             (
                 (cell.short, name),
                 [

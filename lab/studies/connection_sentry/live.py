@@ -1,11 +1,13 @@
 """The Connection Sentry on the appliance: the comparisons, and what is read off their runs."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lab.files.run_folder import RunFolder
+from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.metrics import Metrics
+from lab.spec.cases import AnyCase
 from lab.spec.experiment import Spec
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import MODES, Cases, Cell
@@ -24,11 +26,15 @@ def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
     return [
         LivePart(
             spec(cases, cell, seed=seed, repetitions=repetitions),
-            lambda planned, cell=cell: cases.run(cell, planned.policy),
+            partial(_case_of, cases, cell),
             lambda folder, run, capacity_rps: metrics(folder, run),
         )
         for cell in reversed(cases.cells())  # a fresh appliance's catalogue has to grow only once
     ]
+
+
+def _case_of(cases: Cases, cell: Cell, planned: PlannedRun) -> AnyCase:
+    return cases.run(cell, planned.policy)
 
 
 def spec(cases: Cases, cell: Cell, *, seed: int, repetitions: int) -> Spec:
@@ -63,6 +69,8 @@ def metrics(folder: RunFolder, run: ShopRun) -> Metrics:
     """Return what is kept of a run of the clients, with the shop's time per task."""
     summary = folder.summary()
     counts = summary.counts
+    assert counts is not None  # the appliance counts and meters every run
+    assert summary.waste is not None
     found = client_metrics(folder.attempts(), folder.samples().to_pydict(), summary.waste, run)
     tasks = shop_tasks(counts.before["shop"], counts.after["shop"], run)
     return {**found, "tasks": tasks}

@@ -174,7 +174,7 @@ def whole_throughput(metrics: Metrics) -> float:
     return _per_run(metrics, sum(each["answered"] for each in metrics["classes"].values()))
 
 
-def _per_run(metrics: Metrics, answered: int) -> float:
+def _per_run(metrics: Metrics, answered: float) -> float:
     return answered * RUN_S / float(metrics["measured_s"])
 
 

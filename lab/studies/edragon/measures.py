@@ -7,7 +7,7 @@ assigned) and `series`, a value for every `bin_s` seconds: `sessions_ps`, `repli
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,7 @@ def throughput_ps(metrics: Metrics) -> float:
     return float(replies / metrics["duration_s"])
 
 
-def count(name: str) -> Value:
+def count(name: str) -> Callable[[Metrics], float]:
     """Sessions of that fate, all applications."""
     return lambda metrics: float(sum(one[name] for one in metrics["applications"]))
 

@@ -17,7 +17,8 @@ from lab.report.exhibits import (
     Panel,
     ProfileCurve,
 )
-from lab.report.tables import ROWS, Table, table4, table5
+from lab.report.table import Table
+from lab.report.tables import ROWS, table4, table5
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun

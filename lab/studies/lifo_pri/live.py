@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lab.files.run_folder import PlannedRun
 from lab.spec.cases import AnyCase
 from lab.spec.experiment import Spec
 from lab.studies.lifo_pri.cases import (
@@ -14,7 +15,7 @@ from lab.studies.lifo_pri.cases import (
     Cases,
 )
 from lab.studies.lifo_pri.study import STUDY
-from lab.studies.live import LivePart, PlannedRun, reproduce_on_appliance
+from lab.studies.live import LivePart, reproduce_on_appliance
 from lab.studies.measures import page_metrics
 
 
@@ -28,6 +29,7 @@ def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:
 
     def part(timeout_s: int, rhos: Sequence[float]) -> LivePart:
         def case_of(planned: PlannedRun) -> AnyCase:
+            assert planned.rho is not None
             return cases.single(planned.policy, planned.rho, timeout_s)
 
         return LivePart(

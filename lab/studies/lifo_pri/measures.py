@@ -40,7 +40,7 @@ def unanswered_percent(t_s: float) -> Value:
 
     def value(metrics: Metrics) -> float:
         answered = sum(metrics["first_page_response_counts"][:before])
-        return 100 * (1 - answered / metrics["first_page_attempts"])
+        return float(100 * (1 - answered / metrics["first_page_attempts"]))
 
     return value
 
@@ -73,9 +73,11 @@ def largest_answered_s(repetitions: Sequence[Metrics], share: float = 0.999) -> 
 
 def response_mean_s(metrics: Metrics) -> float | None:
     """Mean response time of completed requests."""
-    return metrics["response_mean_s"]
+    found: float | None = metrics["response_mean_s"]
+    return found
 
 
 def transaction_response_mean_s(metrics: Metrics) -> float | None:
     """Mean response time of completed transaction requests (Tr-1 to Tr-4)."""
-    return metrics["transaction_response_mean_s"]
+    found: float | None = metrics["transaction_response_mean_s"]
+    return found

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from lab.analysis.published import published
 from lab.report.claims import Claim, Verdict, at_most, falling, in_range, within
@@ -148,7 +149,7 @@ def _table_2(cases: Cases) -> list[Claim]:
                         "stable aborts most wherever any strategy aborts (Table 2)",
                         "stable first, or nobody aborted",
                         needs,
-                        lambda results, needs=needs: _stable_most(results, needs),
+                        partial(_stable_most, needs),
                     )
                 )
         busy = {name: cases.day("busy", name, 5, segment_s) for name in STRATEGIES}
@@ -225,7 +226,7 @@ def _curves(cases: Cases) -> list[Claim]:
     return found
 
 
-def _stable_most(results: Results, needs: Sequence[Case[ShopRun]]) -> Verdict:
+def _stable_most(needs: Sequence[Case[ShopRun]], results: Results) -> Verdict:
     aborted = [results.mean(case, measures.aborted_percent) or 0.0 for case in needs]
     titles = list(STRATEGIES.values())
     text = ", ".join(f"{title} {one:.2f}" for title, one in zip(titles, aborted, strict=True))

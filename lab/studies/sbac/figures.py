@@ -1,7 +1,8 @@
 """SBAC's figures and tables: which curve is made of which cases, next to what was published."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from lab.analysis.published import published
 from lab.report.exhibits import (
@@ -29,6 +30,7 @@ from lab.studies.sbac.cases import (
 )
 from lab.studies.study import PaperFigures
 from lab.titles import title_of
+from loadgen.sessions import LengthKind
 
 LOAD = "offered load, %"
 THROUGHPUT = "completed sessions, % of capacity"
@@ -51,7 +53,7 @@ def mean_label(mean: float) -> str:
 
 
 BINS = ("up to m", "m to 2m", "over 2m")
-RUN_READINGS = {
+RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
     ("geometric", False): "geometric, cut at 500 s",
     ("geometric", True): "geometric, everybody finishes",
     ("exponential", False): "max(1, round(Exp)), cut at 500 s",
@@ -87,7 +89,7 @@ class Figures(PaperFigures[Cases]):
         retries = [
             self._curve(
                 "1 retry" if n == 1 else f"{n} retries",
-                lambda load, n=n: self.cases.overloaded(15, load, retries=n),
+                partial(self.cases.overloaded, 15, retries=n),
                 throughput,
             )
             for n in range(4)
@@ -95,7 +97,7 @@ class Figures(PaperFigures[Cases]):
         think = [
             self._curve(
                 f"think time {s} s",
-                lambda load, s=s: self.cases.overloaded(15, load, think_time_s=s),
+                partial(self.cases.overloaded, 15, think_time_s=s),
                 throughput,
             )
             for s in (1.0, 2.0, 5.0)
@@ -114,7 +116,7 @@ class Figures(PaperFigures[Cases]):
         divided = [
             self._curve(
                 mean_label(mean),
-                lambda load, m=mean: self.cases.overloaded(m, load),
+                partial(self.cases.overloaded, mean),
                 measures.useful_over_load,
             )
             for mean in MEANS
@@ -174,12 +176,10 @@ class Figures(PaperFigures[Cases]):
                     FormulaCurve("equation 6", loads, [min(100.0, 100 * (load / 100 - 1)
                                  / (mean - 1)) for load in loads]),
                     self._curve("Responsive",
-                                lambda load, m=mean: self.cases.admitted("sbac-responsive", m,
-                                                                         load),
+                                partial(self.cases.admitted, "sbac-responsive", mean),
                                 always(measures.rejection_percent), from_load=1.0),
                     self._curve("Predictive",
-                                lambda load, m=mean: self.cases.admitted("sbac-predictive", m,
-                                                                         load),
+                                partial(self.cases.admitted, "sbac-predictive", mean),
                                 always(measures.rejection_percent), from_load=1.0),
                 ),
             )
@@ -222,7 +222,7 @@ class Figures(PaperFigures[Cases]):
         """The family of ac-functions."""
         weights = {
             f"k = {weight:g}": (
-                lambda load, k=weight: self.cases.weighted(k, 15, load)
+                partial(self.cases.weighted, weight, 15)
             )
             for weight in self.cases.scale.weights
         }  # fmt: skip
@@ -326,7 +326,7 @@ class Figures(PaperFigures[Cases]):
         curves = [
             self._curve(
                 f"{kind}, {label}",
-                lambda load, a=admission: self.cases.shop(a, load),
+                partial(self.cases.shop, admission),
                 always(measures.kind_completed_percent(i)),
             )
             for admission, label in (("none", "no admission control"), ("sbac-responsive", "SBAC"))
@@ -414,7 +414,7 @@ class Figures(PaperFigures[Cases]):
         self, case: Callable[[float, float], Case[ShopRun]], value: Callable[[float], Value]
     ) -> list[CaseCurve]:
         return [
-            self._curve(mean_label(mean), lambda load, m=mean: case(m, load), always(value(mean)))
+            self._curve(mean_label(mean), partial(case, mean), always(value(mean)))
             for mean in MEANS
         ]
 
@@ -456,6 +456,6 @@ class LiveFigures(PaperFigures[LiveCases]):
         ]
 
 
-def figures_on(cases: Cases | LiveCases, text: ReportText) -> PaperFigures[Cases | LiveCases]:
+def figures_on(cases: Cases | LiveCases, text: ReportText) -> Figures | LiveFigures:
     """Return the figures of these cases, simulated or live."""
     return LiveFigures(cases, text) if isinstance(cases, LiveCases) else Figures(cases, text)

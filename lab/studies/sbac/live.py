@@ -1,9 +1,12 @@
 """SBAC on the appliance: the gateway in front of the shop, the strategies against none."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lab.files.run_folder import PlannedRun
+from lab.spec.cases import AnyCase
 from lab.studies.live import LivePart, reproduce_on_appliance
 from lab.studies.sbac.cases import LIVE_MEANS, LiveCases, live_spec
 from lab.studies.sbac.measures import live_metrics
@@ -15,12 +18,17 @@ def reproduce(given: Mapping[str, Any]) -> Path:
     return reproduce_on_appliance(STUDY, parts, given)
 
 
+def _case_of(cases: LiveCases, mean: float, planned: PlannedRun) -> AnyCase:
+    assert planned.rho is not None
+    return cases.case(planned.policy, mean, planned.rho)
+
+
 def parts(cases: LiveCases, seed: int, repetitions: int) -> list[LivePart]:
     """Return a comparison for each mean session length."""
     return [
         LivePart(
             live_spec(mean, cases.scale.loads, seed=seed, repetitions=repetitions),
-            lambda planned, mean=mean: cases.case(planned.policy, mean, planned.rho),
+            partial(_case_of, cases, mean),
             live_metrics,
         )
         for mean in LIVE_MEANS

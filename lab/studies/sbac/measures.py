@@ -10,7 +10,7 @@ def throughput(capacity_rps: float, mean: float) -> Value:
     """Completed sessions, percent of S_s × time (eq. 1): what a server could complete."""
 
     def value(metrics: Metrics) -> float:
-        return 100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"])
+        return float(100 * metrics["completed"] * mean / (capacity_rps * metrics["arrivals_s"]))
 
     return value
 
@@ -27,7 +27,8 @@ def useful_over_load(load: float) -> Value:
 
 def completed_length(metrics: Metrics) -> float | None:
     """Mean length of completed sessions, requests."""
-    return metrics["completed_length"]
+    found: float | None = metrics["completed_length"]
+    return found
 
 
 def aborted_percent(metrics: Metrics) -> float | None:
