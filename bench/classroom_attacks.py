@@ -24,7 +24,7 @@ from rich.table import Table
 
 from bench.browser import Answer, Person
 from lab.files.run_folder import PlannedRun
-from loadgen.attempts import SCHEMA
+from loadgen.attempt_log import SCHEMA
 from runtime import hosts
 
 ROWS = 20_000_000

@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 import gevent
 
-from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, HostError, ShopAddress
 from loadgen.schedule import RunClock
 from loadgen.shop_pages import PageRequest, WrongPageError

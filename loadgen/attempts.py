@@ -1,26 +1,11 @@
-"""The attempt schema: one row per attempt of a customer to get a page.
+"""An attempt of a customer to get a page: what is known of it, and how it can end.
 
-Owns: the columns and outcomes of `attempts.parquet`, and refusing files that are something
-else. Load generator and simulator write it, the experiments read it.
-Must not know: who makes attempts, or how. All times are paper seconds since the run's start.
+Load generator and simulator make attempts, the lab reads them. All times are paper seconds since
+the run's start. Pure: standard library only.
 """
 
-from collections import Counter
 from enum import StrEnum
-from pathlib import Path
-from typing import Any, NamedTuple
-
-import pyarrow as pa
-
-from loadgen.rows import (
-    RowLog,
-    RowsFileError,
-    distinct,
-    metadata_of,
-    read_rows,
-    require_known,
-    require_schema,
-)
+from typing import NamedTuple, Protocol
 
 
 class AttemptOutcome(StrEnum):
@@ -62,65 +47,9 @@ def not_generated(session: int, step: int, page: str) -> Attempt:
     )
 
 
-SCHEMA = pa.schema(
-    [
-        pa.field("session", pa.int32(), nullable=False),
-        pa.field("step", pa.int16(), nullable=False),
-        pa.field("page", pa.string(), nullable=False),
-        pa.field("attempt", pa.int16(), nullable=False),
-        pa.field("intended_s", pa.float64()),
-        pa.field("started_s", pa.float64()),
-        pa.field("finished_s", pa.float64()),
-        pa.field("patience_s", pa.float64()),
-        pa.field("outcome", pa.string(), nullable=False),
-        pa.field("status", pa.int16(), nullable=False),
-        pa.field("request_id", pa.string(), nullable=False),
-    ]
-)
+class AttemptKeeper(Protocol):
+    """Where attempts are kept: an `AttemptLog`, which becomes a file, or a list."""
 
-
-class AttemptsFileError(RowsFileError):
-    """A file that is not an `attempts.parquet`; the message is one line and names the file."""
-
-
-class AttemptLog(RowLog):
-    """The attempts of a run; those of one session, step and attempt number as they came."""
-
-    schema = SCHEMA
-    order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
-
-    def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """How many attempts ended with each outcome in [first_s, last_s), paper seconds."""
-        return Counter(
-            outcome
-            for outcome, finished_s in zip(
-                self.column("outcome"), self.column("finished_s"), strict=True
-            )
-            if finished_s is not None and first_s <= finished_s < last_s
-        )
-
-
-def read_attempts(path: Path) -> pa.Table:
-    """The table of an `attempts.parquet`.
-
-    Raises `AttemptsFileError` when the file is missing, not Parquet, of another schema, or holds
-    pages' outcomes that nobody knows.
-    """
-    try:
-        table = read_rows(path, SCHEMA)
-        outcomes = table.column("outcome").unique().to_pylist()
-        require_known(path, "outcome", outcomes, list(AttemptOutcome))
-    except RowsFileError as error:
-        raise AttemptsFileError(str(error)) from None
-    return table
-
-
-def require_attempts(path: Path) -> None:
-    """Raise RowsFileError when a file has another schema or unknown outcomes; read by pieces."""
-    require_schema(path, SCHEMA)
-    require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
-
-
-def read_metadata(path: Path) -> dict[str, Any]:
-    """What the writer said about the run. Raises as `read_attempts` does."""
-    return metadata_of(read_attempts(path))
+    def append(self, attempt: Attempt, /) -> None:
+        """Keep one more."""
+        ...

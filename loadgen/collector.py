@@ -13,7 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import AttemptOutcome
 from loadgen.connection_log import ConnectionKind, ConnectionLog, connections_file
 from loadgen.plan import ClosedLoop, LoadPlan, Part, PartlyOpen
 from loadgen.rows import RowLog

@@ -13,7 +13,8 @@ import gevent
 from gevent.event import Event
 
 from loadgen import load_factor
-from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, ShopAddress
 from loadgen.client_pages import ClientPages
 from loadgen.client_process import ClientProcess

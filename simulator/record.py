@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
-from loadgen.attempts import Attempt, AttemptLog, AttemptOutcome, not_generated
+from loadgen.attempts import Attempt, AttemptKeeper, AttemptOutcome, not_generated
 from loadgen.sessions import CONFIRM_PAGE
 from simulator.result import SessionFate, Sessions, Simulated
 from simulator.scenario import FILE_PLACE, SERVED_PAGES, Scenario
@@ -47,7 +47,7 @@ _CONFIRM = [str(page) for page in PAGES].index(CONFIRM_PAGE)
 class Record:
     """Counts by place of the page in SERVED_PAGES, one list per fate; sessions by index."""
 
-    def __init__(self, scenario: Scenario, server: Server, log: AttemptLog | None) -> None:
+    def __init__(self, scenario: Scenario, server: Server, log: AttemptKeeper | None) -> None:
         self._policy = scenario.policy
         self._customers = scenario.customers
         self._server = server

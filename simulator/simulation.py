@@ -22,7 +22,7 @@ from gateway.policies.interface import (
     Request,
     Verdicts,
 )
-from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.attempts import AttemptKeeper, AttemptOutcome
 from simulator.conduct import Conduct
 from simulator.file_lane import FileLane
 from simulator.patience import ends_of_patience
@@ -53,7 +53,7 @@ _PLACE = {str(page): place for place, page in enumerate(SERVED_PAGES)}
 
 
 def simulate(
-    scenario: Scenario, *, log: AttemptLog | None = None, on_progress: Progress | None = None
+    scenario: Scenario, *, log: AttemptKeeper | None = None, on_progress: Progress | None = None
 ) -> Simulated:
     """Carries the scenario out; the same scenario gives the same result, to the last digit.
 
@@ -75,7 +75,7 @@ class _Simulation:
     """
 
     def __init__(
-        self, scenario: Scenario, log: AttemptLog | None, on_progress: Progress | None
+        self, scenario: Scenario, log: AttemptKeeper | None, on_progress: Progress | None
     ) -> None:
         self._scenario = scenario
         self._customers = scenario.customers

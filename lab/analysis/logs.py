@@ -24,7 +24,7 @@ from lab.analysis.event_words import event_words
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
-from loadgen.attempts import require_attempts
+from loadgen.attempt_log import require_attempts
 from loadgen.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200

@@ -21,7 +21,7 @@ from lab.files import forms
 from lab.files.documents import read_json, write_text
 from lab.files.run_summary import RunSummary
 from loadgen import load_factor
-from loadgen.attempts import AttemptsFileError, read_attempts
+from loadgen.attempt_log import AttemptsFileError, read_attempts
 from loadgen.rows import RowsFileError, read_table
 
 RUN_FILE = "run.json"

@@ -24,7 +24,7 @@ from lab.report.terminal import console
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import LaneCpus
-from loadgen.attempts import read_metadata
+from loadgen.attempt_log import read_metadata
 from runtime.settings import Settings
 
 NAME = "race"

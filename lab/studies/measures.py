@@ -18,7 +18,7 @@ from lab.engines.simulated.run import scenario_of
 from lab.spec import own_policies
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
-from loadgen.attempts import AttemptLog
+from loadgen.attempt_log import AttemptLog
 from loadgen.sessions import FIRST_PAGE
 from simulator.result import SessionFate, Simulated
 from simulator.simulation import simulate

@@ -1,6 +1,7 @@
 """Attempts made by hand, for the tests of what is computed from them."""
 
-from loadgen.attempts import Attempt, AttemptLog, not_generated
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt, not_generated
 
 
 def table(*rows):

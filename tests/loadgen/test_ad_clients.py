@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from loadgen.ad_clients import AdOrder, play, requests_of
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.browser import ShopAddress
 from runtime.settings import REPOSITORY
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.attempts import Attempt, read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop

@@ -14,7 +14,7 @@ from statistics import fmean
 
 import pytest
 
-from loadgen.attempts import SCHEMA
+from loadgen.attempt_log import SCHEMA
 from loadgen.chain import PAGES
 from loadgen.clients import (
     CONNECTION_SENTRY_MIX,

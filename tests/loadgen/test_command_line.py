@@ -9,7 +9,7 @@ from shutil import which
 
 import pytest
 
-from loadgen.attempts import read_attempts
+from loadgen.attempt_log import read_attempts
 from tests.loadgen.locust_process import free_port
 from tests.loadgen.small_shop import small_shop
 

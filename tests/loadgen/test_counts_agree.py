@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from loadgen.attempts import read_attempts
+from loadgen.attempt_log import read_attempts
 from loadgen.connection_log import read_connections
 from runtime import certificates, ports
 from tests.gateway import process

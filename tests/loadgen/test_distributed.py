@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import Seen, small_shop
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.load_factor import Pace, read
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop

@@ -8,7 +8,8 @@ from statistics import median
 
 import pytest
 
-from loadgen.attempts import Attempt, AttemptOutcome, read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import Seen, small_shop

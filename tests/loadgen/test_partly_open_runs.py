@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from loadgen.attempts import Attempt, read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.attempts import Attempt
 from loadgen.connection_log import read_connections
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import Partly, PartlyOpenModel

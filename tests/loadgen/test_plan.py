@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadgen.attempts import read_metadata
+from loadgen.attempt_log import read_metadata
 from loadgen.clients import ClientModel
 from loadgen.load_schedule import RateStep
 from loadgen.options import OptionError, plan_of

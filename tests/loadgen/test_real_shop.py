@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from loadgen.attempts import read_attempts
+from loadgen.attempt_log import read_attempts
 from loadgen.browser import Browser, ShopAddress
 from loadgen.options import plan_of
 from loadgen.shop_pages import Shopper

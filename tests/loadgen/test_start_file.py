@@ -3,7 +3,7 @@
 import json
 import time
 
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop
 

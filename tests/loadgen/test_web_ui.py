@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from loadgen.attempts import read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import SmallShop, small_shop
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.policies import registry
 from gateway.policies.interface import PAGES
-from loadgen.attempts import Attempt, AttemptLog
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
 from loadgen.refusals import SessionModelError
 from loadgen.sessions import MEAN_EXECUTION_S

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from gateway.policies import registry
-from loadgen.attempts import Attempt, AttemptLog
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients, place
 from loadgen.draws import address, exponential, stream_key, uniform
 from loadgen.sessions import MEAN_EXECUTION_S, Customers, SessionLengths, SessionModel

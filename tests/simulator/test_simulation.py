@@ -22,7 +22,8 @@ from gateway.policies.interface import (
     Verdicts,
 )
 from lab.engines.samples import SCHEMA, of_admission
-from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import AttemptOutcome
 from loadgen.load_schedule import Schedule, Segment
 from loadgen.sessions import PAGES, Chain, Customers, SessionLengths, SessionModel
 from simulator.result import SessionFate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gateway.policies import registry
-from loadgen.attempts import AttemptLog
+from loadgen.attempt_log import AttemptLog
 from loadgen.clients import ClientModel, Clients
 from loadgen.sessions import PAGES, Chain
 from simulator.scenario import FifoServer, Scenario, SharedCpus

@@ -23,7 +23,8 @@ from lab.engines.hosted.connection_costs import ConnectionCosts
 from lab.engines.load_generators import run_load
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
-from loadgen.attempts import AttemptOutcome, read_attempts
+from loadgen.attempt_log import read_attempts
+from loadgen.attempts import AttemptOutcome
 from loadgen.connection_log import ConnectionKind, connections_file, read_connections
 from loadgen.load_schedule import RateStep
 from loadgen.partly_open import PartlyOpenModel

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lab.errors import ExperimentError
-from loadgen.attempts import AttemptOutcome, read_attempts, read_metadata
+from loadgen.attempt_log import read_attempts, read_metadata
+from loadgen.attempts import AttemptOutcome
 from loadgen.connection_log import ConnectionKind, connections_file, read_connections
 from loadgen.partly_open import IMAGE
 

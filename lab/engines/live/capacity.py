@@ -16,7 +16,7 @@ from lab.engines.load_generators import LoadGenerator, distributed_options, run_
 from lab.errors import ExperimentError
 from lab.machine.description import fingerprint
 from lab.spec.experiment import Spec
-from loadgen.attempts import read_metadata
+from loadgen.attempt_log import read_metadata
 from loadgen.plan import ClosedLoop, LoadPlan
 from loadgen.sessions import SessionModel
 

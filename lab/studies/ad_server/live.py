@@ -25,7 +25,7 @@ from lab.studies.ad_server.host import AdClients, AdServer, clients_process, run
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY, measured_words, requests_words
 from loadgen.ad_clients import AdOrder
-from loadgen.attempts import AttemptsFileError, read_attempts, read_metadata
+from loadgen.attempt_log import AttemptsFileError, read_attempts, read_metadata
 from runtime import settings
 
 _PLAN = "requests.json"

@@ -17,7 +17,8 @@ from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import RUN_S
-from loadgen.attempts import AttemptLog, AttemptOutcome
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import AttemptOutcome
 from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE
 from simulator.simulation import simulate
 

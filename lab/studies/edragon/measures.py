@@ -17,7 +17,7 @@ from lab.results.metrics import Metrics, Value
 from lab.spec.cases import Case
 from lab.spec.runs import PlatformRun
 from lab.studies.edragon.cases import Zone, mean_over
-from loadgen.attempts import AttemptLog
+from loadgen.attempt_log import AttemptLog
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import PartlyOpenModel
 from simulator.hosting import simulate_platform

@@ -7,7 +7,7 @@ import pytest
 
 from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
-from loadgen.attempts import read_metadata
+from loadgen.attempt_log import read_metadata
 from loadgen.plan import LoadPlan, Sessions
 from loadgen.sessions import SessionModel
 from runtime import cpus

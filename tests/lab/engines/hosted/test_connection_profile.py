@@ -4,7 +4,8 @@ import pytest
 
 from lab.engines.hosted.connection_profile import SessionCounts, counted, split
 from lab.errors import ExperimentError
-from loadgen.attempts import Attempt, AttemptLog
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt
 from loadgen.connection_log import ConnectionLog, OpenedConnection, connections_file
 
 COUNTS = SessionCounts(

@@ -11,7 +11,8 @@ from lab.engines.hosted.outcome import (
     session_fates,
 )
 from lab.errors import ExperimentError
-from loadgen.attempts import Attempt, AttemptLog, not_generated
+from loadgen.attempt_log import AttemptLog
+from loadgen.attempts import Attempt, not_generated
 from loadgen.connection_log import ConnectionLog, OpenedConnection
 
 

@@ -20,7 +20,8 @@ from lab.studies.ad_server import live as ad_server_live
 from lab.studies.ad_server.cases import Cases, Scale, planned_runs
 from lab.studies.ad_server.claims import claims
 from loadgen.ad_clients import AdOrder
-from loadgen.attempts import Attempt, AttemptLog, read_attempts, read_metadata
+from loadgen.attempt_log import AttemptLog, read_attempts, read_metadata
+from loadgen.attempts import Attempt
 from runtime import machine_lock
 from runtime.settings import REPOSITORY
 from tests.lab.waiting import wait_until

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadgen.attempts import (
-    SCHEMA,
-    Attempt,
-    AttemptLog,
-    AttemptOutcome,
-    AttemptsFileError,
-    not_generated,
-    read_attempts,
-    read_metadata,
-)
+from loadgen.attempt_log import SCHEMA, AttemptLog, AttemptsFileError, read_attempts, read_metadata
+from loadgen.attempts import Attempt, AttemptOutcome, not_generated
 from loadgen.sessions import PAGES
 
 DONE = Attempt(3, 0, "Br-1", 1, 0.5, 0.501, 0.75, 12.5, "completed", 200, "r-1")

@@ -1,0 +1,50 @@
+"""Small simulations of every kind, as a program: what came out of each is a line of JSON."""
+
+import importlib
+import json
+import pkgutil
+from dataclasses import asdict
+
+import gateway.policies
+import simulator
+from gateway.policies.registry import ADMISSIONS, POLICIES, create
+from loadgen.attempts import Attempt
+from loadgen.clients import ClientModel, Clients
+from loadgen.sessions import MEAN_EXECUTION_S
+from simulator.hosting import simulate_platform
+from simulator.scenario import Scenario, SharedCpus
+from simulator.simulation import simulate
+from tests.simulator.hosting_scenes import short
+from tests.simulator.scenes import lifo_pri, sbac
+
+
+def main() -> None:
+    """Import every module of the policies and of the simulator, and simulate."""
+    for package in (gateway.policies, simulator):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    for name in POLICIES:
+        attempts: list[Attempt] = []
+        found = simulate(lifo_pri(policy=name, sessions=100), log=attempts)
+        show(name, [asdict(found), attempts])
+    for name in ADMISSIONS:
+        show(f"sq+{name}", asdict(simulate(sbac(admission=name, arrivals_until_s=20.0))))
+    clients = Scenario(
+        Clients(ClientModel(), 1),
+        create("sq", {}),
+        SharedCpus(mean_execution_s={**MEAN_EXECUTION_S, "file": 0.02}),
+        seed=1,
+        arrivals_until_s=120.0,
+        abandonment="cancel",
+    )
+    show("clients", asdict(simulate(clients)))
+    show("platform", asdict(simulate_platform(short(6.0, 4.0, duration_s=30.0))))
+
+
+def show(name: str, found: object) -> None:
+    """Write what came out of a simulation, to the last digit."""
+    print(json.dumps([name, found], default=lambda array: array.tolist()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Simulator, policies and workload model need the standard library and numpy, nothing else.
+
+They are also to run in a browser (Pyodide), where most libraries of the project are missing.
+"""
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+LIBRARIES = ("django", "gevent", "locust", "matplotlib", "numpy", "psycopg", "pyarrow", "pydantic")
+LONGEST_S = 300
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with numpy and no other library."""
+    folder = tmp_path_factory.mktemp("bare")
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=LONGEST_S
+    )
+    roots = {"base": str(folder), "platbase": str(folder)}
+    libraries = Path(sysconfig.get_path("purelib", "venv", roots))
+    numpy = Path(np.__file__).parent
+    for own in (numpy, numpy.with_name("numpy.libs")):
+        if own.is_dir():
+            (libraries / own.name).symlink_to(own)
+    return folder / "bin" / "python"
+
+
+def output(python: Path | str, *arguments: str) -> str:
+    """What Python prints, run in the checkout without this process's environment variables."""
+    command = [str(python), *arguments]
+    done = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env={},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_bare_environment_has_numpy_and_no_other_library(bare_python: Path) -> None:
+    """The environment of this test is as bare as it claims."""
+    program = (
+        "import importlib.util, json, sys;"
+        "print(json.dumps([name for name in sys.argv[1:] if importlib.util.find_spec(name)]))"
+    )
+    assert json.loads(output(bare_python, "-c", program, *LIBRARIES)) == ["numpy"]
+
+
+def test_simulations_in_a_bare_environment_give_the_same_numbers(bare_python: Path) -> None:
+    """Every policy and every kind of customers can be simulated, with the same results as here."""
+    program = ("-m", "tests.simulator.small_runs")
+    bare, full = output(bare_python, *program), output(sys.executable, *program)
+    differing = [
+        json.loads(ours)[0]
+        for ours, theirs in zip(full.splitlines(), bare.splitlines(), strict=True)
+        if ours != theirs
+    ]
+    assert differing == []
+    assert len(full.splitlines()) > 20
