@@ -94,7 +94,7 @@ def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
 
 def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
     found = []
-    for (key, words), metric in metrics.curves():
+    for curve, metric in metrics.curves():
         lines: list[dict[str, Any]] = []
         for policy in dict.fromkeys(cell.policy for cell in cells):
             points = [
@@ -107,7 +107,7 @@ def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
                 title = next(cell.title for cell in cells if cell.policy == policy)
                 lines.append({"policy": policy, "title": title, "points": points})
         if any(point["mean"] for line in lines for point in line["points"]):
-            found.append({"key": key, "words": words, "lines": lines})
+            found.append({"key": curve.key, "words": curve.words, "lines": lines})
     return found
 
 

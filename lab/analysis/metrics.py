@@ -14,6 +14,8 @@ from lab.intervals import Estimate
 from loadgen.attempts import AttemptOutcome
 
 Unit = Literal["%", "", "requests", "attempts", "sessions", "confirms", "s", "requests/s"]
+TableName = Literal["Who sells", "Sessions", "Requests"]
+"""A table of `lab.report.tables` that prints metrics."""
 
 
 class Curve(NamedTuple):
@@ -23,6 +25,8 @@ class Curve(NamedTuple):
     """Its name in addresses of the console."""
     words: str
     """What its axis says."""
+    place: int
+    """Pages offer the curves in this order, and show the first at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,10 @@ class Metric:
     """How it is drawn against the offered load; None if it is not."""
     is_of_sessions: bool = False
     """Whether a closed loop, whose sessions never end, has none."""
+    tables: tuple[TableName, ...] = ()
+    """The tables of a comparison that print it."""
+    is_pooled: bool = False
+    """Whether tables print the sum over the repetitions instead of their mean."""
 
     @property
     def is_whole(self) -> bool:
@@ -52,7 +60,9 @@ class Metric:
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Mean and interval over the repetitions, as tables print them."""
+        """Return what tables print: mean and interval over the repetitions, or their sum."""
+        if self.is_pooled:
+            return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)
         if found is None:
             return self.if_unknown
@@ -130,6 +140,7 @@ METRICS: tuple[Metric, ...] = (
         "Completed requests over planned requests.",
         lambda run: run.completed_ratio,
         1,
+        tables=("Who sells", "Requests"),
     ),
     Metric(
         "timed_out_ratio",
@@ -138,6 +149,7 @@ METRICS: tuple[Metric, ...] = (
         "Attempts that timed out over planned requests.",
         lambda run: run.timed_out_ratio,
         1,
+        tables=("Requests",),
     ),
     Metric(
         "turned_away_ratio",
@@ -146,15 +158,7 @@ METRICS: tuple[Metric, ...] = (
         "Attempts rejected, dropped, refused or failed, over planned requests.",
         lambda run: run.turned_away_ratio,
         1,
-    ),
-    Metric(
-        "throughput_rps",
-        "Requests/s",
-        "requests/s",
-        "Completed requests per paper second of the whole run, to the end of its last session.",
-        lambda run: run.throughput_rps,
-        2,
-        curve=Curve("throughput", "completed requests per paper second"),
+        tables=("Requests",),
     ),
     _fate("arrived_sessions", "Sessions that arrived; each has one of the four fates below."),
     _fate(
@@ -179,6 +183,7 @@ METRICS: tuple[Metric, ...] = (
         lambda run: run.fates.completed_of_let_in_ratio,
         1,
         is_of_sessions=True,
+        tables=("Sessions",),
     ),
     Metric(
         "completed_length",
@@ -188,6 +193,7 @@ METRICS: tuple[Metric, ...] = (
         lambda run: run.fates.mean_completed_length,
         1,
         is_of_sessions=True,
+        tables=("Sessions",),
     ),
     Metric(
         "useful_rps",
@@ -197,8 +203,9 @@ METRICS: tuple[Metric, ...] = (
         "work).",
         lambda run: run.useful_rps,
         2,
-        curve=Curve("useful", "requests of completed sessions per paper second"),
+        curve=Curve("useful", "requests of completed sessions per paper second", 5),
         is_of_sessions=True,
+        tables=("Sessions",),
     ),
     Metric(
         "useful_ratio",
@@ -208,9 +215,16 @@ METRICS: tuple[Metric, ...] = (
         lambda run: run.useful_ratio,
         1,
         is_of_sessions=True,
+        tables=("Sessions",),
     ),
     Metric(
-        "confirms", "Confirms", "confirms", "Completed purchases (Tr-4).", lambda run: run.confirms
+        "confirms",
+        "Confirms",
+        "confirms",
+        "Completed purchases (Tr-4).",
+        lambda run: run.confirms,
+        tables=("Who sells",),
+        is_pooled=True,
     ),
     Metric(
         "confirms_per_1000",
@@ -219,7 +233,7 @@ METRICS: tuple[Metric, ...] = (
         "Confirms over sessions, times 1,000.",
         lambda run: 1000 * run.confirms / run.sessions if run.sessions else None,
         1,
-        curve=Curve("confirms", "confirms of 1,000 sessions"),
+        curve=Curve("confirms", "confirms of 1,000 sessions", 4),
         is_of_sessions=True,
     ),
     Metric(
@@ -230,6 +244,8 @@ METRICS: tuple[Metric, ...] = (
         "knowing who will buy (docs/bound.md).",
         lambda run: run.confirm_bound,
         1,
+        tables=("Who sells",),
+        is_pooled=True,
     ),
     Metric(
         "revenue_efficiency_ratio",
@@ -239,7 +255,8 @@ METRICS: tuple[Metric, ...] = (
         lambda run: run.revenue_efficiency_ratio,
         2,
         "no buyer planned",
-        curve=Curve("efficiency", "confirms / capacity bound"),
+        curve=Curve("efficiency", "confirms / capacity bound", 2),
+        tables=("Who sells",),
     ),
     Metric(
         "estimated_efficiency_ratio",
@@ -250,28 +267,56 @@ METRICS: tuple[Metric, ...] = (
         lambda run: run.estimated_efficiency_ratio,
         2,
         "–",
-        curve=Curve("estimated", "efficiency, estimated"),
+        curve=Curve("estimated", "efficiency, estimated", 3),
+        tables=("Who sells",),
+    ),
+    Metric(
+        "throughput_rps",
+        "Requests/s",
+        "requests/s",
+        "Completed requests per paper second of the whole run, to the end of its last session.",
+        lambda run: run.throughput_rps,
+        2,
+        curve=Curve("throughput", "completed requests per paper second", 1),
+        tables=("Who sells",),
     ),
 )
-"""All of them, in the order of the database's columns."""
-
-CURVES = ("throughput", "efficiency", "estimated", "confirms", "useful")
-"""Keys of the curves in the order in which pages offer them."""
+"""All of them, in the order of tables and of the database's columns."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 
 
 def curves() -> list[tuple[Curve, Metric]]:
-    """The metrics that are drawn against the offered load, the first choice first."""
+    """Return the metrics that are drawn against the offered load, in the order of their places."""
     found = [(metric.curve, metric) for metric in METRICS if metric.curve is not None]
-    return sorted(found, key=lambda one: CURVES.index(one[0].key))
+    return sorted(found, key=lambda one: one[0].place)
 
 
-def markdown() -> str:
-    """The metrics as the table in docs/run-metrics.md."""
-    lines = ["| metric | in tables | unit | definition |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| `{metric.name}` | {metric.title} | {metric.unit or 'ratio'} | {metric.definition} |"
+def of_table(table: TableName) -> list[Metric]:
+    """Return the metrics that a table prints, in its order."""
+    return [metric for metric in METRICS if table in metric.tables]
+
+
+PAGE = """\
+# Metrics of a run
+
+`python -m lab.analysis.metrics` writes this page. Each metric is declared once, in
+`lab/analysis/metrics.py`. Tables, CSV files, curves and the columns of
+`results.runs` in PostgreSQL are made from it. A ratio in % is 1 at 100 % in the database.
+
+| metric | in tables | unit | definition |
+| --- | --- | --- | --- |
+"""
+
+
+def page() -> str:
+    """Return the page docs/run-metrics.md."""
+    lines = [
+        f"| `{metric.name}` | {metric.title} | {metric.unit or 'ratio'} | {metric.definition} |\n"
         for metric in METRICS
     ]
-    return "\n".join(lines) + "\n"
+    return PAGE + "".join(lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

@@ -9,7 +9,7 @@ from functools import partial
 
 from lab.analysis import published
 from lab.analysis.cells import Cell
-from lab.analysis.metrics import BY_NAME
+from lab.analysis.metrics import BY_NAME, of_table
 from lab.analysis.outcomes import FATES, FATES_MEANING, Outcomes
 from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
@@ -30,15 +30,12 @@ ROWS = {
 }
 
 
-_OF_COMPLETED = ("completed_of_let_in_ratio", "completed_length", "useful_rps", "useful_ratio")
-
-
 def headline(cells: Sequence[Cell]) -> Table:
     """What one looks at first: who completes, who sells, how near to the best possible."""
+    metrics = of_table("Who sells")
     table = Table(
         "Who sells",
-        ("ρ", "Policy", "Completed %", "Confirms", "Bound", "Efficiency",
-         "Estimated", "Requests/s", "Br-1 < 5 s"),
+        ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
         note="Mean of the repetitions ± half-width of the 95 % interval. Confirms and bound are "
         "sums over all repetitions. Bound: the most that these customers and this server allow any "
         "policy that cannot know who will buy; the server's time counts from the first arrival to "
@@ -46,18 +43,13 @@ def headline(cells: Sequence[Cell]) -> Table:
         "Estimated is the efficiency to be expected of sessions that were served like these: it "
         "follows them from page to page and scatters less. Requests/s: completed requests per "
         "paper second of the whole run, to the end of its last session.",
-    )  # fmt: skip
+    )
     for cell in cells:
         table.rows.append(
             (
                 cell.load,
                 cell.title,
-                BY_NAME["completed_ratio"].text(cell),
-                f"{cell.confirms}",
-                f"{cell.bound:.0f}",
-                BY_NAME["revenue_efficiency_ratio"].text(cell),
-                BY_NAME["estimated_efficiency_ratio"].text(cell),
-                BY_NAME["throughput_rps"].text(cell),
+                *(metric.text(cell) for metric in metrics),
                 estimate([100 * share for share in cell.quick_share]).text(0) + " %",
             )
         )
@@ -66,10 +58,11 @@ def headline(cells: Sequence[Cell]) -> Table:
 
 def sessions(cells: Sequence[Cell]) -> Table:
     """Sessions as wholes: which were let in, which got to the end (SBAC's measure)."""
+    metrics = of_table("Sessions")
     table = Table(
         "Sessions",
         ("ρ", "Policy", "Arrived", "Completed %", "Lost %", "Never let in %", "Rejected %",
-         *(BY_NAME[name].title for name in _OF_COMPLETED)),
+         *(metric.title for metric in metrics)),
         note=f"Arrived is the mean per run. {FATES_MEANING} The four are in % of all that arrived. "
         "Rejection pages come from admission and from DOOR-FIFO. Let in are the completed and the "
         "lost ones. Overload favours short sessions, so that many completed ones may be little "
@@ -83,7 +76,7 @@ def sessions(cells: Sequence[Cell]) -> Table:
                 cell.title,
                 BY_NAME["arrived_sessions"].text(cell),
                 *(cell.over(partial(_fate_percent, fate)).text(1) for fate in FATES),
-                *(BY_NAME[name].text(cell) for name in _OF_COMPLETED),
+                *(metric.text(cell) for metric in metrics),
             )
         )
     return table
@@ -136,8 +129,7 @@ def requests(cells: Sequence[Cell]) -> Table:
         ("", *(cell.heading for cell in cells)),
         note="Retries are counted too. Turned away: rejected, dropped, refused or failed.",
     )
-    for name in ("completed_ratio", "timed_out_ratio", "turned_away_ratio"):
-        metric = BY_NAME[name]
+    for metric in of_table("Requests"):
         title = metric.title.removesuffix(" %")
         table.rows.append((title, *(metric.text(cell) for cell in cells)))
     return table

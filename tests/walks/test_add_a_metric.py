@@ -1,0 +1,43 @@
+"""A metric of a run is added with its declaration and the page of all metrics."""
+
+from tests.walks import guide
+from tests.walks.copies import ProjectCopy
+
+METRICS = "lab/analysis/metrics.py"
+PAGE = "docs/run-metrics.md"
+ROWS = """
+import sys
+from lab.database.rows import rows_of
+(row,) = rows_of(sys.argv[1])["runs"]
+print(row["attempts_per_session"])
+"""
+
+
+def test_a_metric_takes_two_files(copy: ProjectCopy) -> None:
+    """It is in the tables, their CSV, the database, the console and the documentation."""
+    (text,) = guide.additions(METRICS)
+    end = ')\n"""All of them, in the order of tables and of the database\'s columns."""\n'
+    copy.replace(METRICS, end, text + end)
+    copy.write(PAGE, copy.python("-m", "lab.analysis.metrics"))
+    assert copy.touched() == {METRICS, PAGE}
+    row = "| `attempts_per_session` | Attempts per session | attempts | Attempts that were made,"
+    assert row in (copy.folder / PAGE).read_text(encoding="utf-8")
+
+    options = ("--sessions", "300", "--repetitions", "1", "--rho", "2", "--processes", "1")
+    copy.doorbuster("simulate", "--policies", "sq", *options)
+    (result,) = (copy.folder / "results").glob("*-simulated-*")
+    (header,) = [
+        line
+        for line in (result / "tables.md").read_text(encoding="utf-8").splitlines()
+        if "Attempts per session" in line
+    ]
+    assert header.startswith("| ρ | Policy | Arrived |")
+    here = f"/results/{result.name}"
+    page, csv, curves = (
+        copy.pages(f"{here}/{part}") for part in ("", "table/1.csv", "curves.json")
+    )
+    assert "Attempts per session</th>" in page
+    assert "Useful %,Attempts per session\n" in csv
+    assert '"words": "attempts per session"' in curves
+    assert 1 < float(copy.python("-c", ROWS, str(result))) < 10
+    copy.tests("tests/lab/analysis/test_metrics.py")  # among others, a column of the database
