@@ -117,12 +117,12 @@ def _make_database() -> None:
     import django
     from django.core.management import call_command
 
-    from lab.console.site.settings import DATABASES, FOLDER, LAB
+    from lab.console.site.settings import DATABASE_FILE, FOLDER, LAB
     from runtime.state import State
 
     if not LAB.state_dir.exists():
         State(LAB.state_dir).make()  # as `make up` would, so that it takes it for its own
-    _close(FOLDER, Path(DATABASES["default"]["NAME"]))
+    _close(FOLDER, DATABASE_FILE)
     django.setup()
     call_command("migrate", verbosity=0)
 

@@ -76,11 +76,14 @@ class Launch(models.Model):
         return self.state in ENDED
 
 
+MOST_NOTE_CHARACTERS = 10_000
+
+
 class Note(models.Model):
     """What somebody wrote on a result."""
 
     result = models.CharField(max_length=200, db_index=True)
-    text = models.TextField(max_length=10_000)
+    text = models.TextField(max_length=MOST_NOTE_CHARACTERS)
     by = models.CharField(max_length=150, blank=True)
     at = models.DateTimeField(default=timezone.now)
 

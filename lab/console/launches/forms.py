@@ -220,7 +220,10 @@ def uploaded(name: str, content: bytes, allowance: Allowance) -> Spec:
 def _parsed(text: str, name: str) -> Mapping[str, Any]:
     """The values of a spec, parsed by a process that has little memory and time."""
     try:
-        return bounded.call("lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING)
+        plain: Mapping[str, Any] = bounded.call(
+            "lab.spec.text:as_json", {"text": text, "origin": name}, _PARSING
+        )
+        return plain
     except bounded.BoundsExceededError as fault:
         raise SpecError(f"{name}: {fault}; allowed: a spec in TOML") from None
     except bounded.BoundedError as fault:

@@ -63,13 +63,15 @@ def used_s(engine: str) -> dict[str, float]:
     since = now - timedelta(seconds=LATELY_S)
     found: dict[str, float] = defaultdict(float)
     recent = Launch.objects.filter(Q(ended_at__gt=since) | Q(state=State.RUNNING), engine=engine)
-    used = recent.exclude(began_at=None).values_list(  # without the specs: pages ask often
+    used = recent.values_list(  # without the specs: pages ask often
         "by", "state", "expected_s", "began_at", "ended_at"
     )
     for by, state, expected_s, began_at, ended_at in used:
+        if began_at is None:
+            continue
         if state == State.RUNNING:
             found[by] += max(expected_s, (now - began_at).total_seconds())
-        else:
+        elif ended_at is not None:
             found[by] += (ended_at - max(began_at, since)).total_seconds()
     return dict(found)
 
@@ -149,7 +151,7 @@ def _free_lanes(simulated: Sequence[Launch]) -> list[bool]:
 
 def _ordered(engine: str) -> list[Launch]:
     queued = Launch.objects.filter(state=State.QUEUED, engine=engine)
-    return in_turn(queued, used_s(engine)) if queued else []
+    return in_turn(list(queued), used_s(engine)) if queued else []
 
 
 def end(launch: Launch, state: State, reason: str = "") -> None:

@@ -160,14 +160,14 @@ def _command(launch: Launch, folder: Path, limits: JobLimits | None) -> list[str
         program,
         end_with_parent=signal.SIGTERM,
         idle=not launch.is_live,
-        data_bytes=limits and limits.process_bytes,
+        data_bytes=None if limits is None else limits.process_bytes,
         expendable=limits is not None,
     )
 
 
 def _run(launch: Launch, folder: Path) -> tuple[int, str]:
     """(Status of the command, the limit that it reached or nothing)."""
-    limits = None
+    limits: JobLimits | None = None
     if not launch.is_live:
         # The expected seconds pass on all of these processors at once.
         expected_s = launch.expected_s * len(LAB.other_cpus)
@@ -234,9 +234,11 @@ def end_left_overs() -> None:
     """
     for mark in (FOLDER / "launches").glob(f"*/{_COMMAND}"):
         launch = Launch.objects.filter(pk=mark.parent.name).first()
-        if launch is not None and launch.ended_at is None:
-            continue
-        over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S) if launch else timezone.now()
+        over = timezone.now()
+        if launch is not None:
+            if launch.ended_at is None:
+                continue
+            over = launch.ended_at + timedelta(seconds=STOP_WITHIN_S)
         with contextlib.suppress(OSError, ValueError):  # just removed, or not yet written
             noted = mark.read_text(encoding="utf-8")
             if not living.is_alive(noted):

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.contrib.auth.hashers import get_hasher
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -22,6 +21,7 @@ from django.db.models import Count
 from lab.console.launches import queue
 from lab.console.models import Launch, State
 from lab.console.people import names
+from lab.console.people.logins import PasswordHasher
 
 STANDARD_INPUT = "-"
 MOST_NAMES = 500
@@ -185,7 +185,7 @@ def _new_password() -> _Password:
     """Three groups of five letters and digits: 74 random bits, and easy to copy from paper."""
     groups = ("".join(secrets.choice(_LETTERS) for _ in range(5)) for _ in range(3))
     text = "-".join(groups)
-    return _Password(text, get_hasher().made(text))
+    return _Password(text, PasswordHasher().made(text))
 
 
 def _set(account: User, password: _Password) -> None:

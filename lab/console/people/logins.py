@@ -161,6 +161,7 @@ class LoginForm(AuthenticationForm):
         name = self.cleaned_data.get("username")
         if name is None or not self.cleaned_data.get("password"):
             return super().clean()
+        assert self.request is not None  # it is the login page's
         with counted(self.request, name):
             return super().clean()
 

@@ -1,16 +1,18 @@
 """Logging in and out, a person's own password, and the teacher's page of all accounts."""
 
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView, LogoutView, PasswordChangeView
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.forms import BaseForm
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.generic import FormView
 
 from lab.console.people import accounts
 from lab.console.people.accounts import AccountError
@@ -21,19 +23,25 @@ from lab.console.site.settings import LAB, OIDC
 logger = logging.getLogger("lab.people")
 
 
-class _Counted:
+if TYPE_CHECKING:
+    _Form = FormView[BaseForm]
+else:
+    _Form = FormView  # Django's own class takes no parameters
+
+
+class _Counted(_Form):
     """A page that tries a password; after some wrong ones the answer is 429 with Retry-After."""
 
     def post(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         try:
-            return super().post(request, *args, **more)  # type: ignore[misc]
+            return super().post(request, *args, **more)
         except TooManyError as fault:
             where = address_of(request)
             logger.warning("%s refused a password from %s: %s", request.path, where, fault)
-            unsent = {**self.get_form_kwargs(), "data": None, "files": None}  # type: ignore[attr-defined]
-            form = self.get_form_class()(**unsent)  # type: ignore[attr-defined]
-            response = self.render_to_response(  # type: ignore[attr-defined]
-                self.get_context_data(form=form, refused=fault),  # type: ignore[attr-defined]
+            unsent = {**self.get_form_kwargs(), "data": None, "files": None}
+            form = self.get_form_class()(**unsent)
+            response = self.render_to_response(
+                self.get_context_data(form=form, refused=fault),
                 status=429,
             )
             response["Retry-After"] = str(fault.wait_s)
@@ -50,7 +58,7 @@ class Login(_Counted, LoginView):
 
 
 class Logout(LogoutView):
-    next_page = reverse_lazy("login")
+    next_page = "login"
 
 
 class Password(_Counted, PasswordChangeView):
@@ -60,7 +68,7 @@ class Password(_Counted, PasswordChangeView):
     form_class = ChangeForm
     success_url = reverse_lazy("gallery")
 
-    def dispatch(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponseBase:
         if request.user.is_authenticated and not request.user.has_usable_password():
             raise PermissionDenied("You have no password here: you sign in elsewhere.")
         return super().dispatch(request, *args, **more)

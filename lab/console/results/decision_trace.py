@@ -48,8 +48,9 @@ def sheets(choice: PolicyChoice) -> list[Known]:
     Or of the peer in the gateway's place.
     """
     if choice.gateway is not None:
-        values = peers.read(choice.gateway, choice.parameters)
-        return [Known(title_of(choice.gateway), PEERS[choice.gateway].sheet, values)]
+        peer = PEERS[choice.gateway].sheet
+        read = peers.read(choice.gateway, choice.parameters)
+        return [Known(title_of(choice.gateway), peer, read)]
     queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
     found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
     if choice.admission != NO_ADMISSION:
@@ -90,7 +91,7 @@ def logged(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> 
     Raises ExperimentError.
     """
     asked = {name: attempt[name] for name in ("page", "started_s", "finished_s")}
-    found = ask(result, "around", run=planned.folder, **asked)
+    found: dict[str, Any] = ask(result, "around", run=planned.folder, **asked)
     return found | {"not_known": NOT_KNOWN}
 
 

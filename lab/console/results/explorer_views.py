@@ -35,9 +35,16 @@ def attempts(request: HttpRequest, name: str) -> HttpResponse:
 
     def ask(number: int) -> dict[str, Any]:
         """The attempts on a page of this number."""
-        first = (number - 1) * A_PAGE
-        wanted = {"kind": kind, "page": page, "session": session, "first": first, "most": A_PAGE}
-        found: dict[str, Any] = logs.ask(result, "attempts", run=folder, **wanted)
+        found: dict[str, Any] = logs.ask(
+            result,
+            "attempts",
+            run=folder,
+            kind=kind,
+            page=page,
+            session=session,
+            first=(number - 1) * A_PAGE,
+            most=A_PAGE,
+        )
         return found
 
     wanted = request.GET.get("page", "")
@@ -78,8 +85,10 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
     run_of(result, folder)
     planned = next(planned for planned, _ in result.runs() if planned.folder == folder)
     try:
-        key = {part: int(request.GET.get(part, "")) for part in ("session", "step", "attempt")}
-        told = logs.ask(result, "attempt", run=folder, **key)
+        session, step, number = (
+            int(request.GET.get(part, "")) for part in ("session", "step", "attempt")
+        )
+        told = logs.ask(result, "attempt", run=folder, session=session, step=step, attempt=number)
         sheets = decision_trace.sheets(ComparisonResult(result.path).spec().choice(planned.policy))
     except (ValueError, LookupError, ExperimentError):
         raise Http404 from None

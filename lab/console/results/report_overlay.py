@@ -98,7 +98,7 @@ def _add_panels(
 
 def _rows(result: Shelved, key: str) -> list[dict[str, Any]]:
     """Return the points of a figure; none where its file is missing or damaged."""
-    found = []
+    found: list[dict[str, Any]] = []
     for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):
         try:
             found.append(

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -93,7 +94,8 @@ def _summarised(path: Path) -> Summary:
 
     is_reproduction = (path / "reproduction.json").is_file()
     told: dict[str, Any] = {}
-    spec, plan = None, ()
+    spec: Spec | None = None
+    plan: tuple[PlannedRun, ...] = ()
     folder = ComparisonResult(path)
     if is_reproduction:
         told = read(lambda: read_json(path / "reproduction.json"), told)
@@ -102,7 +104,7 @@ def _summarised(path: Path) -> Summary:
         plan = read(lambda: tuple(folder.plan()), plan)
     for name in result_forms.FILES:
         if name not in ("plan.json", "reproduction.json") and (path / name).is_file():
-            read(lambda name=name: read_json(path / name), None)
+            read(partial(read_json, path / name), None)
     told_title = str(told.get("title") or _words(re.sub(r"^\d{8}T\d{6}Z-", "", path.name)))
     title = told_title if spec is None else spec.title
     policies = [] if spec is None else [choice.key for choice in spec.policy]
@@ -256,11 +258,13 @@ class Shelved:
 
     def tables(self) -> list[Mapping[str, Any]]:
         """Of a comparison as tables.json has them; empty until a report has been written."""
-        return self._read("tables.json")
+        found: list[Mapping[str, Any]] = self._read("tables.json")
+        return found
 
     def claims(self) -> list[Mapping[str, str]]:
         """Of a reproduction what must hold, as claims.json has it."""
-        return self._read("claims.json")
+        found: list[Mapping[str, str]] = self._read("claims.json")
+        return found
 
     def exhibits(self) -> list[Mapping[str, Any]]:
         """Of a report (a reproduction, a leaderboard) its tables and figures, in their order.

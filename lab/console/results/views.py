@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from lab.console.launches.submission import launch_of_spec, submit
-from lab.console.models import Note
+from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results import curve_cache, differences, imports, logs, notes
 from lab.console.results import result_list as shelves
 from lab.console.results.curve_views import sources
@@ -111,7 +111,7 @@ def file(request: HttpRequest, name: str, file: str) -> HttpResponseBase:
 def bring(request: HttpRequest) -> HttpResponse:
     """Import a bundle from another machine."""
     sent = request.FILES.get("bundle")
-    if sent is None:
+    if sent is None or sent.file is None:
         messages.error(request, "Choose a bundle (ZIP) first.")
         return redirect("results")
     allowance = permissions.allowance_of(request)
@@ -138,9 +138,11 @@ def bring(request: HttpRequest) -> HttpResponse:
 def note(request: HttpRequest, name: str) -> HttpResponse:
     """Write a note on a result."""
     text = request.POST.get("text", "").strip()
-    most = Note._meta.get_field("text").max_length
-    if len(text) > most:
-        messages.error(request, f"note: {len(text):,} characters; allowed: at most {most:,}")
+    if len(text) > MOST_NOTE_CHARACTERS:
+        messages.error(
+            request,
+            f"note: {len(text):,} characters; allowed: at most {MOST_NOTE_CHARACTERS:,}",
+        )
     elif text:
         try:
             notes.write(

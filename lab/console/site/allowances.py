@@ -183,7 +183,8 @@ def refusal(allowance: Allowance, limit: str, asked: float) -> str:
     """Why `asked` is too much: the limit, what was asked for, what is allowed, who can raise it."""
     most, too_much = written(limit, getattr(allowance, limit)), written(limit, asked)
     if too_much == most:  # rounded, they look alike
-        unit = {_bytes: " bytes", _seconds: " s"}.get(_write(limit), "")
+        units: dict[Callable[[float], str], str] = {_bytes: " bytes", _seconds: " s"}
+        unit = units.get(_write(limit), "")
         most, too_much = f"{getattr(allowance, limit):,}{unit}", f"{asked:,}{unit}"
     said = f"{limits()[limit]}: {too_much}; allowed: {most} for {allowance.whose}."
     return f"{said} {way_out(allowance, limit, 'do')}"
@@ -207,7 +208,7 @@ def student(text: str) -> Allowance:
 
     Raises SettingsError, a line for each fault.
     """
-    changes: dict[str, int] = {}
+    changes: dict[str, Any] = {}
     faults = []
     for word in text.replace(",", " ").split():
         name, _, value = word.partition("=")
@@ -225,7 +226,7 @@ def student(text: str) -> Allowance:
         changes[name] = int(value)
     if faults:
         raise SettingsError("\n".join(f"{VARIABLE}: {fault}" for fault in faults))
-    return replace(_STUDENT, **changes)  # type: ignore[arg-type]
+    return replace(_STUDENT, **changes)
 
 
 STUDENT = student(LAB.lab_student_limits)

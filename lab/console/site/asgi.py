@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
@@ -31,7 +31,7 @@ logger = logging.getLogger("lab.console")
 
 def _run_under_way() -> Mapping[str, Any] | None:
     found = under_way()
-    return found and found.told()
+    return None if found is None else found.told()
 
 
 pages = uploads.bounded(django_application, uploads.allowed_bytes)
@@ -70,11 +70,7 @@ async def _keeper() -> None:
         await asyncio.sleep(KEEP_EVERY_S)
 
 
-async def application(
-    scope: dict[str, Any],
-    receive: Callable[[], Awaitable[dict[str, Any]]],
-    send: Callable[[dict[str, Any]], Awaitable[None]],
-) -> None:
+async def application(scope: uploads.Scope, receive: uploads.Receive, send: uploads.Send) -> None:
     """Django, and the server's lifespan around it."""
     if scope["type"] != "lifespan":
         await pages(scope, receive, send)

@@ -158,8 +158,8 @@ def may_delete(request: HttpRequest, result: str) -> bool:
         return False
     if is_teacher(request):
         return True
-    mark = found and found.imported
-    return bool(mark) and mark.by == request.user.get_username()
+    mark = None if found is None else found.imported
+    return mark is not None and mark.by == request.user.get_username()
 
 
 def name_of(request: HttpRequest) -> str:

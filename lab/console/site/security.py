@@ -2,12 +2,12 @@
 
 import ipaddress
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.http.request import split_domain_port
-from django.utils.decorators import sync_and_async_middleware
+from django.utils.decorators import async_only_middleware
 
 POLICY = (
     "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
@@ -15,26 +15,17 @@ POLICY = (
 )
 
 
-@sync_and_async_middleware
-def ContentSecurityMiddleware(  # noqa: N802 - named as every middleware
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+Handler = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
+
+
+@async_only_middleware
+def ContentSecurityMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
     """Adds the header to every answer that has none."""
-    from asgiref.sync import iscoroutinefunction
 
-    if iscoroutinefunction(get_response):
-
-        async def middleware(request: HttpRequest) -> HttpResponse:
-            response = await get_response(request)
-            response.headers.setdefault("Content-Security-Policy", POLICY)
-            return response
-
-    else:
-
-        def middleware(request: HttpRequest) -> HttpResponse:
-            response = get_response(request)
-            response.headers.setdefault("Content-Security-Policy", POLICY)
-            return response
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = await get_response(request)
+        response.headers.setdefault("Content-Security-Policy", POLICY)
+        return response
 
     return middleware
 
@@ -69,21 +60,11 @@ def _refusal(request: HttpRequest) -> HttpResponse | None:
     )
 
 
-@sync_and_async_middleware
-def OwnNameMiddleware(  # noqa: N802 - named as every middleware
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+@async_only_middleware
+def OwnNameMiddleware(get_response: Handler) -> Handler:  # noqa: N802 - as every middleware
     """Refuses who calls the console by somebody else's name."""
-    from asgiref.sync import iscoroutinefunction
 
-    if iscoroutinefunction(get_response):
-
-        async def middleware(request: HttpRequest) -> HttpResponse:
-            return _refusal(request) or await get_response(request)
-
-    else:
-
-        def middleware(request: HttpRequest) -> HttpResponse:
-            return _refusal(request) or get_response(request)
+    async def middleware(request: HttpRequest) -> HttpResponseBase:
+        return _refusal(request) or await get_response(request)
 
     return middleware

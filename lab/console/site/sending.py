@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.decorators import async_only_middleware
 
 
@@ -19,8 +19,10 @@ def SendingMiddleware(  # noqa: N802 - named as every middleware
 
     async def middleware(request: HttpRequest) -> HttpResponseBase:
         response = await get_response(request)
-        if response.streaming and not response.is_async:
-            response.streaming_content = in_threads(response.streaming_content)
+        if isinstance(response, StreamingHttpResponse) and not response.is_async:
+            pieces = response.streaming_content
+            assert isinstance(pieces, Iterator)
+            response.streaming_content = in_threads(pieces)
         return response
 
     return middleware

@@ -30,6 +30,7 @@ class SessionStore(db.SessionStore):
         return self._known(await self._rows().afirst())
 
     def _rows(self) -> Any:
+        assert self.session_key is not None  # without a key Django reads no session
         return self.model.objects.filter(
             session_key=digest_of(self.session_key), expire_date__gt=timezone.now()
         )

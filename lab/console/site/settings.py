@@ -59,10 +59,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # A file of its own (docs/decisions/0015): a database that is busy with the shop would hold up
 # the pages that show how busy it is.
+DATABASE_FILE = FOLDER / "console.sqlite3"
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": FOLDER / "console.sqlite3",
+        "NAME": DATABASE_FILE,
         "OPTIONS": {
             "timeout": 20,
             "transaction_mode": "IMMEDIATE",

@@ -4,7 +4,7 @@ Django writes a whole body to the disk before it asks whose it is: without this 
 the console could fill it, and a student could send as much as a teacher.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from django.http import parse_cookie
@@ -13,8 +13,8 @@ from lab.console.site.allowances import STUDENT, TEACHER, Allowance, written
 from lab.console.site.settings import FILE_UPLOAD_MAX_MEMORY_SIZE, LAB, SESSION_COOKIE_NAME
 
 Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 IMPORT_PATH = "/results/import"
@@ -33,7 +33,7 @@ def bounded(application: Application, most_bytes: Callable[[Scope], Awaitable[in
             return
         seen = 0
 
-        async def counted() -> dict[str, Any]:
+        async def counted() -> Mapping[str, Any]:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))

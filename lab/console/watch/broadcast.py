@@ -11,7 +11,7 @@ import logging
 import secrets
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 from lab.analysis.event_words import factor_words
@@ -103,7 +103,7 @@ class Watch:
     def _is_watched_closely(self) -> bool:
         return any(list(self._viewers.values()))  # a copy: also asked by the thread that looks
 
-    async def follow(self, after: str = "", *, closely: bool = True) -> AsyncIterator[bytes]:
+    async def follow(self, after: str = "", *, closely: bool = True) -> AsyncGenerator[bytes, None]:
         """Events: what a viewer has missed since the look `after` (`name-number`), or the whole
         history, then every look from now on.
 
@@ -113,8 +113,8 @@ class Watch:
         missed = self._missed(after)  # no await until the queue is known: nothing is left out
         self._viewers[queue] = closely
         try:
-            for told in missed:
-                yield told
+            for one in missed:
+                yield one
             while not self._has_ended and (told := await queue.get()) is not None:
                 yield told
         finally:
@@ -180,7 +180,12 @@ class Watch:
             if self._run is not None and _run_number(self._run):
                 base = {name: frame[name] for name in ("counts", "work")}
                 found.append({"kind": "start", "text": self._run["words"], "base": base})
-        elif _run_number(before) and before["load_factor"] != self._run["load_factor"]:
+        elif (
+            before is not None
+            and self._run is not None
+            and _run_number(before)
+            and before["load_factor"] != self._run["load_factor"]
+        ):
             found.append({"kind": "load", "text": factor_words(self._run["load_factor"])})
         return [{"at": frame["at"], "time_s": frame["time_s"], **mark} for mark in found]
 

@@ -175,9 +175,9 @@ def _fields(parameter: Parameter) -> Iterator[tuple[str, int | float, forms.Fiel
 def _field(parameter: Parameter, label: str, default: int | float) -> forms.Field:
     kind = forms.IntegerField if isinstance(default, int) else forms.FloatField
     allowed = f"{parameter.unit}, {parameter.low:,.12g} to {parameter.high:,.12g}"
+    bounds: dict[str, Any] = {"min_value": parameter.low, "max_value": parameter.high}
     return kind(
-        min_value=parameter.low,
-        max_value=parameter.high,
+        **bounds,
         label=label,
         help_text=parameter.meaning if parameter.unit == "switch" else allowed,
         widget=forms.NumberInput(attrs={"step": 1 if kind is forms.IntegerField else "any"}),

@@ -112,7 +112,7 @@ def disagreements(shadows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _shadow_title(found: Mapping[str, Any]) -> str:
-    _, bracket, parameters = found["name"].partition(" (")
+    _, bracket, parameters = str(found["name"]).partition(" (")
     return title(found["policy"]) + bracket + parameters
 
 

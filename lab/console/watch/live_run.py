@@ -51,7 +51,7 @@ class UnderWay:
 
         Returns once the customers have taken it over. Raises ExperimentError when they do not.
         """
-        runs = [run for _, run in self.beside] or [self.run]
+        runs: list[RunFolder | None] = [run for _, run in self.beside] or [self.run]
         try:
             for run in runs:
                 if run is not None:
@@ -120,7 +120,7 @@ def under_way() -> UnderWay | None:
     if not told:
         if (measured := live_runs.measuring(LAB.state_dir)) is not None:
             return _measuring(measured, launch)
-        return launch and _without_run(launch)
+        return None if launch is None else _without_run(launch)
     experiment = told[0]["experiment"]
     folder = ComparisonResult(LAB.results_dir / experiment)
     if launch is not None and launch.result != experiment:
@@ -139,15 +139,16 @@ def under_way() -> UnderWay | None:
         order = [choice.key for choice in spec.policy]
         begun = [one for one in begun if one[1].lane_file.is_file()]
         begun.sort(key=lambda one: order.index(one[0].policy))
-    first = begun[0] if begun else (None, None)
+    planned, run = begun[0] if begun else (None, None)
     return UnderWay(
         launch.title if launch is not None else spec.title,
         "between two runs",
         launch,
-        *first,
-        len(plan),
-        tuple(begun) if spec.at_once else (),
-        _customers_of(told, first[1]),
+        planned,
+        run,
+        of=len(plan),
+        beside=tuple(begun) if spec.at_once else (),
+        customers=_customers_of(told, run),
     )
 
 
@@ -187,7 +188,9 @@ def load_factor_of(customers: Mapping[str, Any]) -> float:
 
 
 def _all_have_come(customers: Mapping[str, Any]) -> bool:
-    return 0 < customers.get("planned", 0) <= customers.get("started", 0)
+    planned: int = customers.get("planned", 0)
+    started: int = customers.get("started", 0)
+    return 0 < planned <= started
 
 
 def _is_of(told: Mapping[str, Any], run: RunFolder) -> bool:

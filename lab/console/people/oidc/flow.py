@@ -40,7 +40,7 @@ _CHANGED = (AttributeError, KeyError, TypeError, ValueError, RequestException, j
 """Exceptions for an answer that breaks OpenID Connect, and for a missing answer."""
 
 
-class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has no types
     """allauth's provider, with a checked ID token."""
 
     nonce: str | None = None
@@ -106,7 +106,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return claims
 
 
-class _Callback(OAuth2CallbackView):  # type: ignore[misc]
+class _Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth has no types
     def _get_state(self, request: HttpRequest, provider: Any) -> Any:
         state, response = super()._get_state(request, provider)
         if state:
@@ -131,7 +131,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     provider = get_adapter(request).get_provider(request, provider=PROVIDER.id)
     provider.oauth2_adapter_class = Adapter
     try:
-        away = provider.redirect(
+        away: HttpResponse = provider.redirect(
             request,
             process="login",
             next_url=_next(request),

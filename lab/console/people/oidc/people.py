@@ -26,7 +26,7 @@ def refused(request: HttpRequest, reason: str, status: int = 403) -> HttpRespons
     return response
 
 
-class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Answers to what allauth asks at each sign-in."""
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
