@@ -17,7 +17,7 @@ from lab.machine import speeds
 from lab.machine.description import describe_machine
 from lab.results.study import plan
 from lab.runner import estimates
-from lab.runner.simulations import work_of
+from lab.runner.study import work_of
 from lab.spec.experiment import load_spec
 from lab.studies.registry import PAPERS
 from runtime import settings

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from lab.results.comparison import ComparisonResult
-from lab.runner.simulated import compare_simulated
+from lab.runner.comparison import compare
 from lab.spec.experiment import changed, load_spec
 from runtime.settings import Settings
 
@@ -56,4 +56,4 @@ def small_result(results_dir: Path, monkeypatch) -> ComparisonResult:
         load__sessions=200,
         repetitions=1,
     )
-    return compare_simulated(spec, fresh=True, processes=1, broker=None)
+    return compare(spec, fresh=True, processes=1)

@@ -243,24 +243,19 @@ def _experiment(
     spec: Spec, *, fresh: bool, processes: int | None = None, broker: str | None = None
 ) -> None:
     """Carry it out on the engine it names, and report."""
-    if spec.engine == "simulated":
-        from lab.runner.simulated import compare_simulated
+    from lab.runner.comparison import compare as make
 
-        folder = compare_simulated(spec, fresh=fresh, processes=processes, broker=broker)
-    else:
-        from lab.runner.live import compare_live
-
-        folder = compare_live(spec, fresh=fresh)
+    result = make(spec, fresh=fresh, processes=processes, broker=broker)
     progress_file.tell(now=True, done_ratio=1.0, words="reading the logs, drawing the results")
-    _report(folder)
+    _report(result)
     stopwatch.end(settings.load())
 
 
 def _report(folder: ComparisonResult) -> None:
     # matplotlib takes a second to import: only who draws pays for it.
     from lab.analysis.cells import read_cells
-    from lab.runner.comparison import Expectation
     from lab.runner.estimates import DRAWN
+    from lab.runner.expectation import Expectation
 
     spec = folder.spec()
     capacity = folder.capacity()

@@ -1,21 +1,16 @@
 """The command `doorbuster reproduce`: its options, and what it prints while it works."""
 
-import os
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lab.cli.executor_options import FRESH, broker_of, spread
 from lab.errors import SpecError
-from lab.machine import speeds
-from lab.runner.estimates import IDLE, command_name, cpus_here, of_command
-from lab.runner.stopwatch import stopwatch
+from lab.runner.estimates import cpus_here
 from lab.studies.registry import PAPERS
-from runtime import settings
 
 if TYPE_CHECKING:
+    from lab.runner.study import StudyRun
     from lab.studies.study import PaperStudy
 
 _SOME_PAPERS_OPTIONS = ("banners",)
@@ -66,59 +61,33 @@ def reproduce(paper: str, engine: str | None, **given: Any) -> None:
             raise SpecError(
                 f"--{option}: is for {', '.join(known) or 'no paper'}; allowed: without it"
             )
-    if (engine or study.default_engine) == "live":
-        _live(study, given)
-    else:
-        _simulated(study, given)
+    is_live = (engine or study.default_engine) == "live"
+    run = _live(study, given) if is_live else _simulated(study, given)
+    _carry_out(run, fresh=given["fresh"])
 
 
-def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> None:
-    from lab.report.terminal import GridProgress, console
-    from lab.runner import simulations as making
+def _simulated(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
+    from lab.runner.study import Options, SimulatedStudy
     from lab.studies.measures import simulate_case
 
-    lab = settings.load()
     if given["logs"] and given["celery"] is not None:
         raise SpecError(
             "--logs: files stay on the machine that simulates; allowed: without --celery"
         )
     quick = given["quick"]
-    options = making.Options(
+    options = Options(
         simulate=simulate_case,
         quick=quick,
         seed=given["seed"],
         repetitions=given["repetitions"] or study.repetitions("simulated", quick=quick),
-        processes=given["processes"] or len(os.sched_getaffinity(0)),
+        processes=given["processes"] or cpus_here(),
         celery_broker=broker_of(given["celery"]),
-        fresh=given["fresh"],
         logs=given["logs"],
     )
-    planned = making.prepare(study.build("simulated", quick=quick), lab.results_dir, options)
-    done = len(planned.simulations) - len(planned.missing)
-    if planned.resumed:
-        console.print(f"Resuming: {done} of {len(planned.simulations)} simulations are done.")
-    # How fast other machines are is not known here.
-    estimate = None if options.celery_broker else making.expected(planned, lab)
-    expected = "" if estimate is None else f", {estimate.words} with the report, {IDLE}"
-    console.print(
-        f"{len(planned.missing)} simulations on {options.where}{expected}. "
-        f"Interrupted, the same command resumes.\nResults: {planned.store.path}"
-    )
-    making.begin(planned, estimate)
-    began_s = time.monotonic()
-    sizes = [simulation.case.expected_requests() for simulation in planned.missing]
-    with GridProgress(sizes) as progress:
-        making.carry_out(planned, progress.done)
-    took_s = time.monotonic() - began_s
-    page = making.finish(planned, lab, took_s)
-    _end(page.parent)
-    stopwatch.end(lab)
-    console.print(f"Simulated in {took_s / 60:.1f} minutes.\nReport: {page}")
+    return SimulatedStudy(study.build("simulated", quick=quick), options)
 
 
-def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> None:
-    from lab.report.terminal import console
-
+def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
     otherwise = "--engine simulated" if "simulated" in study.engines else "without it"
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
@@ -126,33 +95,20 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> None:
                 f"--{option}: is for simulations, live runs are made here one at a time and keep "
                 f"their logs; allowed: {otherwise}"
             )
-    lab = settings.load()
-    default = study.default_engine == "live"
-    quick = ["--quick"] if given["quick"] else []
-    arguments = ["reproduce", study.name, *([] if default else ["--engine", "live"]), *quick]
-    name = command_name(arguments)
-    estimate = of_command(arguments, speeds.load(lab), processes=cpus_here())
-    if estimate is not None:
-        console.print(f"All of it takes {estimate.words}, {IDLE}.")
-    stopwatch.expect(name, estimate)
-    with stopwatch.live():
-        page = study.reproduce_live(given)
-    _end(page.parent)
-    options = (given[option] for option in ("repetitions", *_SOME_PAPERS_OPTIONS))
-    if all(value is None for value in options) and stopwatch.is_new:
-        stopwatch.spent(f"live {name}", 1, stopwatch.real_s)
-    stopwatch.end(lab)
+    return study.live(given)
 
 
-def _end(folder: Path) -> None:
-    """Name the folder in the progress file, and print how many claims hold."""
+def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
+    """Make what is missing, and print how many claims hold."""
     from lab.files.documents import read_json
     from lab.machine.progress_file import progress_file
     from lab.report.terminal import console
+    from lab.runner.study import reproduce as make
 
-    # Not before: until then the folder told is that of the comparison under way, if there is one.
-    progress_file.tell(now=True, folder=str(folder))
-    rows = read_json(folder / "claims.json")
+    result = make(run, fresh=fresh)
+    # A comparison that is part of the study has named its own folder meanwhile.
+    progress_file.tell(now=True, folder=str(result.path))
+    rows = read_json(result.path / "claims.json")
     held = [row for row in rows if row["Holds"] == "yes"]
     console.print(f"{len(held)} of {len(rows)} claims hold.")
     for row in rows:
@@ -160,3 +116,4 @@ def _end(folder: Path) -> None:
             console.print(
                 f"  {row['Holds']}: {row['Claim']}: {row['Found']} (required: {row['Required']})"
             )
+    console.print(f"Report: {result.report_file}")

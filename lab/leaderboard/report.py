@@ -13,7 +13,6 @@ from lab.leaderboard.ablation import Step
 from lab.leaderboard.board_study import Board, study
 from lab.report.page import made_by, write_report
 from lab.results.metrics import Results
-from lab.results.study import StudyResult
 
 
 def write_board(found: Board) -> Path:
@@ -25,7 +24,7 @@ def write_board(found: Board) -> Path:
     page = write_report(
         study(found),
         Results({}),
-        StudyResult(folder.path),
+        folder,
         made_by(
             repetitions=spec.repetitions,
             seed=spec.seed,

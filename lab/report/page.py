@@ -24,8 +24,7 @@ from lab.report.exhibits import Exhibit, Study
 from lab.report.figures import note
 from lab.report.table import Table
 from lab.results.metrics import Results
-from lab.results.result import made_at
-from lab.results.study import StudyResult
+from lab.results.result import Result, made_at
 
 _VERDICTS = {True: "yes", False: "no", None: "not decided"}
 
@@ -33,7 +32,7 @@ _VERDICTS = {True: "yes", False: "no", None: "not decided"}
 def write_report(
     study: Study,
     results: Results,
-    store: StudyResult,
+    result: Result,
     made: Sequence[tuple[str, str]],
     missing: str = "",
     runs: str = "",
@@ -43,15 +42,15 @@ def write_report(
     `made` says how it came about (command, seeds, versions, machine), `missing` what is not in yet.
     `runs` says under the figures how many runs they show; empty: `results` know it.
     """
-    store.figures.mkdir(exist_ok=True)
-    store.tables.mkdir(exist_ok=True)
+    result.figures.mkdir(exist_ok=True)
+    result.tables.mkdir(exist_ok=True)
     claims = claims_table(study, results)
     exhibits = [
         _exhibit(
             exhibit,
             results,
-            store,
-            note(study.title, runs or _runs(exhibit, study, results), made_at(store.path)),
+            result,
+            note(study.title, runs or _runs(exhibit, study, results), made_at(result.path)),
         )
         for exhibit in study.exhibits
     ]
@@ -70,11 +69,11 @@ def write_report(
         missing=missing,
     )
     write_json(
-        store.path / "claims.json",
+        result.path / "claims.json",
         [dict(zip(claims.header, row, strict=True)) for row in claims.rows],
     )
     write_json(
-        store.path / "exhibits.json",
+        result.path / "exhibits.json",
         [
             {
                 "key": one["key"],
@@ -86,8 +85,8 @@ def write_report(
             for one in exhibits
         ],
     )
-    write_text(store.report_file, page)  # last: a folder with a report is a whole one
-    return store.report_file
+    write_text(result.report_file, page)  # last: a folder with a report is a whole one
+    return result.report_file
 
 
 def claims_table(study: Study, results: Results) -> Table:
@@ -111,13 +110,11 @@ def _runs(exhibit: Exhibit, study: Study, results: Results) -> str:
     return "1 run" if number == 1 else f"{number} runs"
 
 
-def _exhibit(
-    exhibit: Exhibit, results: Results, store: StudyResult, signed: str
-) -> Mapping[str, Any]:
+def _exhibit(exhibit: Exhibit, results: Results, result: Result, signed: str) -> Mapping[str, Any]:
     tables = [part.table(results) for part in exhibit.tables]
     for i, table in enumerate(tables, start=1):
         name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"
-        write_text(store.tables / f"{name}.csv", _csv(table))
+        write_text(result.tables / f"{name}.csv", _csv(table))
     shown: dict[str, Any] = {
         "key": exhibit.key,
         "heading": exhibit.heading,
@@ -131,11 +128,11 @@ def _exhibit(
         "narrow": not exhibit.drawing.is_wide if exhibit.drawing else len(exhibit.panels) == 1,
     }
     if exhibit.drawing:
-        shown["picture"] = _embedded(draw_freely(exhibit, results, store.figures, signed))
+        shown["picture"] = _embedded(draw_freely(exhibit, results, result.figures, signed))
         shown["alt"] = exhibit.drawing.alternative
         shown["caption"] = exhibit.drawing.caption
     if exhibit.panels:
-        shown["picture"] = _embedded(draw(exhibit, results, store.figures, signed))
+        shown["picture"] = _embedded(draw(exhibit, results, result.figures, signed))
         shown["alt"] = alternative_text(exhibit)
         published = any(panel.published for panel in exhibit.panels)
         levels = any(panel.levels for panel in exhibit.panels)

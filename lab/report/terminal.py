@@ -17,8 +17,6 @@ from rich.text import Text
 from lab.files.run_summary import RunSummary
 from lab.machine.progress_file import progress_file
 from lab.report.table import Table
-from lab.results.comparison import ComparisonResult
-from lab.spec.experiment import Spec
 
 console = Console(highlight=False)
 if not console.is_terminal:
@@ -67,15 +65,6 @@ def _drawn(table: Table, *, stacked: bool) -> RichTable:
         cells = (cell.replace(" | ", "\n") if stacked else cell for cell in row)
         drawn.add_row(*map(Text, cells), end_section=bool(ends_group))
     return drawn
-
-
-def announce(spec: Spec, folder: ComparisonResult, runs: int, how: str) -> None:
-    """What is about to be made, and where it will be."""
-    progress_file.tell(now=True, folder=str(folder.path))
-    console.print(
-        f"{runs} runs of {spec.load.words()}, {how}. Interrupted, the same command resumes.\n"
-        f"Results: {folder.path}"
-    )
 
 
 def verdict(summary: RunSummary) -> str:

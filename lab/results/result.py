@@ -5,6 +5,7 @@ are named after the time at which they began, resume where they were interrupted
 made elsewhere and imported.
 """
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -16,6 +17,7 @@ from typing import Any, Self
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
+from runtime import private_file
 
 IMPORTED = "imported.json"
 """The mark of a result that was made elsewhere; only the console writes it."""
@@ -91,6 +93,8 @@ class Result:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.figures = path / "figures"
+        self.tables = path / "tables"
+        self.report_file = path / "report.html"
 
     @classmethod
     def _create(
@@ -128,6 +132,24 @@ class Result:
                 "Choose another with DOORBUSTER_RESULTS_DIR."
             ) from None
         return result
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While no other process adds to this result; raises ExperimentError if one does."""
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(private_file.locked(self.path / ".lock", waits=False))
+            except BlockingIOError:
+                raise ExperimentError(
+                    f"{self.path} is being made by another process right now; wait for it, or "
+                    "begin one of your own with --fresh."
+                ) from None
+            except OSError as fault:
+                raise ExperimentError(
+                    f"{self.path} cannot be added to ({fault.strerror or fault}); begin a new "
+                    "result with --fresh."
+                ) from None
+            yield
 
 
 def made_here(results_dir: Path, file: str) -> Iterator[Path]:

@@ -42,8 +42,6 @@ class StudyResult(Result):
         super().__init__(path)
         self.simulations = path / "simulations"
         self.attempts = path / "attempts"
-        self.tables = path / "tables"
-        self.report_file = path / "report.html"
 
     @classmethod
     def create(

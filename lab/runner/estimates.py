@@ -18,7 +18,7 @@ from lab.engines.live.capacity import expected_real_s
 from lab.errors import ExperimentError
 from lab.machine import speeds
 from lab.machine.speeds import Speeds
-from lab.runner.comparison import Expectation
+from lab.runner.expectation import Expectation
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice

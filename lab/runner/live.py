@@ -1,11 +1,8 @@
-"""A comparison on the running appliance, from its capacity to its last run.
-
-Owns: the lock, what is said meanwhile, resuming.
-Must not know: options, how a run is made or drawn.
-"""
+"""Comparisons on the running appliance, from the capacity to the last run."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lab.analysis.reconciliation import summarise
@@ -13,6 +10,7 @@ from lab.baselines import process as peers
 from lab.database.publishing import publishing
 from lab.durations import duration
 from lab.engines import capacity as capacities
+from lab.engines.capacity import Capacity
 from lab.engines.live import announcement as live_runs
 from lab.engines.live import capacity as measuring
 from lab.engines.live.appliance import Appliance
@@ -22,18 +20,140 @@ from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds
-from lab.machine.description import describe_machine, describe_versions, live_run_lock
+from lab.machine.description import describe_machine, live_run_lock
 from lab.machine.progress_file import progress_file
-from lab.report.terminal import RunProgress, announce, console, verdict
+from lab.report.terminal import RunProgress, console, verdict
 from lab.results.comparison import ComparisonResult
-from lab.runner import comparison, estimates, side_by_side
+from lab.runner import estimates, side_by_side
+from lab.runner.comparison import Comparison, missing_groups
 from lab.runner.environment import surroundings
+from lab.runner.estimates import Estimate
+from lab.runner.expectation import Expectation
 from lab.runner.stopwatch import stopwatch
 from lab.spec import shop_cpus as lane_cpus
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.spec.shop_cpus import LaneCpus
 from runtime import settings
+
+
+class LiveComparison(Comparison):
+    """A comparison on one shop, run after run; or on several shops, so many runs at once."""
+
+    same_machine = True
+
+    def __init__(self, spec: Spec, **options: Any) -> None:
+        super().__init__(spec, **options)
+        self._shops: Sequence[Appliance] = ()
+        self._lanes: LaneCpus | None = None
+        self._estimate: Estimate | None = None
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Hold the machine's lock, and have the shops as the spec wants them."""
+        spec, lab = self.spec, self.lab
+        peers.check(lab, (policy.gateway for policy in spec.policy))
+        if spec.at_once:
+            self._lanes = lane_cpus.plan(lab, len(spec.policy), spec.at_once)
+        appliance = running_appliance(lab)
+        with ExitStack() as stack:
+            asked_s = time.monotonic()
+            stack.enter_context(live_run_lock())
+            stopwatch.waited(time.monotonic() - asked_s)
+            if self._lanes is not None:
+                shops = side_by_side.shops(lab, spec, self._lanes)
+                self._shops = stack.enter_context(shops)
+            else:
+                appliance.check_knows(spec.policy)
+                stack.enter_context(surroundings(appliance, spec))
+                self._shops = [appliance]
+            stack.enter_context(stopwatch.live())
+            # Before the capacity is measured, which is in it.
+            self._estimate = estimates.of_launch(spec, lab, processes=estimates.cpus_here())
+            yield
+
+    def machine(self) -> Mapping[str, Any]:
+        """Describe this machine, and which CPUs each of several shops has."""
+        lanes = self._lanes
+        return describe_machine(self.lab) | ({"at_once": lanes.facts()} if lanes else {})
+
+    def capacity(self) -> Capacity:
+        """Return the kept capacity of one shop where it holds for the spec, else measure it."""
+        found = self._kept() or measure_capacity(self.spec, self.lab, self._shops)
+        console.print(f"{found.words()}; `make capacity` measures it again")
+        return found
+
+    def _kept(self) -> Capacity | None:
+        if len(self._shops) > 1:
+            return None
+        try:
+            return capacities.kept(self.lab, self.spec)
+        except ExperimentError:
+            return None
+
+    def begin(self) -> ComparisonResult:
+        """Print how long all of it takes, then begin."""
+        estimate = self._estimate
+        assert estimate is not None
+        console.print(f"All of it takes {estimate.words} with the drawing, {estimates.IDLE}.")
+        progress_file.stage(0.0, estimate.capacity_ratio)
+        result = super().begin()
+        progress_file.stage(estimate.capacity_ratio, estimate.stages[1])
+        return result
+
+    def estimate(self, result: ComparisonResult) -> Estimate | None:
+        """All of it, the measurement of the capacity included."""
+        return self._estimate
+
+    def make(self, result: ComparisonResult, estimate: Estimate | None) -> None:
+        """Make the missing runs one after the other, or in groups at once."""
+        spec = self.spec
+        capacity = result.capacity()
+        capacity_rps = capacity and capacity.median_rps
+        shops_rps = capacity.shops_rps if capacity else ()
+        todo = missing_groups(result, spec)
+        expectation = Expectation(spec, capacity_rps)
+        overhead_s = estimates.live_run_s(speeds.load(self.lab))
+        expected = [expectation.real_s(group) + overhead_s for group in todo]
+        how = f"at time scale {spec.time_scale:g}, about {duration(sum(expected))}"
+        self.announce(result, sum(map(len, todo)), how)
+        until_s = spec.load.duration_s if spec.clients else None
+        total = len(result.plan())
+        with (
+            publishing(self.lab, console.print) as published,
+            RunProgress(sum(expected)) as progress,
+        ):
+            published.experiment(result)
+            for group, real_s in zip(todo, expected, strict=True):
+                titles = [planned.title(total) for planned in group]
+                steps = progress.at_once(titles, real_s, until_s)
+                tells = [published.of_run(result, planned) for planned in group]
+                folders = [result.run(planned) for planned in group]
+                runs = [ShopRun.of_spec(spec, one.policy, one.rho, capacity_rps) for one in group]
+                began_s = time.monotonic()
+                made = self._make(runs, group[0].seed, folders, steps, tells, shops_rps)
+                beyond_s = time.monotonic() - began_s - expectation.real_s(group)
+                stopwatch.spent("live run", 1, max(beyond_s, 0.1))
+                for title, tell, one in zip(titles, tells, made, strict=True):
+                    tell()
+                    progress.say(f"{title}: {verdict(one)}")
+
+    def _make(
+        self,
+        runs: Sequence[ShopRun],
+        seed: int,
+        folders: Sequence[RunFolder],
+        steps: Sequence[Progress],
+        tells: Sequence[Callable[[], None]],
+        shops_rps: Sequence[float],
+    ) -> list[RunSummary]:
+        """Make the runs of a group: one, or each on a shop of its own."""
+        if self._lanes is not None:
+            return side_by_side.make_runs(
+                self._shops, runs, seed, folders, steps, tells, self._lanes, shops_rps
+            )
+        (shop,), (run,), (folder,), (step,), (tell,) = self._shops, runs, folders, steps, tells
+        return [make_run(shop, run, seed, folder, step, tell)]
 
 
 def running_appliance(lab: settings.Settings) -> Appliance:
@@ -45,82 +165,6 @@ def running_appliance(lab: settings.Settings) -> Appliance:
     finally:
         appliance.close()  # some only want to know
     return appliance
-
-
-def compare_live(spec: Spec, *, fresh: bool) -> ComparisonResult:
-    """Make what is missing of the comparison; raises ExperimentError."""
-    lab = settings.load()
-    peers.check(lab, (policy.gateway for policy in spec.policy))
-    lanes = lane_cpus.plan(lab, len(spec.policy), spec.at_once) if spec.at_once else None
-    appliance = running_appliance(lab)
-    asked_s = time.monotonic()
-    with live_run_lock():
-        stopwatch.waited(time.monotonic() - asked_s)
-        if lanes is not None:
-            with side_by_side.shops(lab, spec, lanes) as shops:
-                return _compare(spec, lab, shops, lanes, fresh=fresh)
-        appliance.check_knows(spec.policy)
-        with surroundings(appliance, spec):
-            return _compare(spec, lab, [appliance], None, fresh=fresh)
-
-
-@stopwatch.live()
-def _compare(
-    spec: Spec,
-    lab: settings.Settings,
-    shops: Sequence[Appliance],
-    lanes: LaneCpus | None,
-    *,
-    fresh: bool,
-) -> ComparisonResult:
-    """On one shop run after run; on several, whose CPUs `lanes` says, so many runs at once."""
-    estimate = estimates.of_launch(spec, lab, processes=estimates.cpus_here())
-    stopwatch.expect(spec.fingerprint, estimate)
-    machine = describe_machine(lab) | ({"at_once": lanes.facts()} if lanes else {})
-    folder = comparison.resumed(lab.results_dir, spec, fresh=fresh)
-    if folder is None:
-        console.print(f"All of it takes {estimate.words} with the drawing, {estimates.IDLE}.")
-        progress_file.stage(0.0, estimate.capacity_ratio)
-        folder = _begin(spec, lab, shops, machine)
-        progress_file.stage(estimate.capacity_ratio, estimate.stages[1])
-        stopwatch.begin(folder.path, is_new=True)
-    elif folder.facts("machine") != machine:
-        raise ExperimentError(
-            f"{folder.path} was begun on another machine or other settings; "
-            "begin anew with --fresh."
-        )
-    capacity = folder.capacity()
-    capacity_rps = capacity and capacity.median_rps
-    todo = comparison.missing_groups(folder, spec)
-    expectation = comparison.Expectation(spec, capacity_rps)
-    overhead_s = estimates.live_run_s(speeds.load(lab))
-    expected = [expectation.real_s(group) + overhead_s for group in todo]
-    how = f"at time scale {spec.time_scale:g}, about {duration(sum(expected))}"
-    announce(spec, folder, sum(map(len, todo)), how)
-    until_s = spec.load.duration_s if spec.clients else None
-    with publishing(lab, console.print) as published, RunProgress(sum(expected)) as progress:
-        published.experiment(folder)
-        for group, real_s in zip(todo, expected, strict=True):
-            titles = [planned.title(len(folder.plan())) for planned in group]
-            steps = progress.at_once(titles, real_s, until_s)
-            tells = [published.of_run(folder, planned) for planned in group]
-            folders = [folder.run(planned) for planned in group]
-            runs = [ShopRun.of_spec(spec, one.policy, one.rho, capacity_rps) for one in group]
-            began_s = time.monotonic()
-            if lanes is None:
-                (shop,), (run,), (file,), (step,), (tell,) = shops, runs, folders, steps, tells
-                made = [make_run(shop, run, group[0].seed, file, step, tell)]
-            else:
-                shops_rps = capacity.shops_rps if capacity else ()
-                made = side_by_side.make_runs(
-                    shops, runs, group[0].seed, folders, steps, tells, lanes, shops_rps
-                )
-            beyond_s = time.monotonic() - began_s - expectation.real_s(group)
-            stopwatch.spent("live run", 1, max(beyond_s, 0.1))
-            for title, tell, one in zip(titles, tells, made, strict=True):
-                tell()
-                progress.say(f"{title}: {verdict(one)}")
-    return folder
 
 
 def make_run(
@@ -168,31 +212,3 @@ def measure_capacity(
     if len(shops) == 1:
         capacities.keep(measured, lab)
     return measured
-
-
-def _capacity(
-    spec: Spec, lab: settings.Settings, shops: Sequence[Appliance]
-) -> capacities.Capacity | None:
-    """The kept capacity where it holds for `spec`, else a new one; None in a closed loop."""
-    if spec.clients:
-        return None
-    if len(shops) > 1:
-        return measure_capacity(spec, lab, shops)
-    try:
-        return capacities.kept(lab, spec)
-    except ExperimentError:
-        return measure_capacity(spec, lab, shops)
-
-
-def _begin(
-    spec: Spec, lab: settings.Settings, shops: Sequence[Appliance], machine: Mapping[str, Any]
-) -> ComparisonResult:
-    capacity = _capacity(spec, lab, shops)
-    if capacity is not None:
-        console.print(f"{capacity.words()}; `make capacity` measures it again")
-    facts = {
-        "machine": machine,
-        "versions": describe_versions(),
-        "capacity": capacities.facts_of(capacity),
-    }
-    return ComparisonResult.create(lab.results_dir, spec, facts, comparison.plan(spec))

@@ -280,10 +280,10 @@ def _no_writing(folder: Path, fault: OSError) -> ExperimentError:
 
 def _play(board: Board, valid: Sequence[Path], processes: int | None) -> list[dict[str, Any]]:
     """The new rows: of the policies at these paths, and of known ones that the board lacks."""
-    from lab.runner.simulated import compare_simulated
+    from lab.runner.comparison import compare
 
     spec = _spec(valid, [one for one in conditions().policy if (one.key, KNOWN) not in board.rows])
-    folder = compare_simulated(spec, fresh=False, processes=processes, broker=None)
+    folder = compare(spec, fresh=False, processes=processes)
     return rows_of_result(folder)
 
 

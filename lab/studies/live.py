@@ -1,36 +1,96 @@
-"""Reproductions on the running appliance: the lab's own comparisons, drawn as a paper's figures.
+"""Live reproductions: what all of them share, and those made of comparisons on the appliance.
 
-Each paper's `live.py` names its comparisons; this module makes those that are missing, simulates
-what the report shows besides, and writes the report.
+A paper's `live.py` names its comparisons, or has a way of its own to make its runs.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from lab.files.documents import read_json, write_json
 from lab.files.run_folder import PlannedRun, RunFolder
+from lab.machine import speeds
 from lab.machine.description import describe_machine, describe_versions
 from lab.report.exhibits import Study
-from lab.report.page import made_by, write_report
 from lab.report.terminal import console
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Metrics, Results
-from lab.results.study import Simulation, StudyResult, plan
-from lab.runner import comparison
-from lab.runner import simulations as making
-from lab.runner.live import compare_live, running_appliance
+from lab.results.study import Simulation, StudyResult
+from lab.results.study import plan as plan_simulations
+from lab.runner.comparison import compare, plan
+from lab.runner.estimates import IDLE, Estimate, command_name, cpus_here, of_command
+from lab.runner.live import running_appliance
 from lab.runner.stopwatch import stopwatch
+from lab.runner.study import Options, StudyRun, simulate_missing
 from lab.spec.cases import AnyCase
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from lab.studies.measures import simulate_case
-from lab.studies.study import PaperStudy
-from runtime import settings
+from lab.studies.study import PaperCases, PaperStudy
 
 _COMPARISONS = "comparisons.json"
+
+C = TypeVar("C", bound=PaperCases[Any])
+
+
+class LiveStudy(StudyRun, Generic[C]):
+    """A paper's study, live on this machine."""
+
+    def __init__(self, paper: PaperStudy[C], given: Mapping[str, Any]) -> None:
+        """Take the options of `doorbuster reproduce`. Raises ExperimentError."""
+        super().__init__()
+        self.paper, self.given = paper, given
+        self.quick: bool = given["quick"]
+        self.seed = given["seed"]
+        self.repetitions = given["repetitions"] or paper.repetitions("live", quick=self.quick)
+        self.cases = paper.cases_of("live", quick=self.quick)
+        self.versions, self.machine = describe_versions(), describe_machine(self.lab)
+        is_default = paper.default_engine == "live"
+        arguments = ["reproduce", paper.name, *([] if is_default else ["--engine", "live"])]
+        arguments += ["--quick"] if self.quick else []
+        self._name = command_name(arguments)
+        self._estimate = of_command(arguments, speeds.load(self.lab), processes=cpus_here())
+
+    @property
+    def name(self) -> str:
+        """Return the command's name: `reproduce-ad-server-quick`."""
+        return self._name
+
+    @property
+    def folder_name(self) -> str:
+        """Return the paper's name, that it is live, and whether it is quick."""
+        return f"reproduce-{self.paper.name}-live{'-quick' if self.quick else ''}"
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return paper, scale, versions and machine; each way of making runs adds to them."""
+        return {
+            "paper": self.paper.name,
+            "engine": "live",
+            "quick": self.quick,
+            "versions": self.versions,
+            "machine": self.machine,
+        }
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Print how long it takes, if this machine or the product knows."""
+        if self._estimate is not None:
+            console.print(f"All of it takes {self._estimate.words}, {IDLE}.")
+        with stopwatch.live():
+            yield
+
+    def estimate(self, result: StudyResult) -> Estimate | None:
+        """Return what earlier runs of the same command took."""
+        return self._estimate
+
+    def ended(self) -> None:
+        """Keep what the command took, if it was the usual one and made all of its runs."""
+        chosen = ("repetitions", *self.paper.options)
+        if stopwatch.is_new and all(self.given[option] is None for option in chosen):
+            stopwatch.spent(f"live {self.name}", 1, stopwatch.real_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,93 +110,88 @@ PartsOf = Callable[[Any, int, int], Sequence[LivePart]]
 """The comparisons of a paper's cases, with the first seed and the number of repetitions."""
 
 
-def reproduce_on_appliance(
-    paper: PaperStudy[Any], parts_of: PartsOf, given: Mapping[str, Any]
-) -> Path:
-    """Make the comparisons that are missing and write the report; return its page.
+class ApplianceStudy(LiveStudy[C]):
+    """A study whose live runs are comparisons on the appliance; the rest of it is simulated."""
 
-    What the report shows next to them is simulated. `given` are the command's options. Raises
-    ExperimentError.
-    """
-    lab = settings.load()
-    quick = given["quick"]
-    repetitions = given["repetitions"] or paper.repetitions("live", quick=quick)
-    cases = paper.cases_of("live", quick=quick)
-    study = paper.report(cases, quick=quick)
-    parts = parts_of(cases, given["seed"], repetitions)
-    facts = {
-        "paper": paper.name,
-        "engine": "live",
-        "quick": quick,
-        "versions": describe_versions(),
-        "machine": describe_machine(lab),
-        "specs": [part.spec.fingerprint for part in parts],
-    }
-    store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
-    is_new = store is None
-    if store is None:
-        running_appliance(lab)  # without one nothing shall be left behind
-        name = f"reproduce-{paper.name}-live{'-quick' if quick else ''}"
-        store = StudyResult.create(lab.results_dir, name, facts)
-    stopwatch.begin(store.path, is_new=is_new)
-    folders = [_folder(part.spec, store, fresh=given["fresh"]) for part in parts]
-    simulated = _simulated(
-        study, parts, store, given["seed"], paper.repetitions("simulated", quick=quick)
-    )
-    results = read_results(parts, folders).beside(store.results(simulated))
-    page = write_report(study, results, store, made_by(
-        repetitions=repetitions,
-        seed=given["seed"],
-        machine=facts["machine"],
-        versions=facts["versions"],
-        more=[("Runs", "; ".join(str(folder.path) for folder in folders)),
-              *_capacity_words(folders),
-              ("Simulated beside them", f"{len(simulated)} simulations"),
-              ("Time scale", f"{parts[0].spec.time_scale:g} paper seconds per second")],
-    ))  # fmt: skip
-    console.print(f"Report: {page}")
-    return page
+    def __init__(self, paper: PaperStudy[C], parts_of: PartsOf, given: Mapping[str, Any]) -> None:
+        super().__init__(paper, given)
+        self.parts = parts_of(self.cases, self.seed, self.repetitions)
+        self._study = paper.report(self.cases, quick=self.quick)
+        repetitions = paper.repetitions("simulated", quick=self.quick)
+        self.simulations = simulations_of(
+            self._study, self.parts, seed=self.seed, repetitions=repetitions
+        )
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return also the comparisons."""
+        return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
+
+    def begin(self) -> StudyResult:
+        """Make the folder once the appliance answers: without one nothing shall be left behind."""
+        running_appliance(self.lab)
+        return super().begin()
+
+    def make(self, result: StudyResult, estimate: Estimate | None) -> None:
+        """Make the comparisons that are missing, then simulate the rest."""
+        for part in self.parts:
+            if self._known(result, part) is None:
+                comparison = compare(part.spec, fresh=self.given["fresh"])
+                path = result.path / _COMPARISONS
+                known = read_json(path) if path.is_file() else {}
+                write_json(path, {**known, part.spec.fingerprint: str(comparison.path)})
+        if missing := result.missing(self.simulations):
+            console.print(f"{len(missing)} simulations of what is shown beside the live runs.")
+            simulate_missing(result, missing, Options(simulate_case, processes=cpus_here()))
+
+    def study(self, result: StudyResult, results: Results) -> Study:
+        """Return the paper's study."""
+        return self._study
+
+    def results(self, result: StudyResult) -> Results:
+        """Return the metrics of the comparisons' runs and of the simulations."""
+        live = read_results(self.parts, self._comparisons(result))
+        return live.beside(result.results(self.simulations))
+
+    def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
+        """Return the comparisons, what ρ = 1 was in them, and the time scale."""
+        comparisons = self._comparisons(result)
+        known = [capacity.words() for one in comparisons if (capacity := one.capacity())]
+        return [
+            ("Runs", "; ".join(str(one.path) for one in comparisons)),
+            *([("Capacity", "; ".join(known))] if known else []),
+            ("Simulated beside them", f"{len(self.simulations)} simulations"),
+            ("Time scale", f"{self.parts[0].spec.time_scale:g} paper seconds per second"),
+        ]
+
+    def _comparisons(self, result: StudyResult) -> list[ComparisonResult]:
+        found = [self._known(result, part) for part in self.parts]
+        return [one for one in found if one is not None]
+
+    @staticmethod
+    def _known(result: StudyResult, part: LivePart) -> ComparisonResult | None:
+        path = result.path / _COMPARISONS
+        known: dict[str, str] = read_json(path) if path.is_file() else {}
+        place = known.get(part.spec.fingerprint)
+        return None if place is None else ComparisonResult.open(Path(place))
 
 
-def read_results(parts: Sequence[LivePart], folders: Sequence[ComparisonResult]) -> Results:
+def simulations_of(
+    study: Study, parts: Sequence[LivePart], *, seed: int, repetitions: int
+) -> list[Simulation]:
+    """Return the simulations of what the study draws and no comparison makes."""
+    live = {part.case_of(run).id for part in parts for run in plan(part.spec)}
+    cases = [case for case in study.cases() if case.id not in live]
+    return plan_simulations(cases, seed=seed, repetitions=repetitions)
+
+
+def read_results(parts: Sequence[LivePart], comparisons: Sequence[ComparisonResult]) -> Results:
     """Return the metrics of all whole runs, by case."""
     found: list[tuple[AnyCase, int, Metrics]] = []
-    for part, folder in zip(parts, folders, strict=True):
-        capacity = folder.capacity()
+    for part, comparison in zip(parts, comparisons, strict=True):
+        capacity = comparison.capacity()
         capacity_rps = capacity and capacity.median_rps
-        for planned, run in folder.whole_runs():
+        for planned, run in comparison.whole_runs():
             case = part.case_of(planned)
             found.append((case, planned.seed, part.metrics_of(run, case.run, capacity_rps)))
     return Results.of_runs(found)
-
-
-def _capacity_words(folders: Sequence[ComparisonResult]) -> list[tuple[str, str]]:
-    known = [capacity.words() for folder in folders if (capacity := folder.capacity())]
-    return [("Capacity", "; ".join(known))] if known else []
-
-
-def _simulated(
-    study: Study, parts: Sequence[LivePart], store: StudyResult, seed: int, repetitions: int
-) -> list[Simulation]:
-    """Simulate, as far as it is missing, what the study draws and no comparison makes."""
-    live = {part.case_of(run).id for part in parts for run in comparison.plan(part.spec)}
-    cases = [case for case in study.cases() if case.id not in live]
-    simulations = plan(cases, seed=seed, repetitions=repetitions)
-    missing = [simulation for simulation in simulations if not store.has(simulation)]
-    options = making.Options(simulate=simulate_case, processes=len(os.sched_getaffinity(0)))
-    planned = making.Planned(study, store, simulations, missing, options, resumed=False)
-    if missing:
-        console.print(f"{len(missing)} simulations of what is shown beside the live runs.")
-        making.carry_out(planned, on_done=lambda position: None)
-    return simulations
-
-
-def _folder(spec: Spec, store: StudyResult, *, fresh: bool) -> ComparisonResult:
-    """The comparison of `spec`: the one that this reproduction has already, or made now."""
-    path = store.path / _COMPARISONS
-    known: dict[str, str] = read_json(path) if path.is_file() else {}
-    if spec.fingerprint in known:
-        return ComparisonResult.open(Path(known[spec.fingerprint]))
-    folder = compare_live(spec, fresh=fresh)
-    write_json(path, {**known, spec.fingerprint: str(folder.path)})
-    return folder

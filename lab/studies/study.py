@@ -4,11 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from lab.report.claims import Claim
 from lab.report.exhibits import Exhibit, Study
 from lab.studies.report_text import ReportText, read_report
+
+if TYPE_CHECKING:
+    from lab.runner.study import StudyRun
 
 Engine = Literal["simulated", "live"]
 
@@ -113,10 +116,10 @@ class PaperStudy(Generic[C]):
             },
         )
 
-    def reproduce_live(self, given: Mapping[str, Any]) -> Path:
-        """Make the live runs that are missing and write the report; return its page.
+    def live(self, given: Mapping[str, Any]) -> "StudyRun":
+        """Return the study on this machine, with these options of `doorbuster reproduce`.
 
-        `given` are the command's options. Raises ExperimentError.
+        Raises ExperimentError.
         """
-        page: Path = import_module(f"{self.package}.live").reproduce(given)
-        return page
+        study: StudyRun = import_module(f"{self.package}.live").live_study(given)
+        return study

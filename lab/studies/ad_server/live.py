@@ -2,8 +2,8 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 from lab.durations import duration
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
-from lab.machine.description import describe_machine, describe_versions, live_run_lock
+from lab.machine.description import live_run_lock
 from lab.machine.other_load import Neighbours
-from lab.report.page import made_by, write_report
+from lab.report.exhibits import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results
 from lab.results.study import StudyResult
-from lab.runner.stopwatch import stopwatch
+from lab.runner.estimates import Estimate
 from lab.studies.ad_server.budget import Cost, Plan, plan_of
 from lab.studies.ad_server.cases import FEW, Cases, Cell, PlannedRun, Scale, planned_runs
 from lab.studies.ad_server.host import AdClients, AdServer, clients_process, running_ad_server
 from lab.studies.ad_server.measures import metrics
 from lab.studies.ad_server.study import STUDY, measured_words, requests_words
+from lab.studies.live import LiveStudy
 from loadgen.ad_clients import AdOrder
 from loadgen.attempt_log import AttemptsFileError, read_attempts, read_metadata
-from runtime import settings
 
 _PLAN = "requests.json"
 _RUNS = "runs.jsonl"
@@ -37,114 +37,129 @@ _SAID_TIMES = 8
 """A log gets so many lines of progress."""
 
 
-def reproduce(given: Mapping[str, Any]) -> Path:
-    """Make the runs that are missing and write the report; return its page.
+def live_study(given: Mapping[str, Any]) -> "AdServerStudy":
+    """Return the study of these options of `doorbuster reproduce`."""
+    return AdServerStudy(given)
 
-    `given` are the command's options. Raises ExperimentError.
-    """
-    lab = settings.load()
-    quick, seed = given["quick"], given["seed"]
-    cases = STUDY.cases_of("live", quick=quick)
-    if given["banners"] is not None:
-        cases = replace(cases, banners=given["banners"])
-    scale = cases.scale
-    repetitions = given["repetitions"] or scale.repetitions
-    facts = {
-        "paper": "ad-server",
-        "engine": "live",
-        "quick": quick,
-        "seed": seed,
-        "repetitions": repetitions,
-        "banners": cases.banners,
-        "versions": describe_versions(),
-        "machine": describe_machine(lab),
-    }
-    runs = planned_runs(scale, seed, repetitions)
-    with live_run_lock():
-        store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
-        is_new = store is None
-        if store is None or _missing(store, runs):
+
+class AdServerStudy(LiveStudy[Cases]):
+    """Clients of an ad server that the study starts for itself."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(STUDY, given)
+        if given["banners"] is not None:
+            self.cases = replace(self.cases, banners=given["banners"])
+        self.runs = planned_runs(self.cases.scale, self.seed, self.repetitions)
+        self._held = ExitStack()
+        self._server: AdServer | None = None
+
+    @property
+    def folder_name(self) -> str:
+        """Return the paper's name and whether it is quick: there is no other engine."""
+        return f"reproduce-{self.paper.name}{'-quick' if self.quick else ''}"
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return also the seeds and the number of banners."""
+        return {
+            **super().facts,
+            "seed": self.seed,
+            "repetitions": self.repetitions,
+            "banners": self.cases.banners,
+        }
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Hold the machine's lock; end the server at the end of the block."""
+        with super().ready(), live_run_lock(), self._held:
+            yield
+
+    def begin(self) -> StudyResult:
+        """Make the folder once the server runs: without one nothing shall be left behind."""
+        self._started()
+        return super().begin()
+
+    def make(self, result: StudyResult, estimate: Estimate | None) -> None:
+        """Make the missing runs one after the other."""
+        todo = [run for run in self.runs if not _file(result, run).is_file()]
+        if not todo:
+            return
+        server = self._started()
+        result.attempts.mkdir(exist_ok=True)
+        if len(todo) < len(self.runs):
             console.print(
-                f"Starting an ad server of the reproduction's own: {cases.banners:,} banners."
+                f"Resuming: {len(self.runs) - len(todo)} of {len(self.runs)} runs are done."
             )
-            with running_ad_server(lab, cases.banners) as server:
-                if store is None:  # without a server nothing shall be left behind
-                    name = f"reproduce-ad-server{'-quick' if quick else ''}"
-                    store = StudyResult.create(lab.results_dir, name, facts)
-                stopwatch.begin(store.path, is_new=is_new)
-                _make(store, cases, runs, server)
-    plan = Plan.from_json(read_json(store.path / _PLAN))
-    shares = _shares(store, runs, cases.cpus)
-    page = write_report(
-        STUDY.report(
-            cases, quick=quick, **measured_words(plan.requests, shares.busy_words())
-        ),
-        read_results(store, cases, runs),
-        store,
-        made_by(
-            repetitions=repetitions,
-            seed=seed,
-            machine=facts["machine"],
-            versions=facts["versions"],
-            more=[
-                ("Requests of each client", requests_words(plan.requests)),
-                ("The clients had", shares.words(shares.clients)),
-                ("Other processes had", shares.words(shares.others)),
-                ("Every run", "attempts/*.parquet has every request of each run (session: the "
-                              "client, step: the request, page: its priority; real seconds), "
-                              "runs.jsonl how the run went"),
-            ],
-        ),
-    )  # fmt: skip
-    if busy := shares.busy_words():
-        console.print(busy)
-    console.print(f"Report: {page}")
-    return page
+        with clients_process(server.url, result.path / "clients.log") as clients:
+            plan_file = result.path / _PLAN
+            if plan_file.is_file():
+                plan = Plan.from_json(read_json(plan_file))
+            else:
+                plan = _measured_plan(clients, server, self.cases.scale, self.runs)
+                write_json(plan_file, plan.as_json())
+            console.print(
+                f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each "
+                f"client: {requests_words(plan.requests)}.\n"
+                f"Interrupted, the same command resumes. Results: {result.path}"
+            )
+            _play(result, self.cases, plan, todo, clients, server)
+
+    def study(self, result: StudyResult, results: Results) -> Study:
+        """Return the study; its words warn if other processes had much of the processors."""
+        plan, shares = self._plan_and_shares(result)
+        words = measured_words(plan.requests, shares.busy_words())
+        return STUDY.report(self.cases, quick=self.quick, **words)
+
+    def results(self, result: StudyResult) -> Results:
+        """Return the metrics of every run; raises ExperimentError."""
+        return read_results(result, self.cases, self.runs)
+
+    def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
+        """Return how many requests the clients made and which processes had the processors."""
+        plan, shares = self._plan_and_shares(result)
+        if busy := shares.busy_words():
+            console.print(busy)
+        return [
+            ("Requests of each client", requests_words(plan.requests)),
+            ("The clients had", shares.words(shares.clients)),
+            ("Other processes had", shares.words(shares.others)),
+            ("Every run", "attempts/*.parquet has every request of each run (session: the client, "
+                          "step: the request, page: its priority; real seconds), runs.jsonl how "
+                          "the run went"),
+        ]  # fmt: skip
+
+    def _plan_and_shares(self, result: StudyResult) -> "tuple[Plan, Shares]":
+        plan = Plan.from_json(read_json(result.path / _PLAN))
+        return plan, _shares(result, self.runs, self.cases.cpus)
+
+    def _started(self) -> AdServer:
+        """Return the running server; it is started at the first call."""
+        if self._server is None:
+            banners = self.cases.banners
+            console.print(f"Starting an ad server of the reproduction's own: {banners:,} banners.")
+            self._server = self._held.enter_context(running_ad_server(self.lab, banners))
+        return self._server
 
 
-def read_results(store: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
+def read_results(result: StudyResult, cases: Cases, runs: Iterable[PlannedRun]) -> Results:
     """The metrics of all runs that have been made, by case; raises ExperimentError."""
 
     def read(run: PlannedRun) -> Metrics:
         try:
-            requests = read_metadata(_file(store, run))["requests"]
-            return metrics(read_attempts(_file(store, run)), requests)
+            requests = read_metadata(_file(result, run))["requests"]
+            return metrics(read_attempts(_file(result, run)), requests)
         except AttemptsFileError as fault:
             raise ExperimentError(str(fault)) from None
 
     return Results.of_runs((cases.run(run.cell), run.seed, read(run)) for run in runs)
 
 
-def _file(store: StudyResult, run: PlannedRun) -> Path:
-    return store.attempts / f"{run.name}.parquet"
-
-
-def _missing(store: StudyResult, runs: Iterable[PlannedRun]) -> list[PlannedRun]:
-    return [run for run in runs if not _file(store, run).is_file()]
-
-
-def _make(store: StudyResult, cases: Cases, runs: list[PlannedRun], server: AdServer) -> None:
-    todo = _missing(store, runs)
-    store.attempts.mkdir(exist_ok=True)
-    if len(todo) < len(runs):
-        console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
-    with clients_process(server.url, store.path / "clients.log") as clients:
-        plan_file = store.path / _PLAN
-        if plan_file.is_file():
-            plan = Plan.from_json(read_json(plan_file))
-        else:
-            plan = _measured_plan(clients, server, cases.scale, runs)
-            write_json(plan_file, plan.as_json())
-        console.print(
-            f"{len(todo)} runs, about {duration(plan.expected_s(todo))}; requests of each client: "
-            f"{requests_words(plan.requests)}.\n"
-            f"Interrupted, the same command resumes. Results: {store.path}"
-        )
-        _play(store, cases, plan, todo, clients, server)
+def _file(result: StudyResult, run: PlannedRun) -> Path:
+    return result.attempts / f"{run.name}.parquet"
 
 
 def _play(
-    store: StudyResult,
+    result: StudyResult,
     cases: Cases,
     plan: Plan,
     todo: list[PlannedRun],
@@ -154,14 +169,14 @@ def _play(
     every = -(-len(todo) // _SAID_TIMES)
     with (
         RunProgress(plan.expected_s(todo)) as progress,
-        (store.path / _RUNS).open("a", encoding="utf-8") as log,
+        (result.path / _RUNS).open("a", encoding="utf-8") as log,
     ):
         for number, run in enumerate(todo, start=1):
             progress.run(f"[{number}/{len(todo)}] {run.cell.title}", plan.expected_s([run]))
             neighbours = Neighbours()
             requests = plan.requests[run.cell.clients]
             facts = {"case": cases.run(run.cell).as_json(), "seed": run.seed}
-            file = _file(store, run)
+            file = _file(result, run)
             part = file.with_suffix(".part")
             went = clients.play(_order(server, run.cell, requests, run.seed, part, facts))
             line = {"run": run.name, **went, "others_ratio": neighbours.share()}
@@ -237,10 +252,10 @@ class Shares(NamedTuple):
         )
 
 
-def _shares(store: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Shares:
+def _shares(result: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Shares:
     wanted = {run.name for run in runs}
     told = {}
-    for text in (store.path / _RUNS).read_text(encoding="utf-8").splitlines():
+    for text in (result.path / _RUNS).read_text(encoding="utf-8").splitlines():
         with suppress(ValueError):  # torn, when the disk was full or the machine crashed
             line = json.loads(text)
             if line["run"] in wanted:

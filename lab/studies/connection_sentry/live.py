@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from lab.files.run_folder import PlannedRun, RunFolder
@@ -13,12 +12,12 @@ from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import MODES, Cases, Cell
 from lab.studies.connection_sentry.measures import client_metrics, shop_tasks
 from lab.studies.connection_sentry.study import STUDY
-from lab.studies.live import LivePart, reproduce_on_appliance
+from lab.studies.live import ApplianceStudy, LivePart
 
 
-def reproduce(given: Mapping[str, Any]) -> Path:
-    """Make the comparisons that are missing and write the report; return its page."""
-    return reproduce_on_appliance(STUDY, parts, given)
+def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
+    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    return ApplianceStudy(STUDY, parts, given)
 
 
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:

@@ -5,7 +5,8 @@ Loads and costs are scaled to what this machine can serve next to load generator
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +17,18 @@ from lab.engines.hosted.run import Hosted, make_hosted_run
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.intervals import estimate
-from lab.machine.description import describe_machine, describe_versions, live_run_lock
-from lab.report.page import made_by, write_report
+from lab.machine.description import live_run_lock
+from lab.report.exhibits import Study
 from lab.report.terminal import RunProgress, console
-from lab.results.metrics import Metrics
+from lab.results.metrics import Metrics, Results
 from lab.results.study import Simulation, StudyResult, plan
+from lab.runner.estimates import Estimate
 from lab.runner.live import running_appliance
-from lab.runner.stopwatch import stopwatch
 from lab.spec.runs import PlatformRun
-from lab.studies.edragon.cases import LIVE, SATURATION_SESSIONS_PS
+from lab.studies.edragon.cases import LIVE, SATURATION_SESSIONS_PS, Cases
 from lab.studies.edragon.measures import BIN_S, application_metrics
 from lab.studies.edragon.study import STUDY
-from runtime import settings
+from lab.studies.live import LiveStudy
 from runtime.settings import Settings
 
 _BESIDE = "beside.json"
@@ -41,62 +42,119 @@ _OTHERS_AT_MOST_RATIO = 0.1
 """CPU manager, Redis and system among them."""
 
 
-def reproduce(given: Mapping[str, Any]) -> Path:
-    """Make the runs that are missing and write the report; return its page.
+def live_study(given: Mapping[str, Any]) -> "PlatformStudy":
+    """Return the study of these options of `doorbuster reproduce`, on hosting platforms."""
+    return PlatformStudy(given)
 
-    `given` are the command's options. Raises ExperimentError.
-    """
-    lab = settings.load()
-    quick, seed = given["quick"], given["seed"]
-    repetitions = given["repetitions"] or STUDY.repetitions("live", quick=quick)
-    cases = STUDY.cases_of("live", quick=quick)
-    processors = cases.scale.processors
-    study = STUDY.report(cases, quick=quick)
-    runs = plan(study.cases(), seed=seed, repetitions=repetitions)
-    running_appliance(lab)
-    costs = connection_costs.kept(
-        lab, key=LIVE.key, profile=LIVE.profile, time_scale=LIVE.time_scale
-    )
-    check_costs(costs)
-    facts = {
-        "paper": "edragon",
-        "engine": "live",
-        "quick": quick,
-        "versions": describe_versions(),
-        "machine": describe_machine(lab),
-        "costs": costs.measured_at,
-        "runs": [run.name for run in runs],
-    }
-    with live_run_lock():
-        store = None if given["fresh"] else StudyResult.unfinished(lab.results_dir, facts)
-        is_new = store is None
-        if store is None:
-            name = f"reproduce-edragon-live{'-quick' if quick else ''}"
-            store = StudyResult.create(lab.results_dir, name, facts)
-        stopwatch.begin(store.path, is_new=is_new)
-        _make(lab, store, runs, costs, processors)
-    results = store.results(runs)
-    made = [metrics for case in study.cases() for metrics in results.of(case)]
-    page = write_report(
-        STUDY.report(cases, quick=quick, disturbed=disturbed_words(made, processors)),
-        results,
-        store,
-        made_by(
-            repetitions=repetitions,
-            seed=seed,
-            machine=facts["machine"],
-            versions=facts["versions"],
-            more=[
-                ("Connections cost", costs_words(costs, read_json(store.path / _BESIDE))),
-                *shares_words(made, processors),
-                ("Time scale", f"{LIVE.time_scale:g} paper seconds per second"),
-                ("Every run", "runs/* has attempts and connections of each application and the "
-                              "load generators' logs"),
-            ],
-        ),
-    )  # fmt: skip
-    console.print(f"Report: {page}")
-    return page
+
+class PlatformStudy(LiveStudy[Cases]):
+    """Each run is a hosting platform of its own; loads and costs fit what this machine serves."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        """Read what a connection costs; raises ExperimentError where nobody has measured that."""
+        super().__init__(STUDY, given)
+        running_appliance(self.lab)
+        self.costs = connection_costs.kept(
+            self.lab, key=LIVE.key, profile=LIVE.profile, time_scale=LIVE.time_scale
+        )
+        check_costs(self.costs)
+        self.processors = self.cases.scale.processors
+        self.runs = plan(
+            STUDY.report(self.cases, quick=self.quick).cases(),
+            seed=self.seed,
+            repetitions=self.repetitions,
+        )
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return also what a connection costs, and every run."""
+        return {
+            **super().facts,
+            "costs": self.costs.measured_at,
+            "runs": [run.name for run in self.runs],
+        }
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """Hold the machine's lock."""
+        with super().ready(), live_run_lock():
+            yield
+
+    def make(self, result: StudyResult, estimate: Estimate | None) -> None:
+        """Make the missing runs one after the other."""
+        todo = result.missing(self.runs)
+        if len(todo) < len(self.runs):
+            console.print(
+                f"Resuming: {len(self.runs) - len(todo)} of {len(self.runs)} runs are done."
+            )
+        expected = [expected_real_s([run.case.run]) for run in todo]
+        console.print(
+            f"{len(todo)} runs at time scale {LIVE.time_scale:g}, about "
+            f"{duration(sum(expected))}. "
+            f"Interrupted, the same command resumes.\nResults: {result.path}"
+        )
+        if not todo:
+            return
+        beside = self._beside_ratio(result)
+        serves_ps = saturation_ps(self.costs, beside, self.processors)
+        console.print(
+            f"The platform serves {serves_ps:.3f} new sessions per paper second: "
+            f"{SATURATION_SESSIONS_PS:g} on the paper's scale."
+        )
+        with RunProgress(sum(expected)) as progress:
+            for number, (run, real_s) in enumerate(zip(todo, expected, strict=True), start=1):
+                title = f"[{number}/{len(todo)}] {run_words(run.case.run)}, seed {run.seed}"
+                progress.run(title, real_s)
+                began_s = time.monotonic()
+                metrics = self._run(result, run, beside)
+                result.keep(run, metrics)
+                progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
+
+    def study(self, result: StudyResult, results: Results) -> Study:
+        """Return the study; its words warn if other processes had much of the processors."""
+        disturbed = disturbed_words(self._all(results), self.processors)
+        return STUDY.report(self.cases, quick=self.quick, disturbed=disturbed)
+
+    def results(self, result: StudyResult) -> Results:
+        """Return the metrics of every run."""
+        return result.results(self.runs)
+
+    def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
+        """Return what the loads rest on and which processes had the processors."""
+        return [
+            ("Connections cost", costs_words(self.costs, read_json(result.path / _BESIDE))),
+            *shares_words(self._all(results), self.processors),
+            ("Time scale", f"{LIVE.time_scale:g} paper seconds per second"),
+            ("Every run", "runs/* has attempts and connections of each application and the load "
+                          "generators' logs"),
+        ]  # fmt: skip
+
+    def _all(self, results: Results) -> list[Metrics]:
+        cases = {run.case.id: run.case for run in self.runs}.values()
+        return [metrics for case in cases for metrics in results.of(case)]
+
+    def _run(self, result: StudyResult, run: Simulation, beside: float) -> dict[str, Any]:
+        factor = saturation_ps(self.costs, beside, self.processors) / SATURATION_SESSIONS_PS
+        scaled = scaled_run(run.case.run, factor, self.costs, beside)
+        folder = result.path / _RUNS / run.name
+        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
+        hosted = make_hosted_run(self.lab, scaled, run.seed, folder, lambda words: None)
+        return live_metrics(hosted, scaled, factor)
+
+    def _beside_ratio(self, result: StudyResult) -> float:
+        """CPU of load generator and database per CPU of the application.
+
+        It is measured once for a reproduction, before the first run.
+        """
+        file = result.path / _BESIDE
+        if not file.is_file():
+            console.print(
+                "Measuring what load generator and database take, "
+                f"about {duration(TRIAL_S / LIVE.time_scale + _START_REAL_S)}"
+            )
+            trial = result.path / _RUNS / "trial"
+            write_json(file, measure_beside(self.lab, trial, self.costs, self.processors))
+        return beside_ratio(read_json(file))
 
 
 def check_costs(costs: ConnectionCosts) -> None:
@@ -111,74 +169,6 @@ def check_costs(costs: ConnectionCosts) -> None:
 def expected_real_s(runs: Sequence[PlatformRun]) -> float:
     """Return about how long these runs take."""
     return sum(run.duration_s / LIVE.time_scale + _START_REAL_S for run in runs)
-
-
-def _make(
-    lab: Settings,
-    store: StudyResult,
-    runs: Sequence[Simulation],
-    costs: ConnectionCosts,
-    processors: int,
-) -> None:
-    todo = [run for run in runs if not store.has(run)]
-    if len(todo) < len(runs):
-        console.print(f"Resuming: {len(runs) - len(todo)} of {len(runs)} runs are done.")
-    expected = [expected_real_s([run.case.run]) for run in todo]
-    console.print(
-        f"{len(todo)} runs at time scale {LIVE.time_scale:g}, about {duration(sum(expected))}. "
-        f"Interrupted, the same command resumes.\nResults: {store.path}"
-    )
-    if not todo:
-        return
-    beside = _beside_ratio(lab, store, costs, processors)
-    serves_ps = saturation_ps(costs, beside, processors)
-    console.print(
-        f"The platform serves {serves_ps:.3f} new sessions per paper second: "
-        f"{SATURATION_SESSIONS_PS:g} on the paper's scale."
-    )
-    with RunProgress(sum(expected)) as progress:
-        for number, (run, real_s) in enumerate(zip(todo, expected, strict=True), start=1):
-            words = run_words(run.case.run)
-            title = f"[{number}/{len(todo)}] {words}, seed {run.seed}"
-            progress.run(title, real_s)
-            began_s = time.monotonic()
-            metrics = _run(lab, store, run, costs, beside, processors)
-            store.keep(run, metrics)
-            progress.say(f"{title}: {verdict(metrics)} ({time.monotonic() - began_s:.0f} s)")
-
-
-def _run(
-    lab: Settings,
-    store: StudyResult,
-    run: Simulation,
-    costs: ConnectionCosts,
-    beside: float,
-    processors: int,
-) -> dict[str, Any]:
-    factor = saturation_ps(costs, beside, processors) / SATURATION_SESSIONS_PS
-    scaled = scaled_run(run.case.run, factor, costs, beside)
-    folder = store.path / _RUNS / run.name
-    shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
-    hosted = make_hosted_run(lab, scaled, run.seed, folder, lambda words: None)
-    return live_metrics(hosted, scaled, factor)
-
-
-def _beside_ratio(
-    lab: Settings, store: StudyResult, costs: ConnectionCosts, processors: int
-) -> float:  # fmt: skip
-    """CPU of load generator and database per CPU of the application.
-
-    Measured once for a reproduction, before its first run.
-    """
-    file = store.path / _BESIDE
-    if not file.is_file():
-        console.print(
-            "Measuring what load generator and database take, "
-            f"about {duration(TRIAL_S / LIVE.time_scale + _START_REAL_S)}"
-        )
-        found = measure_beside(lab, store.path / _RUNS / "trial", costs, processors)
-        write_json(file, found)
-    return beside_ratio(read_json(file))
 
 
 def saturation_ps(costs: ConnectionCosts, beside_ratio: float, processors: int) -> float:

@@ -1,7 +1,6 @@
 """LIFO-Pri on the appliance: the single queue in front of a CPU-intensive page."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lab.files.run_folder import PlannedRun
@@ -15,13 +14,13 @@ from lab.studies.lifo_pri.cases import (
     Cases,
 )
 from lab.studies.lifo_pri.study import STUDY
-from lab.studies.live import LivePart, reproduce_on_appliance
+from lab.studies.live import ApplianceStudy, LivePart
 from lab.studies.measures import page_metrics
 
 
-def reproduce(given: Mapping[str, Any]) -> Path:
-    """Make the comparisons that are missing and write the report; return its page."""
-    return reproduce_on_appliance(STUDY, parts, given)
+def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases]:
+    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    return ApplianceStudy(STUDY, parts, given)
 
 
 def parts(cases: Cases, seed: int, repetitions: int) -> list[LivePart]:

@@ -2,20 +2,19 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from lab.files.run_folder import PlannedRun
 from lab.spec.cases import AnyCase
-from lab.studies.live import LivePart, reproduce_on_appliance
+from lab.studies.live import ApplianceStudy, LivePart
 from lab.studies.sbac.cases import LIVE_MEANS, LiveCases, live_spec
 from lab.studies.sbac.measures import live_metrics
 from lab.studies.sbac.study import STUDY
 
 
-def reproduce(given: Mapping[str, Any]) -> Path:
-    """Make the comparisons that are missing and write the report; return its page."""
-    return reproduce_on_appliance(STUDY, parts, given)
+def live_study(given: Mapping[str, Any]) -> ApplianceStudy[LiveCases]:
+    """Return the study of these options of `doorbuster reproduce`, on the appliance."""
+    return ApplianceStudy(STUDY, parts, given)
 
 
 def _case_of(cases: LiveCases, mean: float, planned: PlannedRun) -> AnyCase:

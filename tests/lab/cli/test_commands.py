@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from lab.cli.commands import main
 from lab.results.comparison import ComparisonResult
-from lab.runner.comparison import alone, plan
+from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
 from tests.lab.waiting import wait_until
@@ -169,7 +169,7 @@ def test_a_simulation_that_another_process_makes_is_left_to_it(results):
     (path,) = results.glob("*")
     run = ComparisonResult.open(path).whole_runs()[0][1]
     run.summary_file.unlink()
-    with alone(ComparisonResult.open(path)):
+    with ComparisonResult.open(path).alone():
         status, said = doorbuster("simulate", *SMALL)
     assert status == 1
     assert said == (

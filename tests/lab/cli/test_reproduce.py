@@ -1,15 +1,11 @@
 import json
-from importlib import import_module
 
 import pytest
 from click.testing import CliRunner
 
 from lab.cli.commands import main
 from lab.machine.progress_file import VARIABLE, ProgressFile
-from lab.report.page import write_report
-from lab.results.metrics import Results
-from lab.results.study import StudyResult
-from lab.studies.registry import PAPERS
+from lab.studies import live
 from lab.studies.study import PaperStudy
 from tests.lab.studies.small import small_study
 
@@ -68,17 +64,16 @@ def test_a_simulated_reproduction_tells_where_its_report_is(told, tmp_path, monk
 
 
 def test_a_live_one_tells_it_after_the_comparisons_it_is_made_of(told, tmp_path, monkeypatch):
-    def made(given):
-        from lab.report.terminal import progress_file
+    """A comparison that is part of a study names its folder, which is not the last one named."""
+
+    def made(study, result, estimate):
+        from lab.machine.progress_file import progress_file
 
         progress_file.tell(now=True, folder="/results/a-comparison")
-        store = StudyResult.create(tmp_path / "results", "reproduce-connection-sentry-live", {})
-        page = write_report(small_study(), Results({}), store, [])
-        assert told()["folder"] == "/results/a-comparison"
-        return page
 
-    live = import_module(f"{PAPERS['connection-sentry'].package}.live")
-    monkeypatch.setattr(live, "reproduce", made)
+    monkeypatch.setattr(live, "running_appliance", lambda lab: None)
+    monkeypatch.setattr(live.ApplianceStudy, "make", made)
+    monkeypatch.setattr(live.ApplianceStudy, "results", lambda study, result: Results({}))
     done = CliRunner().invoke(main, ["reproduce", "connection-sentry", "--quick"])
     assert done.exit_code == 0, done.output
-    assert told()["folder"].endswith("-reproduce-connection-sentry-live")
+    assert told()["folder"].endswith("-reproduce-connection-sentry-live-quick")

@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,12 +11,11 @@ from lab.errors import SpecError
 from lab.leaderboard import hysteresis_study, robustness_study
 from lab.leaderboard.measures import COURSE, EFFICIENCY, case_of
 from lab.leaderboard.scenarios import RHO, scenarios
-from lab.runner.simulations import Options, carry_out, finish, prepare
+from lab.runner.study import Options, SimulatedStudy, reproduce
 from lab.spec.cases import Case
 from lab.spec.experiment import changed, load_spec, read_spec
 from lab.studies.measures import simulate_case
 from lab.titles import title_of
-from runtime import settings
 
 BOARD = load_spec("leaderboard")
 SMALL = changed(
@@ -84,11 +84,10 @@ def results_dir(tmp_path_factory):
 
 
 def made(study, results_dir, repetitions=2):
-    planned = prepare(
-        study, results_dir, Options(simulate_case, repetitions=repetitions, quick=True)
-    )
-    carry_out(planned, lambda position: None)
-    return finish(planned, settings.load(), 1.0), planned.store.results(planned.simulations)
+    run = SimulatedStudy(study, Options(simulate_case, repetitions=repetitions, quick=True))
+    run.lab = replace(run.lab, results_dir=results_dir)
+    result = reproduce(run, fresh=False)
+    return result.report_file, run.results(result)
 
 
 def test_a_tiny_report_on_robustness(results_dir, monkeypatch):

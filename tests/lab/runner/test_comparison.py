@@ -6,7 +6,8 @@ import pytest
 from lab.errors import ExperimentError
 from lab.files.documents import write_json
 from lab.results.comparison import ComparisonResult
-from lab.runner.comparison import Expectation, missing, missing_groups, plan
+from lab.runner.comparison import missing_groups, plan
+from lab.runner.expectation import Expectation
 from lab.spec.experiment import Spec, changed, read_spec
 
 SPEC = changed(Spec(), load__rho=[0.85, 1.4], repetitions=3, seed=5)
@@ -61,13 +62,13 @@ def test_runs_at_once_take_the_time_of_one():
 def test_a_folder_remembers_what_is_missing(tmp_path):
     folder = ComparisonResult.create(tmp_path, SPEC, {"capacity": {}}, plan(SPEC))
     assert folder.spec() == SPEC
-    assert missing(folder) == plan(SPEC)
+    assert folder.missing() == plan(SPEC)
     done = folder.run(plan(SPEC)[0])
     done.path.mkdir(parents=True)
     done.attempts_file.touch()
-    assert len(missing(folder)) == 18  # without run.json a run is not whole
+    assert len(folder.missing()) == 18  # without run.json a run is not whole
     write_json(done.summary_file, {})
-    assert missing(folder) == plan(SPEC)[1:]
+    assert folder.missing() == plan(SPEC)[1:]
 
 
 def test_only_an_unfinished_folder_of_the_same_spec_is_resumed(tmp_path):

@@ -31,7 +31,7 @@ for study in PAPERS.values():
         built = study.build(engine, quick=True)
         assert built.exhibits and list(built.cases())
     if "live" in study.engines:
-        assert import_module(f"{study.package}.live").reproduce
+        assert import_module(f"{study.package}.live").live_study
 said = CliRunner().invoke(main, ["reproduce", "--help"])
 assert said.exit_code == 0, said.output
 print("".join(said.output.split()))

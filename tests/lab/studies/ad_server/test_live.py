@@ -31,9 +31,9 @@ from tests.lab.waiting import wait_until
 SMALL = """
 from lab.cli.commands import main
 from lab.studies.ad_server import cases
-from lab.studies.ad_server import live as ad_server_live
+from lab.studies import live
 
-ad_server_live.describe_versions = lambda: {{"doorbuster": "as it is"}}
+live.describe_versions = lambda: {{"doorbuster": "as it is"}}
 cases.SCALES["live"][True] = cases.Scale((10, 100), (2, 3), (6,), 1, {runs_s})
 main(["reproduce", "ad-server", "--quick", "--banners", "2000"])
 """

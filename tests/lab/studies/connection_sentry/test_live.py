@@ -12,12 +12,13 @@ from lab.report.exhibits import Study
 from lab.report.page import write_report
 from lab.results.comparison import ComparisonResult
 from lab.results.study import StudyResult
+from lab.runner.study import Options, simulate_missing
 from lab.spec.experiment import Spec, read_spec
-from lab.studies import live
 from lab.studies.connection_sentry import live as connection_sentry_live
 from lab.studies.connection_sentry.cases import HEAVIEST, SCALES, Cases, Cell
 from lab.studies.connection_sentry.study import STUDY
-from lab.studies.live import LivePart, read_results
+from lab.studies.live import LivePart, read_results, simulations_of
+from lab.studies.measures import simulate_case
 from runtime.settings import REPOSITORY
 from tests.lab.studies.small import small_case
 
@@ -60,12 +61,15 @@ def test_what_no_run_gives_is_simulated_once(tmp_path):
     )
     both = {"X": live_case, "S": drawn}
     part = LivePart(small_spec(), lambda planned: both[planned.policy], lambda *_: {})
-    simulated = live._simulated(study, [part], store, seed=1, repetitions=2)
+    simulated = simulations_of(study, [part], seed=1, repetitions=2)
     assert [(one.case, one.seed) for one in simulated] == [(other, 1), (other, 2)]
+    options = Options(simulate_case)
+    simulate_missing(store, store.missing(simulated), options)
     found = store.results(simulated).of(other)
     assert len(found) == 2
     files = {file: file.stat().st_mtime_ns for file in store.simulations.iterdir()}
-    assert live._simulated(study, [part], store, seed=1, repetitions=2) == simulated
+    assert store.missing(simulated) == []
+    simulate_missing(store, store.missing(simulated), options)
     assert {file: file.stat().st_mtime_ns for file in store.simulations.iterdir()} == files
 
 

@@ -17,6 +17,7 @@ from lab.files.documents import read_json
 from lab.machine.description import fingerprint
 from lab.results.metrics import Results
 from lab.results.study import plan
+from lab.runner.study import reproduce
 from lab.studies.edragon import live, measures
 from lab.studies.edragon.cases import (
     LINUX,
@@ -164,8 +165,8 @@ def test_a_tiny_reproduction_on_the_appliance(appliance, monkeypatch):
     monkeypatch.setitem(SCALES["live"], True, tiny)
     lab = settings.load()
     keep(costs(key="rsa-2048", machine=fingerprint(lab), session_s=5.0), lab)
-    page = live.reproduce({"quick": True, "seed": 1, "repetitions": None, "fresh": False})
-    folder = page.parent
+    study = live.live_study({"quick": True, "seed": 1, "repetitions": None})
+    folder = reproduce(study, fresh=False).path
     # Two servers under one load, five arrangements.
     runs = [read_json(path) for path in (folder / "simulations").iterdir()]
     assert len(runs) == 2 + 5

@@ -1,0 +1,78 @@
+"""How much work the runs of a spec are: sessions, requests and paper time."""
+
+from collections.abc import Iterable
+
+from lab.files.run_folder import PlannedRun
+from lab.spec.experiment import Spec
+
+_LAST_ANSWERS_S = 60.0
+"""Paper seconds until the last customers have their answers, or have left."""
+
+
+class Expectation:
+    """What the runs of a spec are expected to take.
+
+    It is calculated once per ρ and then multiplied: its cost does not depend on the repetitions
+    or the policies, so that a spec's size is known before any of its runs is planned.
+    """
+
+    def __init__(self, spec: Spec, capacity_rps: float | None) -> None:
+        """`capacity_rps`: what ρ = 1 is; None in a closed loop."""
+        self._spec = spec
+        self._sessions: dict[float | None, float] = {}
+        self._paper_s: dict[float | None, float] = {}
+        for rho in spec.load.rhos:
+            self._sessions[rho], self._paper_s[rho] = _expected(spec, rho, capacity_rps)
+
+    def sessions(self, run: PlannedRun) -> float:
+        """About how many sessions a run has; a client of a closed loop is one."""
+        return self._sessions[run.rho]
+
+    def real_s(self, runs: Iterable[PlannedRun]) -> float:
+        """About how long these runs take live: arrivals, the last sessions, orphans after them.
+
+        Real seconds; runs at once take the time of one.
+        """
+        return self._real_s(sum(self._paper_s[run.rho] for run in runs))
+
+    @property
+    def all_real_s(self) -> float:
+        """The same for all runs of the spec."""
+        return self._real_s(sum(self._paper_s.values()) * self._of_each_rho)
+
+    @property
+    def all_requests(self) -> float:
+        """About how many requests all runs of the spec have."""
+        return sum(map(self.requests_at, self._sessions)) * self._of_each_rho
+
+    def requests_at(self, rho: float | None) -> float:
+        """About how many requests one run at `rho` has."""
+        spec = self._spec
+        if spec.clients:
+            thinks = (spec.load.duration_s or 0.0) / spec.clients.think_time_mean_s
+            each = max(1.0, thinks)
+        else:
+            each = spec.customers.as_model().mean_requests()
+        return self._sessions[rho] * each
+
+    @property
+    def _of_each_rho(self) -> int:
+        return len(self._spec.policy) * self._spec.repetitions
+
+    def _real_s(self, paper_s: float) -> float:
+        spec = self._spec
+        return paper_s / spec.time_scale / (len(spec.policy) if spec.at_once else 1)
+
+
+def _expected(spec: Spec, rho: float | None, capacity_rps: float | None) -> tuple[float, float]:
+    """(sessions, paper seconds) of one run at `rho`."""
+    arrivals_s = spec.load.arrivals_s
+    sessions = 2.0 * spec.clients.per_set if spec.clients else 0.0
+    if rho is None or capacity_rps is None:  # a closed loop: everybody leaves at its end
+        return sessions, (arrivals_s or 0.0) + _LAST_ANSWERS_S
+    model = spec.customers.as_model()
+    rate = model.session_rate(rho, capacity_rps)
+    if arrivals_s is None:
+        arrivals_s = (spec.load.sessions or 0) / rate
+    after_s = _LAST_ANSWERS_S + model.mean_requests() * model.think_time_mean_s
+    return spec.load.expected_sessions(rate), arrivals_s + after_s

@@ -1,0 +1,73 @@
+"""The runner: it resumes what was interrupted or begins again, and has the missing runs made.
+
+An `Experiment` is a plug-in: a comparison or a study on one engine. It knows how its result is
+found, begun and filled; `carry_out` is the order of these steps, which is the same for all.
+"""
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from lab.machine.progress_file import progress_file
+from lab.results.result import Result
+from lab.runner.estimates import Estimate
+from lab.runner.stopwatch import stopwatch
+from runtime import settings
+
+R = TypeVar("R", bound=Result)
+
+
+class Experiment(ABC, Generic[R]):
+    """A comparison or a study on one engine."""
+
+    start_kind: str | None = None
+    """The kind of work that the start of the command was, where its cost is kept."""
+
+    def __init__(self) -> None:
+        self.lab = settings.load()
+
+    @contextlib.contextmanager
+    def ready(self) -> Iterator[None]:
+        """Hold what the runs need, such as the machine's lock, until the block ends."""
+        yield
+
+    @abstractmethod
+    def unfinished(self) -> R | None:
+        """Return the result to resume; None to begin again. Raises ExperimentError."""
+
+    @abstractmethod
+    def begin(self) -> R:
+        """Make a new result, with everything that is known before the first run."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The same for the same experiment: the costs of this machine are kept by it."""
+
+    @abstractmethod
+    def estimate(self, result: R) -> Estimate | None:
+        """Return how long the missing runs and the drawing take; None where nobody knows."""
+
+    @abstractmethod
+    def make(self, result: R, estimate: Estimate | None) -> None:
+        """Make the missing runs and keep each in the result as it ends, with progress shown.
+
+        Raises ExperimentError; what was made until then is kept.
+        """
+
+
+def carry_out(experiment: Experiment[R], *, fresh: bool) -> R:
+    """Make what is missing of an experiment and return its result; raises ExperimentError."""
+    with experiment.ready():
+        result = None if fresh else experiment.unfinished()
+        is_new = result is None
+        if result is None:
+            result = experiment.begin()
+        with result.alone():
+            progress_file.tell(now=True, folder=str(result.path))
+            estimate = experiment.estimate(result)
+            stopwatch.expect(experiment.name, estimate, experiment.start_kind)
+            stopwatch.begin(result.path, is_new=is_new)
+            experiment.make(result, estimate)
+    return result

@@ -1,0 +1,273 @@
+"""A study: cases, what is drawn of them and what must hold; every engine has a way to make them."""
+
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lab.executors.executor import run_grid
+from lab.executors.tasks import Worker
+from lab.machine.description import describe_machine, describe_versions
+from lab.machine.progress_file import progress_file
+from lab.report.exhibits import Study
+from lab.report.page import made_by, write_report
+from lab.report.terminal import GridProgress, console
+from lab.results.metrics import Results
+from lab.results.study import Simulation, StudyResult, plan
+from lab.runner import estimates
+from lab.runner.estimates import Estimate
+from lab.runner.runner import Experiment, carry_out
+from lab.runner.stopwatch import LEAST_REQUESTS, stopwatch
+from lab.spec.cases import AnyCase
+
+CALIBRATION_REQUESTS = 4000
+"""Simulated to find out how long the plan takes: about a tenth of a second a kind of server."""
+
+
+class StudyRun(Experiment[StudyResult]):
+    """A study on one engine; it ends with a report."""
+
+    repetitions: int
+    seed: int
+    """The first one."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> Mapping[str, Any]:
+        """What tells this study from others: only a result with equal facts is resumed."""
+
+    @property
+    @abstractmethod
+    def folder_name(self) -> str:
+        """The name of the result after its date."""
+
+    @property
+    def policies(self) -> Mapping[str, str]:
+        """The texts of students' own policies by file name, of which the result keeps copies."""
+        return {}
+
+    @abstractmethod
+    def study(self, result: StudyResult, results: Results) -> Study:
+        """Return what is drawn and claimed; its words may depend on the results."""
+
+    @abstractmethod
+    def results(self, result: StudyResult) -> Results:
+        """Return the metrics of what has been made, by case."""
+
+    @abstractmethod
+    def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
+        """Return what the report says about how the results came about."""
+
+    @property
+    def name(self) -> str:
+        """The folder's name: reports are alike if their folders are."""
+        return self.folder_name
+
+    def unfinished(self) -> StudyResult | None:
+        """Return the newest result with the same facts that has no report yet."""
+        return StudyResult.unfinished(self.lab.results_dir, self.facts)
+
+    def begin(self) -> StudyResult:
+        """Make a result with the facts in it."""
+        return StudyResult.create(self.lab.results_dir, self.folder_name, self.facts, self.policies)
+
+    def ended(self) -> None:
+        """Keep what the whole command took."""
+
+
+def reproduce(run: StudyRun, *, fresh: bool) -> StudyResult:
+    """Make what is missing of a study and write its report; raises ExperimentError."""
+    result = carry_out(run, fresh=fresh)
+    progress_file.tell(now=True, done_ratio=1.0, words="drawing the report")
+    with stopwatch.measuring(f"draw {run.name}"):
+        results = run.results(result)
+        write_report(
+            run.study(result, results),
+            results,
+            result,
+            made_by(
+                repetitions=run.repetitions,
+                seed=run.seed,
+                machine=run.facts.get("machine") or describe_machine(run.lab),
+                versions=run.facts["versions"],
+                more=run.made(result, results),
+            ),
+        )
+    run.ended()
+    stopwatch.end(run.lab)
+    return result
+
+
+# ---- simulated -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a study is simulated; none of it changes a figure but seed and repetitions."""
+
+    simulate: Worker
+    """Makes one simulation: a task of `StudyResult.task` in, its metrics out."""
+    quick: bool = False
+    seed: int = 1
+    repetitions: int = 1
+    processes: int = 1
+    celery_broker: str | None = None
+    logs: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """Part of the folder's name."""
+        return "-quick" if self.quick else ""
+
+    @property
+    def where(self) -> str:
+        """Where simulations are made, for people."""
+        return "Celery workers" if self.celery_broker else f"{self.processes} processes"
+
+
+class SimulatedStudy(StudyRun):
+    """A study whose cases are simulated, spread over cores or Celery workers."""
+
+    start_kind = "start study"
+
+    def __init__(
+        self, study: Study, options: Options, policies: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__()
+        self._study, self.options, self._policies = study, options, policies or {}
+        self.seed, self.repetitions = options.seed, options.repetitions
+        self.simulations = plan(study.cases(), seed=self.seed, repetitions=self.repetitions)
+        self._made_now, self._took_real_s = 0, 0.0
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return the options that change a number, and every simulation."""
+        options = self.options
+        return {
+            "paper": self._study.paper,
+            "engine": "simulated",
+            "quick": options.quick,
+            "logs": options.logs,
+            "seed": options.seed,
+            "repetitions": options.repetitions,
+            "versions": describe_versions(),
+            "simulations": [simulation.name for simulation in self.simulations],
+        }
+
+    @property
+    def folder_name(self) -> str:
+        """Return the study's name and whether it is a quick one."""
+        return f"{self._study.name}{self.options.suffix}"
+
+    @property
+    def policies(self) -> Mapping[str, str]:
+        """Return those that were given."""
+        return self._policies
+
+    def estimate(self, result: StudyResult) -> Estimate | None:
+        """About how long the missing simulations and the report take on this machine.
+
+        A kind of case that nobody has measured is simulated for a moment now. Nobody knows how
+        fast the machines behind a broker are.
+        """
+        if self.options.celery_broker:
+            return None
+        missing = result.missing(self.simulations)
+        known = estimates.calibrated(self.lab)
+        examples = {simulation.case.kind: simulation.case for simulation in missing}
+        measured = dict(known.measured)
+        for kind, case in examples.items():
+            if known.cost(estimates.case_kind(kind)) is None:
+                cost = _request_cpu_s(case, self.options.simulate)
+                measured[estimates.case_kind(kind)] = (cost,)
+        known = replace(known, measured=measured)
+        cpus = min(self.options.processes, estimates.cpus_here(), max(1, len(missing)))
+        found = estimates.of_work(work_of(missing), self.name, known, processes=cpus)
+        assert found is not None  # every kind is known now
+        return found
+
+    def make(self, result: StudyResult, estimate: Estimate | None) -> None:
+        """Simulate what is missing."""
+        missing = result.missing(self.simulations)
+        done = len(self.simulations) - len(missing)
+        if done:
+            console.print(f"Resuming: {done} of {len(self.simulations)} simulations are done.")
+        expected = "" if estimate is None else f", {estimate.words} with the report, "
+        expected += "" if estimate is None else estimates.IDLE
+        console.print(
+            f"{self._study.title}: {len(missing)} simulations on {self.options.where}{expected}. "
+            f"Interrupted, the same command resumes.\nResults: {result.path}"
+        )
+        if estimate is not None:
+            progress_file.stage(*estimate.stages)
+        began_s = time.monotonic()
+        with GridProgress([one.case.expected_requests() for one in missing]) as progress:
+            simulate_missing(result, missing, self.options, progress.done)
+        self._made_now, self._took_real_s = len(missing), time.monotonic() - began_s
+        console.print(f"Simulated in {self._took_real_s / 60:.1f} minutes.")
+
+    def study(self, result: StudyResult, results: Results) -> Study:
+        """Return the study as it was planned."""
+        return self._study
+
+    def results(self, result: StudyResult) -> Results:
+        """Return the metrics of every simulation."""
+        return result.results(self.simulations)
+
+    def made(self, result: StudyResult, results: Results) -> Sequence[tuple[str, str]]:
+        """Return how many simulations there are, and where each is described."""
+        return [
+            ("Simulations", f"{len(self.simulations)}, {self._made_now} of them now, in "
+                            f"{self._took_real_s / 60:.1f} minutes on {self.options.where}"),
+            ("Every case", "simulations/*.json holds the whole description of each simulation, "
+                           "its seed and its metrics; reproduction.json the plan"),
+        ]  # fmt: skip
+
+
+def simulate_missing(
+    result: StudyResult,
+    missing: Sequence[Simulation],
+    options: Options,
+    on_done: Callable[[int], None] = lambda position: None,
+) -> None:
+    """Simulate these; each is kept as it comes in. `on_done` gets the position in `missing`.
+
+    Raises GridError.
+    """
+
+    def keep(position: int, metrics: Mapping[str, Any]) -> None:
+        result.keep(missing[position], metrics)
+        on_done(position)
+
+    def cost(position: int, cpu_s: float) -> None:
+        case = missing[position].case
+        requests = case.expected_requests()
+        if requests >= LEAST_REQUESTS:
+            stopwatch.spent(estimates.case_kind(case.kind), requests, cpu_s)
+
+    run_grid(
+        [result.task(simulation, logs=options.logs) for simulation in missing],
+        options.simulate,
+        processes=options.processes,
+        celery_broker=options.celery_broker,
+        on_done=keep,
+        on_cost=cost,
+    )
+
+
+def work_of(simulations: Iterable[Simulation]) -> dict[str, float]:
+    """Return the expected requests of these simulations by kind of case."""
+    found: dict[str, float] = {}
+    for simulation in simulations:
+        kind = simulation.case.kind
+        found[kind] = found.get(kind, 0.0) + simulation.case.expected_requests()
+    return found
+
+
+def _request_cpu_s(case: AnyCase, simulate: Worker) -> float:
+    factor = min(1.0, CALIBRATION_REQUESTS / case.expected_requests())
+    short = case.shortened(factor)
+    began_s = time.process_time()
+    simulate({"case": short.as_json(), "seed": 1})
+    return (time.process_time() - began_s) / short.expected_requests()
