@@ -7,12 +7,12 @@ from typing import Any
 from lab.files.run_folder import PlannedRun
 from lab.spec.cases import AnyCase
 from lab.studies.live import ApplianceStudy, LivePart
-from lab.studies.sbac.cases import LIVE_MEANS, LiveCases, live_spec
+from lab.studies.sbac.cases import LIVE_MEANS, Cases, LiveCases, live_spec
 from lab.studies.sbac.measures import live_metrics
 from lab.studies.sbac.study import STUDY
 
 
-def live_study(given: Mapping[str, Any]) -> ApplianceStudy[LiveCases]:
+def live_study(given: Mapping[str, Any]) -> ApplianceStudy[Cases | LiveCases]:
     """Return the study of these options of `doorbuster reproduce`, on the appliance."""
     return ApplianceStudy(STUDY, parts, given)
 

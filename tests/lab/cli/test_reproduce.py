@@ -5,6 +5,7 @@ from click.testing import CliRunner
 
 from lab.cli.commands import main
 from lab.machine.progress_file import VARIABLE, ProgressFile
+from lab.results.metrics import Results
 from lab.studies import live
 from lab.studies.study import PaperStudy
 from tests.lab.studies.small import small_study
