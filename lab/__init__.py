@@ -1,1 +1,1 @@
-"""The lab: experiments, and later the console that launches them."""
+"""The lab: experiments, their results, the command line and the console."""

@@ -1,7 +1,4 @@
-"""Durations as people say them.
-
-Owns: the wording, and how roughly. Must not know: what takes so long.
-"""
+"""Durations as people say them, rounded."""
 
 
 def duration(real_s: float) -> str:

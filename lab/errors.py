@@ -1,7 +1,4 @@
-"""What can go wrong with an experiment, said to a person.
-
-Owns: the exceptions whose text is shown as it is, without a traceback.
-"""
+"""The exceptions whose text people see as it is, without a traceback."""
 
 
 class ExperimentError(Exception):

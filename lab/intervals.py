@@ -1,7 +1,4 @@
-"""Means with 95 % confidence intervals from repetitions.
-
-Owns: Student's t for the few repetitions an experiment has. Must not know: what is averaged.
-"""
+"""Means with 95 % confidence intervals from repetitions, by Student's t."""
 
 import math
 import statistics

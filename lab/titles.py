@@ -1,4 +1,4 @@
-"""What policies are called where people read: the papers' spelling."""
+"""The titles of policies: the names that people read, in the papers' spelling."""
 
 from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
 

@@ -1,7 +1,4 @@
-"""Choosing attempts of a run: the slow ones, the dropped ones, those of a session.
-
-Owns: the kinds one can ask for. Must not know: who looks at them.
-"""
+"""The choice of attempts from a run: slow ones, dropped ones, those of one session."""
 
 from collections.abc import Mapping
 from typing import Any

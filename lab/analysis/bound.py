@@ -1,8 +1,7 @@
-"""The capacity bound: the most confirms that a run's customers and server allow any policy that
-cannot know who will buy.
+"""The capacity bound: the most confirms that the customers and the server of a run allow any policy
+that does not know who will buy.
 
-Owns: the linear program over a chain of pages, its exact solution, what it gives for a run.
-Must not know: policies, how runs are made. The proof, for readers: docs/bound.md.
+docs/bound.md has the proof for readers.
 
 The program. x_p is the number of sessions served at page p, per session that arrives; w_p what
 serving p costs of the server's time, in multiples of what serving everybody everything costs; r the

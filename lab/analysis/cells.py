@@ -1,7 +1,6 @@
-"""The runs of an experiment by policy and ρ, read from its folder.
+"""The repetitions of one policy at one load, read from a result folder.
 
-Owns: what repetitions have in common, and whether the paper has figures for it.
-Must not know: how runs are made, what is shown of them.
+A cell also states whether LIFO-Pri published figures that its numbers can stand next to.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,6 @@
-"""What the clients of a closed loop got: by set and class of request (Connection Sentry).
+"""The requests of clients in a closed loop, by set and class (Connection Sentry).
 
-Owns: the figures that Tables 1 to 4 of the paper are made of, from attempts alone.
-Must not know: which engine made the attempts, how figures are printed.
+Tables 1 to 4 of the paper are made of these numbers, which come from attempts alone.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,5 @@
-"""The curves of a comparison as numbers: response times, figures against ρ, fates of sessions.
+"""The curves of a comparison as numbers: response times, metrics against ρ, fates of sessions.
 
-Owns: which curves there are, and their means and intervals. Must not know: who draws them.
 All times are paper seconds.
 """
 

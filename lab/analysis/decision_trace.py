@@ -1,7 +1,6 @@
-"""Why one request of a simulated run was served, held or refused: the run made once more, watched.
+"""The decision trace of one attempt: why its request was served, held or refused.
 
-Owns: following one attempt through its policy, and what the policy knew at each decision on it.
-Must not know: pages; how a policy decides.
+The simulated run is made once more, with an observer of the policy.
 
 The same spec and seed make the same run to the last digit, so that what is seen in the second is
 what happened in the first. That is checked: the attempts must be the same.

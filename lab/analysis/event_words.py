@@ -1,7 +1,4 @@
-"""What happens in a run, in words: for marks in diagrams.
-
-Owns: these words. Must not know: who draws them.
-"""
+"""The events of a run in words, for marks in diagrams."""
 
 from collections.abc import Mapping
 from typing import Any

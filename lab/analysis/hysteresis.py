@@ -1,7 +1,6 @@
-"""Hysteresis: a rush that is over, and how long the shop goes on as if it were not.
+"""Hysteresis: how long the shop stays slow after a rush is over.
 
-Owns: the load, the two kinds of customers, response times second by second, when they are normal
-again. Must not know: policies, how a run is made, how a picture looks. Times are paper seconds.
+Times are paper seconds.
 
 At time t one looks at the attempts that ended in the ten seconds up to t, answered or left by
 their customers; a customer who leaves counts as an endless response time, one who is turned away is

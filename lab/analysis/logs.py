@@ -1,8 +1,5 @@
 """Questions to the raw logs of a result, with answers in plain JSON values.
 
-Owns: what can be asked of attempts, samples and events, and how much a question has to read.
-Must not know: who asks, in which process the answer is made.
-
 Every question takes one dictionary and can be answered in a process with limits
 (`runtime.bounded`). Files may be damaged: a question raises ExperimentError, or any other exception
 of what it met.

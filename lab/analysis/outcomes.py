@@ -1,7 +1,7 @@
-"""What a run's attempts say: counts, percentages, revenue, what became of sessions.
+"""The outcomes of a run: counts, percentages, revenue and the fates of sessions.
 
-Owns: the figures that Tables 4 and 5, revenue efficiency and the session table are made of, from
-attempts alone. Must not know: which engine made the attempts, how figures are printed.
+Tables 4 and 5, revenue efficiency and the table of sessions are made of these numbers, which come
+from attempts alone.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""The authors' figures, from published.toml.
-
-Owns: reading Tables 4 and 5 of LIFO-Pri in the shape the reports print.
-Must not know: measured results.
-"""
+"""The authors' figures, from `published.toml`, in the shape that reports print."""
 
 import tomllib
 from functools import cache

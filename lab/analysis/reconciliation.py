@@ -1,7 +1,6 @@
-"""Three counts of one run, held against each other: the client's, the gateway's, the shop's.
+"""The comparison of three counts of one run: those of the client, the gateway and the shop.
 
-Owns: which counts must agree and by how much they may differ.
-Must not know: how they were counted.
+It states which counts must agree, and by how much they may differ.
 """
 
 from collections import Counter

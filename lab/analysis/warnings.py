@@ -1,7 +1,4 @@
-"""What a reader must know before believing the tables.
-
-Owns: the lines above them. Must not know: what stands in the tables.
-"""
+"""The warnings above the tables of a comparison."""
 
 import math
 import statistics

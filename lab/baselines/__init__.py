@@ -1,1 +1,1 @@
-"""Real proxies in place of the gateway: HAProxy and nginx, as the distribution has them."""
+"""Baselines: HAProxy and nginx in place of the gateway, as the distribution has them."""

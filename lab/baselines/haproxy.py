@@ -1,7 +1,4 @@
-"""HAProxy: its configuration, the lines of its log, what its stats socket says.
-
-Owns: all that is HAProxy's. Must not know: processes, runs, how counts are held against others.
-"""
+"""HAProxy: its configuration, the lines of its log, and the answers of its stats socket."""
 
 import csv
 import io

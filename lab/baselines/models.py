@@ -1,7 +1,7 @@
-"""Models of the baseline proxies for the simulator: their queue discipline, limits and timeouts.
+"""Models of the baseline proxies for the simulator: queue discipline, limits and timeouts.
 
-Owns: what HAProxy and nginx decide, as pure policies. Must not know: their configuration files,
-the simulator. They serve the search for good settings; published rows come from the real programs.
+They are pure policies and serve the search for good settings. Published rows come from the real
+programs.
 
 The shop has a queue of its own, first come, first served: what a proxy has sent there waits in it
 while all workers are busy. With both, abandonment is `ignore`: a customer who leaves changes

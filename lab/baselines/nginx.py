@@ -1,7 +1,4 @@
-"""nginx: its configuration, the lines of its log, what its status page says.
-
-Owns: all that is nginx's. Must not know: processes, runs, how counts are held against others.
-"""
+"""nginx: its configuration, the lines of its log, and its status page."""
 
 import re
 from collections.abc import Mapping, Sequence

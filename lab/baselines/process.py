@@ -1,8 +1,4 @@
-"""A peer as a process: configured, started, awaited, looked at, ended.
-
-Owns: the process from before its first customer to after its last. Must not know: specs, results,
-what is in a configuration.
-"""
+"""The process of a baseline proxy, from its configuration to its end."""
 
 import os
 import re

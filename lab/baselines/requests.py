@@ -1,7 +1,4 @@
-"""Where a peer stands in a run, and what it has said of a request.
-
-Owns: the two forms that the peers' modules share. Must not know: any peer.
-"""
+"""The forms that the proxies' modules share: a proxy's place in a run, a request in its log."""
 
 from dataclasses import dataclass
 from pathlib import Path

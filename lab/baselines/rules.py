@@ -1,7 +1,4 @@
-"""Which request is which page type: the gateway's own table, for a peer's configuration.
-
-Owns: where it is taken from. Must not know: how a peer writes it down.
-"""
+"""The page type of a request, from the gateway's own table, for a proxy's configuration."""
 
 from functools import cache
 

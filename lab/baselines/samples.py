@@ -1,8 +1,4 @@
-"""The samples of a run behind a peer, completed from its log once the run is over.
-
-Owns: what of a sample the log knows better than a look at the peer. Must not know: where either
-comes from.
-"""
+"""The samples of a run behind a baseline proxy, completed from its log after the run."""
 
 from bisect import bisect_right
 from collections import defaultdict

@@ -1,7 +1,6 @@
-"""The data sheets of the peers: the proxies that can stand in the gateway's place.
+"""The data sheets of the baseline proxies.
 
-Owns: which there are, what can be set, where their defaults come from, what each can do about
-customers who leave. Must not know: their configuration files, processes, specs.
+A sheet also states what the proxy can do when a customer leaves.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""The command `doorbuster`, from its first moment on.
-
-Owns: what ends it while its commands are being imported. Must not know: the commands
-(lab/cli/commands.py).
-"""
+"""The entry point of `doorbuster`, which can be interrupted while the commands are imported."""
 
 from runtime import early_signals
 

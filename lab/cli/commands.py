@@ -1,7 +1,6 @@
-"""The commands of `doorbuster`: what make targets and the console call, and nothing else does.
+"""The commands that run experiments, and the group of all commands.
 
-Owns: commands and exit statuses: 0 done, 1 a run failed, 2 what was asked for cannot be meant,
-130 interrupted. Must not know: how a run is made.
+Exit statuses: 0 done, 1 a run failed, 2 the request is invalid, 130 interrupted.
 """
 
 import errno

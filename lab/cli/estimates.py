@@ -1,7 +1,4 @@
-"""The command `doorbuster estimates`: predicted next to actual, for everything that ships.
-
-Owns: its options and its table. Must not know: how a prediction is made.
-"""
+"""The command `doorbuster estimates`: predicted next to actual times, for everything that ships."""
 
 import subprocess
 import sys

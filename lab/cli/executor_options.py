@@ -1,7 +1,4 @@
-"""The options that say where simulations are made, and whether what was interrupted goes on.
-
-Owns: their names and meanings. Must not know: commands, what is simulated.
-"""
+"""The options for the executor of simulations, and for resuming an interrupted result."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,4 @@
-"""The options of the command line that change a spec.
-
-Owns: their names and what each does to a spec. Must not know: commands.
-"""
+"""The options that change a spec."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""The command `doorbuster leaderboard`.
-
-Owns: its parts and options, what it says. Must not know: any figure, how a run is made.
-"""
+"""The command `doorbuster leaderboard`."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,4 @@
-"""`doorbuster platform`: a hosting platform in the foreground, with what happens on it as a table.
-
-Owns: the command, the table, how often it is drawn. Must not know: how the platform works.
-"""
+"""The command `doorbuster platform`: a hosting platform in the foreground, with a table."""
 
 import time
 from collections.abc import Mapping

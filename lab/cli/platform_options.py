@@ -1,8 +1,4 @@
-"""The options of commands that start a hosting platform, and the platform they ask for.
-
-Owns: their names, defaults and help; where the costs of a connection come from.
-Must not know: what is done with the platform.
-"""
+"""The options of commands that start a hosting platform, and the platform that they describe."""
 
 from collections.abc import Callable
 from dataclasses import fields

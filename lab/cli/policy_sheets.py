@@ -1,7 +1,4 @@
-"""The policies' data sheets as text: for the terminal and for docs/policies.md.
-
-Owns: how a sheet is written out. Must not know: what a policy does.
-"""
+"""The policies' data sheets as text: for the terminal and for docs/policies.md."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

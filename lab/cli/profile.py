@@ -1,6 +1,6 @@
-"""`doorbuster profile-connections`: what a connection costs on this machine, and which key to take.
+"""The command `doorbuster profile-connections`: the cost of a connection on this machine.
 
-Owns: the command and its tables. Must not know: how anything is measured.
+It also recommends the size of the server's key.
 """
 
 from typing import Any

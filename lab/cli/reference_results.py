@@ -1,6 +1,4 @@
-"""Making the reference results: each part by its own command, then kept in the product's folder.
-
-Owns: the parts, their order, what of a result is kept. Must not know: how a run is made.
+"""The making of the reference results: one command for each part, whose result is then kept.
 
 A part is made in a folder of its own under the state folder, so that its command resumes there
 whatever this lab has in `results/`. What is kept has no raw logs, except that of the small race:

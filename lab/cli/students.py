@@ -1,7 +1,4 @@
-"""The commands `doorbuster new-policy`, `test-own`, `check-policy` and `scoreboard`.
-
-Owns: their arguments and what they say. Must not know: what a policy does.
-"""
+"""The commands `doorbuster new-policy`, `test-own`, `check-policy` and `scoreboard`."""
 
 from pathlib import Path
 

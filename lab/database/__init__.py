@@ -1,1 +1,1 @@
-"""."""
+"""The results database: the results as tables of PostgreSQL."""

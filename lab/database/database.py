@@ -1,7 +1,6 @@
-"""The results in PostgreSQL, for Grafana, psql and notebooks; the result folders stay the truth.
+"""The writing of results to PostgreSQL, for Grafana, psql and notebooks.
 
-Owns: writing the tables of the schema `results`. Must not know: which figure stands where. Nothing
-depends on this database: where it is not there, that is said in one line, and `doorbuster publish`
+Nothing depends on this database. Where it is missing, one line reports it, and `doorbuster publish`
 writes everything later.
 """
 

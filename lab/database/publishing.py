@@ -1,7 +1,6 @@
-"""Telling the results database of experiments as they go, and of results brought by hand.
+"""The publishing of experiments as they go, and of results that are imported or deleted.
 
-Owns: when what is written, and that a database that is not there costs a warning. Must not know:
-what a row is.
+A missing database costs only a warning.
 """
 
 import threading

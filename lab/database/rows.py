@@ -1,8 +1,4 @@
-"""A result folder as rows of the results database.
-
-Owns: which figure of a run stands in which column of `schema.sql`.
-Must not know: PostgreSQL, how a run is made.
-"""
+"""The rows of a result folder for the results database."""
 
 import json
 from collections.abc import Mapping

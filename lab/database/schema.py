@@ -1,7 +1,6 @@
-"""The schema `results` of the appliance's database and the role that may read it.
+"""The schema `results` of the appliance's database, and the role that may read it.
 
-Owns: making them (`schema.sql`), what a fault of PostgreSQL is called. Must not know: what
-is written there.
+`schema.sql` has the tables.
 """
 
 import hashlib

@@ -1,6 +1,4 @@
-"""The wasted-work meter of a run, from either engine, in one form.
-
-Owns: the block `waste` of run.json. Must not know: how it was metered, how it is shown.
+"""The wasted-work meter of a run, from either engine, in one form: the block `waste` of run.json.
 
 `server_cpu_s` is all the server's CPU. `wasted_…`: spent after the customer had left, what
 cancelling can save; `kept_…`: the same on requests that had to be finished; `unanswered_…`: spent

@@ -1,7 +1,6 @@
-"""The address of the Redis through which simulations are made elsewhere.
+"""The address of the Redis through which Celery workers receive simulations.
 
-Owns: which addresses can be meant, and showing one to people without its password.
-Must not know: Celery, commands.
+People see an address without its password.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""Tasks of a grid on Celery workers: on this machine, or on others that share no disk with it.
-
-Owns: the Celery application, what a worker does with a task, noticing that a worker is lost.
-Must not know: what a task is, but for what its function is called; which results are kept.
+"""The Celery executor: tasks on workers on this machine, or on others that share no disk with it.
 
 Messages and results are JSON and nothing else. A task names a function that simulates; a worker
 calls no other. Broker and results are one Redis: whoever can write to it has work done, so it

@@ -1,1 +1,1 @@
-"""."""
+"""The files of results and runs, and their forms."""

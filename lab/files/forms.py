@@ -1,8 +1,5 @@
 """The forms of the JSON files in a result folder.
 
-Owns: what each file must look like before a page or a table may use it. Must not know: pages, how
-a file came about.
-
 A result folder may come from another machine and may have been edited. Every reader therefore gets
 plain values of a known form, or an ExperimentError that names the file and the fault.
 """

@@ -1,8 +1,4 @@
-"""The leaderboard: every policy on the same customers, against the best that can be reached.
-
-Owns: the bound, the scenarios, ranks, what of DOOR carries the gain, hysteresis, fairness.
-Must not know: how a run is made.
-"""
+"""The leaderboard: every policy with the same customers, compared with the capacity bound."""
 
 SIMULATED_PARTS = ("robustness", "hysteresis", "bound")
 """Made in the simulator alone, each a report of its own."""

@@ -1,8 +1,4 @@
-"""The ablation of DOOR: from 8Q-LIFO-Pri one rule at a time, and which rules carry the gain.
-
-Owns: the order of the steps, the gain of each with its interval, when a step falls.
-Must not know: how runs are made, how a page looks.
-"""
+"""The ablation of DOOR: from 8Q-LIFO-Pri one rule at a time, with the gain of each rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""The board: how near each policy comes to the bound at each load, with intervals, and who leads.
-
-Owns: rows, ranks, the tables of the board, its form as JSON. Must not know: how runs are made, how
-a page looks.
-"""
+"""The board: how near each policy comes to the bound at each load, with intervals and ranks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,4 @@
-"""The report of a board: everything that is said of it, its exhibits and claims.
-
-Owns: these. Must not know: how a run is made, which files there are.
-"""
+"""The report of a board: its text, figures, tables and claims."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,6 @@
-"""The report on the bound: whether any policy sells more than it allows, in short runs and long.
+"""The report on the bound: whether any policy sells more than it allows.
 
-Owns: its cases, exhibits and claims. Must not know: how a case is simulated, how the bound is
-found.
+The runs are short and long.
 """
 
 from collections.abc import Mapping, Sequence

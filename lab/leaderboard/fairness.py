@@ -1,7 +1,6 @@
-"""Fairness: who gets to the end and how long the others wait to hear that they will not.
+"""Fairness: which sessions complete, and how long the others wait for a rejection.
 
-Owns: classes of sessions by the requests they planned, what became of each, the tables.
-Must not know: how runs are made, how a page looks. Times are paper seconds.
+Classes of sessions go by the requests that they planned. Times are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""A policy of somebody's own that was given up in a simulation: its figures are marked, and why.
-
-Owns: the mark, where it stands, the words below a table. Must not know: which figures there are.
-"""
+"""The mark of a student's policy that FIFO replaced during a simulation, with the reason."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,4 @@
-"""The report on hysteresis: the collapse that stays, policy by policy.
-
-Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
-"""
+"""The report on hysteresis: the collapse that stays, policy by policy."""
 
 import math
 from collections.abc import Mapping, Sequence

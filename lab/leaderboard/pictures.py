@@ -1,7 +1,4 @@
-"""Pictures of the leaderboard: heat tables, and small multiples of what happened in time.
-
-Owns: how they look. Must not know: how numbers came about.
-"""
+"""The pictures of the leaderboard: heat tables, and small multiples over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

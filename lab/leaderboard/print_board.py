@@ -1,7 +1,4 @@
-"""A board in a terminal, after all its files are written.
-
-Owns: which of its tables are printed. Must not know: how they are made.
-"""
+"""The printing of a board in a terminal, after its files are written."""
 
 from collections.abc import Sequence
 

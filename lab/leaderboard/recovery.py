@@ -1,7 +1,7 @@
 """Seconds to recover after a one-minute rush, for each row of a board.
 
-Owns: the runs that measure it (simulated, or live as a second comparison), reading them, the
-file recovery.json in a board's folder. Must not know: how a run is made, how a table looks.
+The runs that measure it are simulated, or live as a second comparison. The file recovery.json in
+the board's folder keeps them.
 """
 
 from collections.abc import Mapping, Sequence

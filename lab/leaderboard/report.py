@@ -1,7 +1,4 @@
-"""The files of a board: its page with pictures and tables, and the one that the console reads.
-
-Owns: what stands in leaderboard.json. Must not know: what is said on the page, how a run is made.
-"""
+"""The files of a board: its page with pictures and tables, and leaderboard.json for the console."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""The report on robustness: every policy in every scenario.
-
-Owns: its cases, exhibits and claims. Must not know: how a case is simulated.
-"""
+"""The report on robustness: every policy in every scenario."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
-"""Robustness: the customers, the load or the server are not what a policy was set for.
+"""The scenarios of robustness: customers, load or server differ from what a policy was set for.
 
-Owns: the scenarios by name, as changes to a board's spec. Must not know: policies, how a run is
-made. Durations are paper seconds.
+Each is a change to a board's spec. Durations are paper seconds.
 """
 
 from collections.abc import Mapping, Sequence

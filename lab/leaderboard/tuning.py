@@ -1,7 +1,4 @@
-"""The search for good settings: the same number of settings on the same customers for every row.
-
-Owns: which parameters are searched and in which range, the settings, the cases, the tables.
-Must not know: how a case is simulated, what a policy does.
+"""The search for good settings: as many settings on the same customers for every row.
 
 The first setting of a row is its default. The others are a Latin hypercube: each number is its
 default times 2 to the power of u, with u spread evenly over −3 to 3 (an eighth to eight times the

@@ -1,7 +1,6 @@
-"""On what a result was measured, and the lock that keeps two runs apart.
+"""The description of machine and versions that every result keeps, and the lock of live runs.
 
-Owns: the description of machine and versions kept with every result; the one lock per machine that
-every live run takes. Must not know: what is run.
+Every live run takes the one lock of the machine.
 """
 
 import contextlib

@@ -1,8 +1,4 @@
-"""What else the machine does while something is measured on it.
-
-Owns: the share of the CPUs that processes had which are none of ours. Must not know: what is
-measured.
-"""
+"""The load of other programs while something is measured: their share of the CPUs."""
 
 import os
 import time

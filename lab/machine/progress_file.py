@@ -1,7 +1,6 @@
-"""Progress for programs: what the bar in the terminal shows, as a small JSON file.
+"""The progress of a command for programs: the bar in the terminal as a small JSON file.
 
-Owns: the file that DOORBUSTER_PROGRESS_FILE names, its form, how often it is written.
-Must not know: who reads it, what is under way.
+DOORBUSTER_PROGRESS_FILE names the file.
 
     {"done_ratio": 0.4, "words": "[2/4] sq …", "folder": "/…/results/…"}
 """

@@ -1,8 +1,5 @@
 """The CPU seconds that parts of the work cost on this machine.
 
-Owns: the costs that the product ships with, those that were measured here and where they are kept,
-and how far a measured cost may be from a shipped one. Must not know: experiments, commands.
-
 Costs are CPU seconds, because these are about the same on an idle machine and on a busy one. Each
 belongs to a kind of work (`run shared-cpus sq`, `draw comparison`) and to one unit of its size.
 Every command adds what it measured to `speeds.json` in the state folder. A kind that has not been

@@ -1,7 +1,6 @@
-"""A driver as small as can be, which holds every verdict against the rules.
+"""The smallest driver of a policy, which checks every verdict against the rules.
 
-Owns: histories of events for policies, and what a policy keeps in each. The conformance suite and
-the check of students' policies are made of it. Must not know: any policy.
+The conformance suite and the check of students' policies use it.
 """
 
 import random

@@ -1,6 +1,4 @@
-"""The tests of students' policies: pytest in a confined process, for test files are programs, too.
-
-Owns: starting that process, its limits, showing what it prints, ending it. Must not know: any test.
+"""The tests of students' policies: pytest in a confined process, because test files are programs.
 
 The whole of pytest runs inside, so that conftest.py and plugins in the folder are confined like
 the tests. The process reads the interpreter, its packages, the packages of the project that a

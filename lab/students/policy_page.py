@@ -1,6 +1,4 @@
-"""docs/policy-api.md: every event and verdict of a policy, each with a worked example.
-
-Owns: the order, the examples. Must not know: words that stand in the interface's own docstrings.
+"""The page docs/policy-api.md: every event and verdict of a policy, each with a worked example.
 
 `python -m lab.students.policy_page` writes the page; a test holds it to the code and
 runs every example.

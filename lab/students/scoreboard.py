@@ -1,8 +1,5 @@
 """The class's scoreboard: students' policies and three known ones on the same customers.
 
-Owns: which rows there are, `results/scoreboard/`, the table. Must not know: how efficiency is
-reckoned (`leaderboard.board`), how a run is made.
-
     results/scoreboard/scores.json   a row per policy and author, the newest of each
     results/scoreboard/scores.md     the table
     results/scoreboard/lock          who holds it adds rows: two may play at a time

@@ -1,7 +1,4 @@
-"""A new policy's file and its test, from a template that works.
-
-Owns: the names that may be given, writing both files. Must not know: what is in them.
-"""
+"""The file of a new policy and its test, from a template that works."""
 
 import keyword
 import re

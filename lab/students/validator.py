@@ -1,6 +1,4 @@
-"""The check of a student's policy: a line per thing that must hold, with what to do where it fails.
-
-Owns: the checks, their order and their words. Must not know: the command line, how lines are shown.
+"""The check of a student's policy: a line for each requirement, with the fix where it fails.
 
 The policy runs in its own confined process all the while, as it will in gateway and simulator.
 """

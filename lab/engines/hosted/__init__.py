@@ -1,1 +1,1 @@
-"""."""
+"""The engine for eDragon's hosting platform."""

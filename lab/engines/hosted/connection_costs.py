@@ -1,7 +1,7 @@
-"""What a connection costs an application on this machine, as eDragon's static profiling says it.
+"""The costs of a connection on this machine, as eDragon's static profiling defines them.
 
-Owns: the figures, keeping them with date and machine, refusing them when the machine has changed.
-Must not know: how they are measured.
+They are kept with date and machine, and refused when the machine has changed.
+
 Source: edragon.txt, section 3.2.1 (CTO, CTN) and 3.2 (handshakes of 175 and 2 ms).
 """
 

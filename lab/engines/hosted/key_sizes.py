@@ -1,8 +1,4 @@
-"""How large the server's key has to be for a full handshake to weigh what it did in the paper.
-
-Owns: what a signature costs by key size on this machine, the recommendation. Must not know: TLS,
-how handshakes and sessions are measured.
-"""
+"""The size of the server's key with which a full handshake weighs as much as in the paper."""
 
 import time
 from collections.abc import Iterable

@@ -1,8 +1,4 @@
-"""Who had the processors of a machine while a hosting platform ran on it.
-
-Owns: CPU of applications, load generators, database and everything else. Must not know: who loads
-the platform, what becomes of it.
-"""
+"""The CPU time of applications, load generators, database and everything else in a hosted run."""
 
 import resource
 import time

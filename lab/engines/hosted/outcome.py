@@ -1,8 +1,7 @@
-"""What became of the customers of one hosted application, by seconds.
+"""The outcome of a hosted application's customers, second by second.
 
-Owns: fates of sessions, replies and response times, processors assigned, read off the files that a
-load generator and the CPU manager leave. Must not know: how a run is made, what is drawn of it.
-Times are paper seconds unless a name says real.
+It is read from the files that a load generator and the CPU manager leave. Times are paper seconds
+unless a name says real.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Which live runs are under way, told to other processes: the console and its metrics.
-
-Owns: the folder `live-runs` of the state folder, the form of its files, telling the living from the
-dead. Must not know: who asks, how a run is made.
+"""The live runs in progress, announced to other processes: the console and its metrics.
 
 A run has a file, which its process holds locked as long as it lives: the kernel lets go of the lock
 however a process ends, so a file that can be locked is nobody's and is removed.

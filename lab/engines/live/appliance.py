@@ -1,7 +1,4 @@
-"""The running appliance as an experiment sees it: the gateway's admin API, the shop's controller.
-
-Owns: the calls and what is said when nobody answers. Must not know: runs, results.
-"""
+"""The appliance as an experiment sees it: the gateway's admin API and the shop's controller."""
 
 import http.client
 import json

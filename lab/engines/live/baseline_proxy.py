@@ -1,8 +1,7 @@
-"""The appliance with a peer in the gateway's place, for one run.
+"""The appliance with a baseline proxy in the gateway's place, for one run.
 
-Owns: what a run asks of the gateway, answered from the peer's log and statistics. The gateway
-stands by meanwhile: nobody comes to it, and what it knows of the shop's load is the run's, too.
-Must not know: configurations, the order of things in a run.
+The proxy's log and statistics answer what a run asks of the gateway. The gateway stands by: no
+customer reaches it, but it still measures the shop's load.
 
 `snapshot` has the form of the gateway's `GET /snapshot` (docs/architecture.md); what a peer cannot
 tell is None.

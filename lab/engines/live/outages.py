@@ -1,7 +1,6 @@
-"""What was behind the shop and went away while a run went on: PostgreSQL, Redis.
+"""Outages of PostgreSQL and Redis during a run, read from the shop's counts of failed requests.
 
-Owns: telling it from the shop's counts of requests it could not answer. Must not know: how samples
-are taken. The shop itself, or the gateway, ends the run when it dies (`sampling.Age`).
+A shop or a gateway that dies ends the run (`sampling.Age`).
 """
 
 from collections.abc import Mapping

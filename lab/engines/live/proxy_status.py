@@ -1,7 +1,6 @@
-"""What a peer says of itself while its run goes on, for whoever watches.
+"""The state of a baseline proxy during its run, for the console.
 
-Owns: the file peer.json that lies in the folder of such a run while its customers come, and only
-then. Must not know: who watches.
+The file peer.json is in the folder of such a run only while its customers come.
 """
 
 import time

@@ -1,7 +1,6 @@
-"""A shop that runs beside others, as whoever watches them has to know it.
+"""The description of a shop that runs at the same time as others, for the console.
 
-Owns: the file lane.json that lies in the folder of a run while its customers come, and only then.
-Must not know: who watches, how shops are started.
+The file lane.json is in the folder of a run only while its customers come.
 """
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 // Tables of class "sortable": every head becomes a button that sorts by its column.
-// Owns: that. Must not know: which table. A cell's data-value is what counts, else its text;
+// A cell sorts by its data-value, or by its text where it has none;
 // numbers begin with the largest unless the head says data-order="up"; empty ones come last.
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
