@@ -47,7 +47,7 @@ FIRST_REPLY_WITHIN_S = 10.0
 LOST_AFTER_S = 30.0
 """A task that no worker has had in hand for so long, and that does not wait either, is lost."""
 NOBODY_FOR_S = 60.0
-"""So long without any worker, and the grid gives up."""
+"""After this long without any worker, the executor gives up."""
 
 CODE = code_digest()
 """Of the code as it is loaded: both sides must have the same."""
@@ -125,7 +125,7 @@ def _end_with_worker(**_: object) -> None:
 
 @inspect_command(name="doorbuster")
 def _describe(state: Any, **_: object) -> dict[str, Any]:
-    """What a worker says of itself when a grid asks."""
+    """Return what an executor must know of a worker."""
     return {
         "code": CODE,
         "version": _version(),
@@ -163,20 +163,22 @@ def _version() -> str:
 def run_on_workers(
     tasks: Sequence[str], worker: str, broker: str, on_done: OnDone, on_progress: OnProgress
 ) -> list[Failure]:
-    """As `executor.run_grid`, with tasks as JSON; returns those that failed."""
+    """As `executor.run_tasks`, with tasks as JSON; returns those that failed."""
     app = application(broker)
     with redis.Redis.from_url(broker) as queue:
-        farm = _Farm(app, tasks, worker, shown(broker), lambda: int(queue.llen(QUEUE)))
+        distribution = _Distribution(
+            app, tasks, worker, shown(broker), lambda: int(queue.llen(QUEUE))
+        )
         try:
-            return farm.run(on_done, on_progress)
+            return distribution.run(on_done, on_progress)
         except redis.OutOfMemoryError:
             raise ExperimentError(
                 f"The Redis at {shown(broker)} is full: it refuses tasks and results. What is done "
                 "is kept; the same command resumes. Give it more memory (maxmemory), or wait until "
-                "other grids have taken their results."
+                "other commands have taken their results."
             ) from None
         finally:
-            farm.revoke()
+            distribution.revoke()
 
 
 @dataclass(slots=True)
@@ -188,8 +190,8 @@ class _UnderWay:
     began: bool = False
 
 
-class _Farm:
-    """One grid's tasks among the workers."""
+class _Distribution:
+    """The tasks of one call, distributed over the workers."""
 
     def __init__(
         self,

@@ -13,7 +13,7 @@ from lab.errors import ExperimentError
 from lab.executors.tasks import Failure, Json, OnCost, OnDone, OnProgress, Worker
 
 
-class GridError(ExperimentError):
+class TasksError(ExperimentError):
     """Some tasks were not made; all the others were."""
 
     def __init__(self, failures: Sequence[Failure]) -> None:
@@ -25,7 +25,7 @@ class GridError(ExperimentError):
         )
 
 
-def run_grid(
+def run_tasks(
     tasks: Sequence[Json],
     worker: Worker | str,
     *,
@@ -43,7 +43,7 @@ def run_grid(
     comes out here as `on_progress(index, progress)`. `on_cost(index, cpu_s)` gets the CPU seconds
     of each task that was done on this machine.
 
-    Raises GridError when tasks failed, after all the others are done; ExperimentError when no
+    Raises TasksError when tasks failed, after all the others are done; ExperimentError when no
     worker can be had. Any exception, Ctrl-C among them, ends all that is still running.
     """
     name = worker if isinstance(worker, str) else f"{worker.__module__}:{worker.__qualname__}"
@@ -62,7 +62,7 @@ def run_grid(
 
         failures = run_on_cores(texts, name, count, on_done, progress, cost)
     if failures:
-        raise GridError(sorted(failures, key=lambda failure: failure.index))
+        raise TasksError(sorted(failures, key=lambda failure: failure.index))
 
 
 class _Texts(Sequence[str]):

@@ -30,7 +30,7 @@ class _Core:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(
-            target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster grid"
+            target=_work, args=(theirs, worker, temporary), daemon=True, name="doorbuster tasks"
         )
         # Ctrl-C is for the parent alone, which then ends this process; blocked from its first
         # moment on. The tracker is started before, because it unblocks what it finds blocked.
@@ -71,7 +71,7 @@ def run_on_cores(
     tries = [0] * len(tasks)
     failures: list[Failure] = []
     cores: list[_Core] = []
-    temporary = tempfile.TemporaryDirectory(prefix="doorbuster-grid-")
+    temporary = tempfile.TemporaryDirectory(prefix="doorbuster-tasks-")
     try:
         cores.extend(_Core(worker, temporary.name) for _ in range(count))
         while waiting or any(core.index is not None for core in cores):

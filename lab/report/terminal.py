@@ -117,7 +117,7 @@ class _Bar:
         progress_file.tell(now=now, done_ratio=done_ratio, words=description)
 
 
-class GridProgress(_Bar):
+class TasksProgress(_Bar):
     """One bar over runs that are made at the same time, in sessions."""
 
     def __init__(self, sessions: Sequence[float]) -> None:

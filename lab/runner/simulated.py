@@ -11,14 +11,14 @@ from lab.database.publishing import publishing
 from lab.engines import capacity as capacities
 from lab.engines.capacity import Capacity
 from lab.engines.simulated.run import OnProgress, simulate_run
-from lab.executors.executor import run_grid
+from lab.executors.executor import run_tasks
 from lab.executors.tasks import tell
 from lab.files.run_folder import RunFolder
 from lab.files.run_summary import RunSummary
 from lab.machine import speeds
 from lab.machine.description import describe_machine
 from lab.machine.progress_file import progress_file
-from lab.report.terminal import GridProgress, console, verdict
+from lab.report.terminal import TasksProgress, console, verdict
 from lab.results.comparison import ComparisonResult
 from lab.runner import estimates
 from lab.runner.comparison import Comparison
@@ -88,7 +88,7 @@ class SimulatedComparison(Comparison):
             progress_file.stage(*estimate.stages)
         choices = {policy.key: policy for policy in spec.policy}
         sizes = [expectation.sessions(run) for run in todo]
-        with publishing(self.lab, console.print) as published, GridProgress(sizes) as progress:
+        with publishing(self.lab, console.print) as published, TasksProgress(sizes) as progress:
             published.experiment(result)
 
             def cost(index: int, cpu_s: float) -> None:
@@ -108,7 +108,7 @@ class SimulatedComparison(Comparison):
                 sent = f" ({size_bytes / 1e6:.1f} MB came back)" if self.broker else ""
                 progress.say(f"{todo[index].title(len(result.plan()))}: {outcome}{sent}")
 
-            run_grid(
+            run_tasks(
                 tasks,
                 make_packed_run,
                 processes=self.processes,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lab.executors.executor import run_grid
+from lab.executors.executor import run_tasks
 from lab.executors.tasks import Worker
 from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
 from lab.report.exhibits import Study
 from lab.report.page import made_by, write_report
-from lab.report.terminal import GridProgress, console
+from lab.report.terminal import TasksProgress, console
 from lab.results.metrics import Results
 from lab.results.study import Simulation, StudyResult, plan
 from lab.runner import estimates
@@ -202,7 +202,7 @@ class SimulatedStudy(StudyRun):
         if estimate is not None:
             progress_file.stage(*estimate.stages)
         began_s = time.monotonic()
-        with GridProgress([one.case.expected_requests() for one in missing]) as progress:
+        with TasksProgress([one.case.expected_requests() for one in missing]) as progress:
             simulate_missing(result, missing, self.options, progress.done)
         self._made_now, self._took_real_s = len(missing), time.monotonic() - began_s
         console.print(f"Simulated in {self._took_real_s / 60:.1f} minutes.")
@@ -233,7 +233,7 @@ def simulate_missing(
 ) -> None:
     """Simulate these; each is kept as it comes in. `on_done` gets the position in `missing`.
 
-    Raises GridError.
+    Raises TasksError.
     """
 
     def keep(position: int, metrics: Mapping[str, Any]) -> None:
@@ -246,7 +246,7 @@ def simulate_missing(
         if requests >= LEAST_REQUESTS:
             stopwatch.spent(estimates.case_kind(case.kind), requests, cpu_s)
 
-    run_grid(
+    run_tasks(
         [result.task(simulation, logs=options.logs) for simulation in missing],
         options.simulate,
         processes=options.processes,

@@ -2,8 +2,8 @@
 
 import sys
 
-from lab.executors import celery as farm
+from lab.executors import celery as celery_executor
 
-farm.CALLABLE.append("tests.lab.")
-farm.CODE = sys.argv[3]
-farm.serve(sys.argv[1], int(sys.argv[2]))
+celery_executor.CALLABLE.append("tests.lab.")
+celery_executor.CODE = sys.argv[3]
+celery_executor.serve(sys.argv[1], int(sys.argv[2]))

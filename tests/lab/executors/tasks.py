@@ -1,4 +1,4 @@
-"""Functions for a grid's workers to call."""
+"""Functions that workers of an executor call."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A grid over real Celery workers and a real Redis."""
+"""The Celery executor with real workers and a real Redis."""
 
 import json
 import os
@@ -13,13 +13,13 @@ import pytest
 import redis
 
 from lab.errors import ExperimentError, SpecError
-from lab.executors import celery as farm
-from lab.executors.executor import GridError, run_grid
+from lab.executors import celery as celery_executor
+from lab.executors.executor import TasksError, run_tasks
 from lab.files.run_folder import RunFolder
 from runtime import ports, redis_server
 from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
-from tests.lab.executors import tasks as grid_tasks
+from tests.lab.executors import tasks as functions
 from tests.lab.executors.test_local import results_of
 from tests.lab.waiting import wait_until
 
@@ -65,7 +65,7 @@ def worker(broker, *, places=1, code=None):
     # The code this process has loaded: somebody may be editing it while the tests run.
     command = [sys.executable, "-m", "tests.lab.executors.celery_worker", broker, str(places)]
     process = subprocess.Popen(
-        [*command, code or farm.CODE], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+        [*command, code or celery_executor.CODE], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
     )
     try:
         assert "tasks at a time" in process.stdout.readline()
@@ -80,7 +80,7 @@ def worker(broker, *, places=1, code=None):
 
 def wait_for_answer(broker):
     """Until a worker answers at the broker."""
-    control = farm.application(broker).control
+    control = celery_executor.application(broker).control
     wait_until(lambda: control.ping(timeout=1.0), within_s=240)
 
 
@@ -93,7 +93,7 @@ def kill(process):
 
 
 def test_tasks_are_made_by_workers_and_results_are_taken_away(busy):
-    found = results_of([{"n": n} for n in range(5)], grid_tasks.square, celery_broker=busy)
+    found = results_of([{"n": n} for n in range(5)], functions.square, celery_broker=busy)
     assert [one["square"] for one in found] == [0, 1, 4, 9, 16]
     assert os.getpid() not in {one["pid"] for one in found}
     with redis.Redis.from_url(busy) as client:
@@ -108,14 +108,14 @@ def test_a_worker_says_how_far_it_is(busy, tmp_path):
         heard.append(progress)
         (tmp_path / "heard").touch()
 
-    run_grid([task], grid_tasks.wait_halfway, celery_broker=busy, on_done=print, on_progress=hear)
+    run_tasks([task], functions.wait_halfway, celery_broker=busy, on_done=print, on_progress=hear)
     assert (0, 0.5) in heard
 
 
 def test_failures_are_told_as_on_cores(busy):
     found = {}
-    with pytest.raises(GridError) as refusal:
-        run_grid([0, 1, 3], grid_tasks.refuse, celery_broker=busy, on_done=found.__setitem__)
+    with pytest.raises(TasksError) as refusal:
+        run_tasks([0, 1, 3], functions.refuse, celery_broker=busy, on_done=found.__setitem__)
     assert found == {0: 0}
     assert [f.reason for f in refusal.value.failures] == [
         "1 is odd",
@@ -125,19 +125,19 @@ def test_failures_are_told_as_on_cores(busy):
 
 @pytest.mark.parametrize("name", ["os:system", "lab.cli.command_line:main"])
 def test_a_worker_calls_the_functions_that_simulate_only(busy, name):
-    with pytest.raises(GridError, match="none of the functions"):
-        run_grid([1], name, celery_broker=busy, on_done=pytest.fail)
+    with pytest.raises(TasksError, match="none of the functions"):
+        run_tasks([1], name, celery_broker=busy, on_done=pytest.fail)
 
 
 def test_a_process_that_is_killed_has_its_task_made_again(busy, tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": False}
-    assert results_of([task], grid_tasks.die, celery_broker=busy) == ["alive"]
+    assert results_of([task], functions.die, celery_broker=busy) == ["alive"]
 
 
 def test_a_task_that_kills_its_process_twice_is_reported(busy, tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": True}
-    with pytest.raises(GridError, match="lost twice"):
-        run_grid([task], grid_tasks.die, celery_broker=busy, on_done=pytest.fail)
+    with pytest.raises(TasksError, match="lost twice"):
+        run_tasks([task], functions.die, celery_broker=busy, on_done=pytest.fail)
 
 
 def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
@@ -149,15 +149,15 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
 
     tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
     with pytest.raises(ExperimentError, match="no room left"):
-        run_grid(tasks, grid_tasks.square_or_sleep, celery_broker=busy, on_done=stop)
+        run_tasks(tasks, functions.square_or_sleep, celery_broker=busy, on_done=stop)
     pid = int(marker.read_text())
     wait_until(lambda: not psutil.pid_exists(pid))
-    assert len(results_of([{"n": 3}], grid_tasks.square, celery_broker=busy)) == 1
+    assert len(results_of([{"n": 3}], functions.square, celery_broker=busy)) == 1
 
 
 @pytest.mark.long
 def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, monkeypatch):
-    monkeypatch.setattr(farm, "LOST_AFTER_S", 10.0)
+    monkeypatch.setattr(celery_executor, "LOST_AFTER_S", 10.0)
     marker = tmp_path / "began"
 
     def kill_whoever_has_it():
@@ -168,7 +168,7 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
         killer = threading.Thread(target=kill_whoever_has_it)
         killer.start()
         task = {"marker": str(marker)}
-        assert results_of([task], grid_tasks.sleep, celery_broker=broker) == ["awake"]
+        assert results_of([task], functions.sleep, celery_broker=broker) == ["awake"]
         killer.join()
 
 
@@ -176,9 +176,11 @@ def test_a_task_ends_with_its_worker_that_is_killed(broker, tmp_path):
     """The process in the pool does not go on with a task of which nobody takes the result."""
     marker = tmp_path / "began"
     with worker(broker) as process:
-        app = farm.application(broker)
+        app = celery_executor.application(broker)
         task = json.dumps({"marker": str(marker)})
-        app.tasks[farm.TASK].apply_async((farm.CODE, "tests.lab.executors.tasks:sleep", task))
+        app.tasks[celery_executor.TASK].apply_async(
+            (celery_executor.CODE, "tests.lab.executors.tasks:sleep", task)
+        )
         pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
         busy = psutil.Process(pid)
         process.kill()
@@ -192,27 +194,27 @@ def test_a_worker_of_other_code_is_refused(broker):
         worker(broker, code="000000000000"),
         pytest.raises(ExperimentError, match=r"runs other code: .*this is .*Install the same"),
     ):
-        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+        run_tasks([{"n": 1}], functions.square, celery_broker=broker, on_done=pytest.fail)
 
 
 def test_nobody_there_names_the_command(broker, monkeypatch):
-    monkeypatch.setattr(farm, "FIRST_REPLY_WITHIN_S", 0.0)
+    monkeypatch.setattr(celery_executor, "FIRST_REPLY_WITHIN_S", 0.0)
     with pytest.raises(ExperimentError, match="start some, here or elsewhere: doorbuster worker"):
-        run_grid([{"n": 1}], grid_tasks.square, celery_broker=broker, on_done=pytest.fail)
+        run_tasks([{"n": 1}], functions.square, celery_broker=broker, on_done=pytest.fail)
 
 
 def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
-    """A grid that cannot send its tasks says what to do, and works when there is room again."""
+    """An executor that cannot send tasks reports what to do, and works when there is room."""
     broker = f"{store}3"
     tasks = [{"n": n} for n in range(2)]
     with worker(broker), redis.Redis.from_url(broker) as client:
         client.config_set("maxmemory", 1)
         try:
             with pytest.raises(ExperimentError, match="is full: it refuses tasks and results"):
-                run_grid(tasks, grid_tasks.square, celery_broker=broker, on_done=print)
+                run_tasks(tasks, functions.square, celery_broker=broker, on_done=print)
         finally:
             client.config_set("maxmemory", "128mb")
-        found = results_of(tasks, grid_tasks.square, celery_broker=broker)
+        found = results_of(tasks, functions.square, celery_broker=broker)
         assert [one["square"] for one in found] == [0, 1]
 
 
@@ -229,7 +231,7 @@ def test_a_redis_that_is_full_is_named_and_the_worker_lives(store):
 )
 def test_a_broker_that_cannot_be_reached_is_one_line(address, fault, hint):
     with pytest.raises(fault, match=hint) as refusal:
-        run_grid([1], grid_tasks.square, celery_broker=address, on_done=pytest.fail)
+        run_tasks([1], functions.square, celery_broker=address, on_done=pytest.fail)
     assert "\n" not in str(refusal.value)
     assert "secret" not in str(refusal.value)
 

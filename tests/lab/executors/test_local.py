@@ -7,20 +7,20 @@ import psutil
 import pytest
 
 from lab.errors import ExperimentError
-from lab.executors.executor import GridError, run_grid
+from lab.executors.executor import TasksError, run_tasks
 from runtime.settings import REPOSITORY
-from tests.lab.executors import tasks as grid_tasks
+from tests.lab.executors import tasks as functions
 from tests.lab.waiting import wait_until
 
 
 def results_of(tasks, worker, **options):
     found = {}
-    run_grid(tasks, worker, on_done=found.__setitem__, **options)
+    run_tasks(tasks, worker, on_done=found.__setitem__, **options)
     return [found[index] for index in range(len(tasks))]
 
 
 def test_every_task_is_made_once_by_processes_of_its_own():
-    found = results_of([{"n": n} for n in range(7)], grid_tasks.square, processes=2)
+    found = results_of([{"n": n} for n in range(7)], functions.square, processes=2)
     assert [one["square"] for one in found] == [0, 1, 4, 9, 16, 25, 36]
     pids = {one["pid"] for one in found}
     assert os.getpid() not in pids
@@ -30,7 +30,7 @@ def test_every_task_is_made_once_by_processes_of_its_own():
 
 def test_a_worker_may_be_named_and_tell_how_far_it_is():
     heard = []
-    run_grid(
+    run_tasks(
         ["a"],
         "tests.lab.executors.tasks:halves",
         on_done=lambda *result: heard.append(("done", *result)),
@@ -40,13 +40,13 @@ def test_a_worker_may_be_named_and_tell_how_far_it_is():
 
 
 def test_nothing_to_do_starts_nothing():
-    run_grid([], grid_tasks.square, on_done=pytest.fail)
+    run_tasks([], functions.square, on_done=pytest.fail)
 
 
 def test_a_failed_task_is_reported_after_all_the_others_are_made():
     found = {}
-    with pytest.raises(GridError) as refusal:
-        run_grid(list(range(6)), grid_tasks.refuse, processes=2, on_done=found.__setitem__)
+    with pytest.raises(TasksError) as refusal:
+        run_tasks(list(range(6)), functions.refuse, processes=2, on_done=found.__setitem__)
     assert sorted(found) == [0, 2, 4]
     assert [(f.index, f.reason) for f in refusal.value.failures] == [
         (1, "1 is odd"),
@@ -59,18 +59,18 @@ def test_a_failed_task_is_reported_after_all_the_others_are_made():
 
 def test_what_is_no_json_is_refused_before_anything_starts():
     with pytest.raises(ValueError, match="JSON compliant"):
-        run_grid([float("nan")], grid_tasks.square, on_done=pytest.fail)
+        run_tasks([float("nan")], functions.square, on_done=pytest.fail)
 
 
 def test_a_task_whose_process_is_killed_is_made_again_once(tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": False}
-    assert results_of([task, task], grid_tasks.die, processes=1) == ["alive", "alive"]
+    assert results_of([task, task], functions.die, processes=1) == ["alive", "alive"]
 
 
 def test_a_task_that_kills_its_process_twice_is_reported(tmp_path):
     task = {"marker": str(tmp_path / "died"), "always": True}
-    with pytest.raises(GridError, match=r"died twice \(status -9\)"):
-        run_grid([task], grid_tasks.die, on_done=pytest.fail)
+    with pytest.raises(TasksError, match=r"died twice \(status -9\)"):
+        run_tasks([task], functions.die, on_done=pytest.fail)
 
 
 def test_an_error_of_the_caller_ends_the_processes(tmp_path):
@@ -81,16 +81,16 @@ def test_an_error_of_the_caller_ends_the_processes(tmp_path):
         raise ExperimentError("no room left")
 
     with pytest.raises(ExperimentError, match="no room left"):
-        run_grid([{"n": n} for n in range(50)], grid_tasks.square, processes=2, on_done=stop)
+        run_tasks([{"n": n} for n in range(50)], functions.square, processes=2, on_done=stop)
     wait_until(lambda: not psutil.pid_exists(pids[0]))
 
 
 RUNNER = """
 import sys
-from lab.executors.executor import run_grid
-from tests.lab.executors import tasks as grid_tasks
+from lab.executors.executor import run_tasks
+from tests.lab.executors import tasks as functions
 if __name__ == "__main__":
-    run_grid([{"marker": sys.argv[1]}], grid_tasks.sleep, on_done=print)
+    run_tasks([{"marker": sys.argv[1]}], functions.sleep, on_done=print)
 """
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lab.report.terminal import GridProgress
+from lab.report.terminal import TasksProgress
 from lab.runner import study as studies
 from lab.runner.study import Options, SimulatedStudy, reproduce, simulate_missing
 from lab.studies.measures import simulate_case
@@ -30,7 +30,7 @@ def test_what_was_interrupted_is_resumed_and_comes_to_the_same(tmp_path, monkeyp
             raise KeyboardInterrupt
 
     with monkeypatch.context() as context:
-        context.setattr(GridProgress, "done", interrupted)
+        context.setattr(TasksProgress, "done", interrupted)
         with pytest.raises(KeyboardInterrupt):
             reproduce(run, fresh=False)
     cut = run.unfinished()
