@@ -80,7 +80,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
             f"{1000 * schedule.late_tolerance_s:.0f} ms late, the latest by "
             f"{schedule.max_behind_s:.2f} s (real time)"
         )
-    lines += _of_peers([summary for _, summary in runs])
+    lines += _of_proxies([summary for _, summary in runs])
     lines += _of_runs_at_once([summary for _, summary in runs])
     simulated = [s for _, s in runs if s.load_generator.engine == "simulated"]
     if simulated:
@@ -144,10 +144,12 @@ def fell_back(place: str, seed: int | None, why: Fallback) -> str:
     )
 
 
-def _of_peers(summaries: Sequence[RunSummary]) -> list[str]:
+def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
     """Which programs stood in the gateway's place; nothing where none did."""
     found = dict.fromkeys(
-        f"{title_of(peer.name)} {peer.version}" for summary in summaries if (peer := summary.peer)
+        f"{title_of(proxy.name)} {proxy.version}"
+        for summary in summaries
+        if (proxy := summary.peer)
     )
     if not found:
         return []

@@ -69,8 +69,8 @@ http {{
   client_header_timeout {HEAD_S}s;
   client_body_timeout {HEAD_S}s;
   client_max_body_size {BODY_BYTES};
-  log_format peer '{_LOG_FORMAT}';
-  access_log "{_escaped(str(place.files / LOG))}" peer;
+  log_format requests '{_LOG_FORMAT}';
+  access_log "{_escaped(str(place.files / LOG))}" requests;
 
   map "$request_method $uri" $page {{
 {pages}\

@@ -18,14 +18,14 @@ from gateway.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
 from lab.baselines.rules import page_rules
-from lab.baselines.sheets import PEERS, Peer
+from lab.baselines.sheets import PROXIES, Proxy
 from lab.errors import ExperimentError
 from lab.titles import title_of
 from runtime import hosts, pinned, settings
 
 
 class Dialect(Protocol):
-    """What the module of each peer knows: its configuration, log and statistics."""
+    """What the module of each baseline proxy knows: its configuration, log and statistics."""
 
     CONFIGURATION: str
     LOG: str
@@ -48,32 +48,32 @@ SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where distributions have them, and people who are not root do not look."""
 READY_WITHIN_S: Final = 60.0
 _TRIES: Final = 3
-"""A free port may be taken by somebody else before the peer has it."""
+"""A free port may be taken by somebody else before the baseline proxy has it."""
 _LAST_CHARACTERS: Final = 500
 _VERSION: Final = re.compile(r"version:? (?:nginx/)?(\S+)")
 
 
-def program(peer: Peer) -> str:
+def program(proxy: Proxy) -> str:
     """Its path; raises ExperimentError that names the package."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_PATH))
-    found = shutil.which(peer.program, path=path)
+    found = shutil.which(proxy.program, path=path)
     if found is None:
         raise ExperimentError(
-            f"{peer.program} is not installed here; on Debian or Ubuntu: "
-            f"apt-get install {peer.package}"
+            f"{proxy.program} is not installed here; on Debian or Ubuntu: "
+            f"apt-get install {proxy.package}"
         )
     return found
 
 
 def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
-    """Raise ExperimentError unless these peers can be run here, in front of this machine's shop.
+    """Raise ExperimentError unless these proxies can be run here, in front of this machine's shop.
 
     None, the gateway, always can.
     """
     for name in wanted:
         if name is None:
             continue
-        program(PEERS[name])
+        program(PROXIES[name])
         where = {"the gateway": lab.gateway_pages_host, "the shop": lab.shop_host}
         for part, host in where.items():
             if not hosts.is_loopback(host):
@@ -89,8 +89,8 @@ def check(lab: settings.Settings, wanted: Iterable[str | None]) -> None:
             )
 
 
-class PeerProcess:
-    """`with PeerProcess(…)`: the peer serves within the block.
+class ProxyProcess:
+    """`with ProxyProcess(…)`: the baseline proxy serves within the block.
 
     `place.port` is chosen here; `cpus` are those the gateway has. Raises ExperimentError.
     """
@@ -98,7 +98,7 @@ class PeerProcess:
     def __init__(
         self, name: str, parameters: Mapping[str, Any], place: Place, cpus: tuple[int, ...]
     ) -> None:
-        self.peer = PEERS[name]
+        self.proxy = PROXIES[name]
         self.place = place
         self._dialect = DIALECTS[name]
         self._parameters = parameters
@@ -137,7 +137,7 @@ class PeerProcess:
     @property
     def title(self) -> str:
         """For people."""
-        return title_of(self.peer.sheet.name)
+        return title_of(self.proxy.sheet.name)
 
     def log(self) -> "Log":
         """Its log, from the beginning."""
@@ -145,7 +145,7 @@ class PeerProcess:
 
     def version(self) -> str:
         """The distribution's, as the program says it; raises ExperimentError."""
-        words = [program(self.peer), "-v"]
+        words = [program(self.proxy), "-v"]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
         found = _VERSION.search(done.stdout + done.stderr)  # nginx says it on standard error
         if found is None:
@@ -188,10 +188,10 @@ class PeerProcess:
         file = files / self._dialect.CONFIGURATION
         text = self._dialect.configuration(self._parameters, page_rules(), self.place)
         file.write_text(text, encoding="utf-8")
-        # Should the runner be killed, no peer is left behind.
+        # Should the runner be killed, no baseline proxy is left behind.
         words = pinned.command(
             self._cpus,
-            [program(self.peer), *self._dialect.options(file)],
+            [program(self.proxy), *self._dialect.options(file)],
             end_with_parent=signal.SIGTERM,
             parent=os.getpid(),
             plain_environment=True,
@@ -234,7 +234,7 @@ class PeerProcess:
 
 @dataclass(slots=True)
 class Log:
-    """A peer's log, read as it grows."""
+    """A baseline proxy's log, read as it grows."""
 
     dialect: Dialect
     path: Path
@@ -264,7 +264,7 @@ class Log:
 
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
     """Of a short name: a socket's path may have 107 characters."""
-    return tempfile.TemporaryDirectory(prefix="doorbuster-peer-")
+    return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
 
 
 def _free_port(host: str) -> int:

@@ -52,7 +52,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A request that has ended, from the peer's log. Unix times, real seconds."""
+    """A request that has ended, from the baseline proxy's log. Unix times, real seconds."""
 
     page: str
     fate: Fate
@@ -64,9 +64,9 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What a peer says of itself now; None is what it cannot tell."""
+    """What a baseline proxy says of itself now; None is what it cannot tell."""
 
     waiting: int | None
     in_service: int | None
     connections: int | None
-    """Of customers; also of whoever asks, if the peer counts that."""
+    """Of customers; also of whoever asks, if the baseline proxy counts that."""

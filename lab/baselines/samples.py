@@ -12,7 +12,7 @@ from lab.baselines.requests import Ended
 def completed(
     rows: Sequence[dict[str, Any]], ended: Iterable[Ended], began_at: float, time_scale: float
 ) -> None:
-    """Fill in `arrived_total`, `dispatched_total`, the waiting by page and, where the peer could
+    """Fill in `arrived_total`, `dispatched_total`, the waiting by page and, where the proxy could
     not tell it, `waiting` of each row, in place.
 
     `began_at`: Unix time of the rows' time 0. The log has milliseconds: whoever waits less is seen

@@ -15,7 +15,7 @@ WORKERS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class Proxy:
     """A proxy that can stand in the gateway's place."""
 
     sheet: Sheet
@@ -26,7 +26,7 @@ class Peer:
     """What it can do when a customer leaves."""
 
 
-HAPROXY: Final = Peer(
+HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
         idea="HAProxy, as a competent operator of this shop would set it up: so many requests at "
@@ -90,7 +90,7 @@ HAPROXY: Final = Peer(
     leaving=("ignore", "cancel"),
 )
 
-NGINX: Final = Peer(
+NGINX: Final = Proxy(
     sheet=Sheet(
         name="nginx",
         idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
@@ -169,12 +169,12 @@ NGINX: Final = Peer(
     leaving=("ignore", "drop-queued", "cancel"),
 )
 
-PEERS: Final[Mapping[str, Peer]] = {peer.sheet.name: peer for peer in (HAPROXY, NGINX)}
+PROXIES: Final[Mapping[str, Proxy]] = {proxy.sheet.name: proxy for proxy in (HAPROXY, NGINX)}
 
 
 def read(name: str, given: Mapping[str, object]) -> dict[str, object]:
-    """The parameters of peer `name`, `given` over defaults; raises PolicyError."""
-    values: dict[str, object] = dict(PEERS[name].sheet.read(given))
+    """The parameters of baseline proxy `name`, `given` over defaults; raises PolicyError."""
+    values: dict[str, object] = dict(PROXIES[name].sheet.read(given))
     for parameter, value in values.items():
         if isinstance(value, Mapping):
             for page, number in value.items():
@@ -193,11 +193,11 @@ def knows_its_rate(name: str, parameters: Mapping[str, object]) -> bool:
 
 
 def check_leaving(name: str, parameters: Mapping[str, object], abandonment: Abandonment) -> None:
-    """Raise PolicyError when the peer cannot do that with customers who leave."""
-    peer = PEERS[name]
-    if abandonment not in peer.leaving:
+    """Raise PolicyError when the baseline proxy cannot do that with customers who leave."""
+    proxy = PROXIES[name]
+    if abandonment not in proxy.leaving:
         raise PolicyError(
-            "abandonment", f"{name} cannot do {abandonment!r}", ", ".join(peer.leaving)
+            "abandonment", f"{name} cannot do {abandonment!r}", ", ".join(proxy.leaving)
         )
     if abandonment == "ignore" and not read(name, parameters).get("nodelay", 1):
         raise PolicyError(

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
 from gateway.students.files import is_path
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.errors import SpecError
 from lab.spec.experiment import Spec, changed, explain
 from lab.spec.sections import PolicyChoice
@@ -107,20 +107,20 @@ def with_options(spec: Spec, given: Mapping[str, Any]) -> Spec:
 def _standing(
     spec: Spec, names: Sequence[str] | None, gateways: Sequence[str] | None
 ) -> list[PolicyChoice]:
-    """Policies behind the gateway and peers in its place; a peer alone unless policies are named.
+    """Return policies behind the gateway, and baseline proxies in its place.
 
-    A peer is as the spec has it, where it has it.
+    A proxy is alone unless policies are named. It is as the spec has it, where it has it.
     """
     if gateways is None:
         return _chosen(spec, names)
-    known = ["doorbuster", *PEERS]
+    known = ["doorbuster", *PROXIES]
     if unknown := [name for name in gateways if name not in known]:
         raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(known)}")
     chosen = [] if names is None else _chosen(spec, names)
     if names is None and "doorbuster" in gateways:
         chosen = [choice for choice in spec.policy if choice.gateway is None]
     for name in dict.fromkeys(gateways):
-        if name in PEERS:
+        if name in PROXIES:
             own = [choice for choice in spec.policy if choice.gateway == name]
             wanted = own or [PolicyChoice.model_validate({"gateway": name})]
             chosen += [choice for choice in wanted if choice not in chosen]
@@ -135,7 +135,7 @@ def _chosen(spec: Spec, names: Sequence[str] | None) -> list[PolicyChoice]:
     for name in _whole(names, [choice.key for choice in spec.policy]):
         known = [choice for choice in spec.policy if choice.key == name]
         known = known or [choice for choice in spec.policy if choice.name == name]
-        if not known and name in PEERS:
+        if not known and name in PROXIES:
             raise SpecError(f"--policies: {name!r} is no policy; allowed: --gateway {name}")
         if not known and name not in POLICIES and not is_path(name):
             allowed = dict.fromkeys([*(choice.key for choice in spec.policy), *POLICIES])
@@ -169,14 +169,14 @@ def _behind(
 ) -> Iterator[PolicyChoice]:
     """Each queueing policy behind each of these; as the spec has it, where it has both.
 
-    A peer has none before it: it is run once.
+    A baseline proxy has none before it: it is run once.
     """
     if unknown := [name for name in admissions if name not in ADMISSIONS]:
         raise SpecError(f"--admission: {unknown[0]!r} is unknown; allowed: {', '.join(ADMISSIONS)}")
-    peers = [choice for choice in choices if choice.gateway is not None]
-    if peers and NO_ADMISSION not in admissions:
+    proxies = [choice for choice in choices if choice.gateway is not None]
+    if proxies and NO_ADMISSION not in admissions:
         raise SpecError(
-            f"--admission: needs sessions of the gateway's own, and {peers[0].key} stands in its "
+            f"--admission: needs sessions of the gateway's own, and {proxies[0].key} stands in its "
             "place; allowed: none among them"
         )
     policies = (choice for choice in choices if choice.gateway is None)
@@ -188,7 +188,7 @@ def _behind(
                 c for c in spec.policy if all(getattr(c, k) == getattr(wanted, k) for k in alike)
             )
             yield next(own, wanted)
-    yield from peers
+    yield from proxies
 
 
 def _when_left(

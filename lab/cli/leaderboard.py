@@ -115,7 +115,7 @@ def _spec(engine: str, part: str, *, quick: bool, given: dict[str, Any]) -> Spec
 
 def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
     """Search settings of the board's policies and of both proxies, or of those that are named."""
-    from lab.baselines.sheets import PEERS
+    from lab.baselines.sheets import PROXIES
     from lab.leaderboard import tuning
     from lab.leaderboard.run_study import carry_out_study
 
@@ -126,10 +126,10 @@ def _tune(given: dict[str, Any], *, quick: bool, **options: Any) -> None:
                 "allowed: with another part"
             )
     gateways = given["gateway"]
-    proxies = tuple(PEERS) if given["policies"] is None else ()
+    proxies = tuple(PROXIES) if given["policies"] is None else ()
     if gateways is not None:
-        if unknown := [name for name in gateways if name not in PEERS]:
-            raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(PEERS)}")
+        if unknown := [name for name in gateways if name not in PROXIES]:
+            raise SpecError(f"--gateway: {unknown[0]!r} is unknown; allowed: {', '.join(PROXIES)}")
         proxies = tuple(gateways)
     base = with_options(load_spec(SPECS["simulated"]), {**given, "gateway": None})
     repetitions = tuning.QUICK_REPETITIONS if quick else tuning.REPETITIONS

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
 from gateway.policies.sheet import Parameter, Sheet
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 
 INTRODUCTION = """\
 # Policies
 
 Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
 An experiment names one queueing policy and one admission policy before it; any two combine.
-Or a [peer](peers.md) that stands in the gateway's place.
+Or a [baseline proxy](peers.md) that stands in the gateway's place.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
@@ -29,7 +29,9 @@ def sheets() -> list[Section]:
     return [
         Section("Queueing policies", [sheet for sheet, _ in POLICIES.values()]),
         Section("Admission policies", [sheet for sheet, _ in ADMISSIONS.values()]),
-        Section("Peers in place of the gateway", [peer.sheet for peer in PEERS.values()]),
+        Section(
+            "Baseline proxies in place of the gateway", [proxy.sheet for proxy in PROXIES.values()]
+        ),
     ]
 
 

@@ -63,8 +63,8 @@ class RunFolder:
         """While a live run goes on: how many times their rate sessions shall arrive."""
         self.lane_file = path / "lane.json"
         """While it goes on beside others: where its shop is (`lane.Lane`)."""
-        self.peer_file = path / "peer.json"
-        """While it goes on behind a peer: what that says of itself (`peers.shown`)."""
+        self.proxy_file = path / "peer.json"
+        """While it goes on behind a baseline proxy: what that says of itself (`proxies.shown`)."""
 
     def clear(self) -> None:
         """Empty: what an interrupted attempt at the same run left is removed."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard.ablation import efficiency, is_step
 from lab.leaderboard.recovery import Recovery
@@ -209,7 +209,7 @@ def _conditions_words(spec: Spec) -> str:
         )
     else:
         said = "Every row treats customers who leave in the same way."
-    if any(choice.gateway in PEERS for choice in spec.policy):
+    if any(choice.gateway in PROXIES for choice in spec.policy):
         said += (
             " HAProxy's own default is ignore (without `option abortonclose`), nginx's own default "
             "is cancel (`proxy_ignore_client_abort off`)."

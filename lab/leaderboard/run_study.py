@@ -5,7 +5,7 @@ Owns: which study is which, what is said meanwhile. Must not know: any scenario,
 
 from collections.abc import Sequence
 
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.leaderboard import TUNING_PART, bound_study, hysteresis_study, robustness_study, tuning
 from lab.report.terminal import console, show
 from lab.runner.estimates import cpus_here
@@ -29,7 +29,7 @@ def carry_out_study(
     fresh: bool,
     processes: int | None,
     broker: str | None,
-    proxies: Sequence[str] = tuple(PEERS),
+    proxies: Sequence[str] = tuple(PROXIES),
 ) -> None:
     """Carry it out for the policies of `base`, with its seeds; raises ExperimentError.
 

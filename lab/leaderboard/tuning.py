@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gateway.policies import registry
 from gateway.policies.sheet import Parameter, PolicyError, Sheet
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
@@ -74,7 +74,7 @@ class Row:
     @property
     def is_proxy(self) -> bool:
         """Whether a model of HAProxy or nginx is simulated."""
-        return self.name in PEERS
+        return self.name in PROXIES
 
     def searched(self) -> list[tuple[str, Parameter]]:
         """(section of the spec, parameter) of all that are searched."""
@@ -102,7 +102,7 @@ class Row:
     def check(self, setting: Setting) -> None:
         """Raise PolicyError when the setting contradicts itself."""
         if self.is_proxy:
-            PEERS[self.name].sheet.read(setting.parameters)
+            PROXIES[self.name].sheet.read(setting.parameters)
         else:
             registry.create(
                 self.name, setting.parameters, self.admission, setting.admission_parameters
@@ -134,7 +134,7 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
                 ),
             )
     rows = [*found.values()]
-    rows += [Row(name, name, registry.NO_ADMISSION, PEERS[name].sheet, None) for name in proxies]
+    rows += [Row(name, name, registry.NO_ADMISSION, PROXIES[name].sheet, None) for name in proxies]
     return [row for row in rows if row.searched()]
 
 
@@ -211,7 +211,7 @@ class Tried:
         return over_parts(parts) if any(parts) else None
 
 
-def study(base: Spec, *, proxies: Sequence[str] = tuple(PEERS)) -> Study:
+def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
     """The search over the rows of a board's spec, and models of these proxies."""
     tried = [
         [_tried(base, row, setting) for setting in settings_of(row, SETTINGS)]

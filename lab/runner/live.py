@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from lab.analysis.reconciliation import summarise
-from lab.baselines import process as peers
+from lab.baselines import process as proxies
 from lab.database.publishing import publishing
 from lab.durations import duration
 from lab.engines import capacity as capacities
@@ -52,7 +52,7 @@ class LiveComparison(Comparison):
     def ready(self) -> Iterator[None]:
         """Hold the machine's lock, and have the shops as the spec wants them."""
         spec, lab = self.spec, self.lab
-        peers.check(lab, (policy.gateway for policy in spec.policy))
+        proxies.check(lab, (policy.gateway for policy in spec.policy))
         if spec.at_once:
             self._lanes = lane_cpus.plan(lab, len(spec.policy), spec.at_once)
         appliance = running_appliance(lab)

@@ -17,7 +17,7 @@ from gateway.policies import registry
 from gateway.policies.interface import Abandonment
 from gateway.policies.sheet import PolicyError
 from gateway.students.naming import sheet_of_file
-from lab.baselines import sheets as peers
+from lab.baselines import sheets as proxies
 from lab.errors import SpecError
 from lab.spec import sections as spec_sections
 from lab.spec import text as spec_text
@@ -176,7 +176,7 @@ class Spec(Section):
             )
         for policy in self.policy:
             if policy.gateway is not None:
-                self._refuse_what_no_peer_has(policy, policy.gateway)
+                self._refuse_what_no_proxy_has(policy, policy.gateway)
         if self.clients:
             self._refuse_what_no_closed_loop_has(self.clients)
         elif self.load.rho is None:
@@ -235,27 +235,28 @@ class Spec(Section):
         if self.load.schedule:
             raise ValueError("leaderboard: has a column per rho; allowed: without load.schedule")
 
-    def _refuse_what_no_peer_has(self, policy: PolicyChoice, peer: str) -> None:
+    def _refuse_what_no_proxy_has(self, policy: PolicyChoice, proxy: str) -> None:
         if self.engine != "live":
             raise ValueError(
-                f"policy: {peer} is a real program, which nothing simulates; "
+                f"policy: {proxy} is a real program, which nothing simulates; "
                 "allowed: with engine = 'live'"
             )
         if self.at_once:
             raise ValueError(
-                f"at_once: {peer} is run in front of the appliance's own shop; "
-                "allowed: without peers"
+                f"at_once: {proxy} is run in front of the appliance's own shop; "
+                "allowed: without baseline proxies"
             )
-        if self.clients and not peers.knows_its_rate(peer, policy.parameters):
+        if self.clients and not proxies.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
-                f"policy: a closed loop measures no capacity, of which {peer}'s rate is a share; "
+                f"policy: a closed loop measures no capacity, of which {proxy}'s rate is a share; "
                 "allowed: with parameters.rate_rps"
             )
         if self.shadows:
             raise ValueError(
-                f"shadows: run in the gateway, in whose place {peer} stands; allowed: without peers"
+                f"shadows: run in the gateway, in whose place {proxy} stands; "
+                "allowed: without baseline proxies"
             )
-        peers.check_leaving(peer, policy.parameters, self.abandonment_of(policy))
+        proxies.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
         """DOOR would serve, before all others, who has only waited at the door until now."""
@@ -331,7 +332,7 @@ class Spec(Section):
 
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
-    """False for peers, and for a file whose text is lost: it cannot be run anyway."""
+    """False for baseline proxies, and for a file whose text is lost: it cannot be run anyway."""
     try:
         if policy.file is not None:
             return sheet_of_file(policy.file).needs_sessions

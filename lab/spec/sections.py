@@ -24,7 +24,7 @@ from gateway.policies import registry
 from gateway.policies.interface import Abandonment, Policy
 from gateway.students import files, naming
 from gateway.students.files import PolicyFile
-from lab.baselines import sheets as peers
+from lab.baselines import sheets as proxies
 from loadgen.clients import ClientModel
 from loadgen.sessions import (
     LIFO_PRI_TRANSITIONS,
@@ -81,8 +81,8 @@ class Section(BaseModel):
 class PolicyChoice(Section):
     """A queueing policy, the admission policy before it, and what differs from their defaults.
 
-    A `name` that ends in .py is the path of a student's own policy. With `gateway` it is a peer in
-    the gateway's place; `name` is then the peer's, too.
+    A `name` that ends in .py is the path of a student's own policy. With `gateway` it is a baseline
+    proxy in the gateway's place; `name` is then the proxy's, too.
     """
 
     name: str = Field(max_length=300)
@@ -99,15 +99,15 @@ class PolicyChoice(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _peers_have_one_name(cls, plain: Any) -> Any:
+    def _proxies_have_one_name(cls, plain: Any) -> Any:
         if not isinstance(plain, dict) or "gateway" not in plain:
             return plain
         gateway = plain["gateway"]
         rest = {key: value for key, value in plain.items() if key != "gateway"}
         if gateway in ("doorbuster", None):
             return rest
-        if gateway not in peers.PEERS:
-            known = ["doorbuster", *peers.PEERS]
+        if gateway not in proxies.PROXIES:
+            known = ["doorbuster", *proxies.PROXIES]
             raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
         if plain.get("name", gateway) != gateway:
             raise ValueError(
@@ -145,7 +145,7 @@ class PolicyChoice(Section):
                     f"admission: needs sessions of the gateway's own, and {self.gateway} stands in "
                     f"its place; allowed: {registry.NO_ADMISSION!r}"
                 )
-            peers.read(self.gateway, self.parameters)
+            proxies.read(self.gateway, self.parameters)
             return self
         if self.admission == registry.NO_ADMISSION and self.admission_parameters:
             known = [name for name in registry.ADMISSIONS if name != registry.NO_ADMISSION]

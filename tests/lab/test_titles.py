@@ -4,12 +4,12 @@ import pytest
 
 from gateway.policies.interface import Abandonment
 from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.titles import TITLES, title_of
 
 
-def test_every_policy_peer_and_abandonment_has_a_title():
-    known = set(POLICIES) | set(PEERS) | set(ADMISSIONS) | set(get_args(Abandonment))
+def test_every_policy_proxy_and_abandonment_has_a_title():
+    known = set(POLICIES) | set(PROXIES) | set(ADMISSIONS) | set(get_args(Abandonment))
     assert set(TITLES) == known - {NO_ADMISSION}
 
 

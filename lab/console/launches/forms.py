@@ -12,7 +12,7 @@ from django import forms
 
 from gateway.policies.registry import ADMISSIONS
 from gateway.students import files
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.cli.experiment_options import with_options
 from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance, require
@@ -66,7 +66,7 @@ class LaunchForm(forms.Form):
         choices=own_policies.choices, widget=forms.CheckboxSelectMultiple
     )
     gateway = forms.MultipleChoiceField(
-        choices=[(name, title_of(name)) for name in PEERS],
+        choices=[(name, title_of(name)) for name in PROXIES],
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Beside them, in the gateway's place (live)",
@@ -123,7 +123,7 @@ class LaunchForm(forms.Form):
         super().__init__(*given, **named)
         if not lane_cpus.most_shops(LAB):
             del self.fields["at_once"]
-        if not hosts.is_loopback(LAB.shop_host):  # peers are run natively, beside the shop
+        if not hosts.is_loopback(LAB.shop_host):  # proxies run natively, next to the shop
             del self.fields["gateway"]
 
     def clean_rho(self) -> list[float]:

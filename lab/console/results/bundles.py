@@ -35,7 +35,7 @@ MOST_READING_S = 2.0
 _TEXTS = {".html", ".svg", ".md", ".csv", ".log", ".cfg", ".conf", ".toml"}
 _SUFFIXES = {
     *(".toml", ".json", ".jsonl", ".parquet", ".csv", ".log"),
-    *(".cfg", ".conf"),  # what a peer in the gateway's place ran with
+    *(".cfg", ".conf"),  # what a baseline proxy in the gateway's place ran with
     *(".png", ".svg", ".md", ".html"),
 }
 _UNREADABLE = (

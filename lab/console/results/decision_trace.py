@@ -10,8 +10,8 @@ from gateway.policies.registry import NO_ADMISSION, admission_sheet, sheet
 from gateway.policies.sheet import Sheet
 from gateway.students.naming import sheet_of_file
 from lab.analysis.decision_trace import Story, Wanted
-from lab.baselines import sheets as peers
-from lab.baselines.sheets import PEERS
+from lab.baselines import sheets as proxies
+from lab.baselines.sheets import PROXIES
 from lab.console.results.decision_words import answer, facts, sentences
 from lab.console.results.logs import ask
 from lab.console.results.result_list import Shelved
@@ -45,12 +45,12 @@ class Known:
 def sheets(choice: PolicyChoice) -> list[Known]:
     """Of the queueing policy and, where there is one, of the admission policy before it.
 
-    Or of the peer in the gateway's place.
+    Or of the baseline proxy in the gateway's place.
     """
     if choice.gateway is not None:
-        peer = PEERS[choice.gateway].sheet
-        read = peers.read(choice.gateway, choice.parameters)
-        return [Known(title_of(choice.gateway), peer, read)]
+        proxy = PROXIES[choice.gateway].sheet
+        read = proxies.read(choice.gateway, choice.parameters)
+        return [Known(title_of(choice.gateway), proxy, read)]
     queueing = sheet_of_file(choice.file) if choice.file is not None else sheet(choice.name)
     found = [Known(title_of(choice.policy_name), queueing, queueing.read(choice.parameters))]
     if choice.admission != NO_ADMISSION:

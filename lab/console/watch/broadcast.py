@@ -17,7 +17,7 @@ from typing import Any
 from lab.analysis.event_words import factor_words
 from lab.console.watch.frames import Frame, Mark, changes, frame_of, thinned
 from lab.console.watch.lanes import LaneLooks, LanesNow
-from lab.console.watch.proxies import InPlace, PeerNow
+from lab.console.watch.proxies import InPlace, ProxyNow
 from lab.console.watch.purchases import Sold
 from lab.engines.live.appliance import Appliance
 from lab.errors import ExperimentError
@@ -52,9 +52,9 @@ class Watch:
         lab: Settings,
         under_way: UnderWay,
         lanes_now: LanesNow = lambda: (),
-        peer_now: PeerNow = lambda: None,
+        proxy_now: ProxyNow = lambda: None,
     ) -> None:
-        self._peer_now = peer_now
+        self._proxy_now = proxy_now
         self._in_place = InPlace()
         self._lab = lab
         self._under_way = under_way
@@ -138,10 +138,10 @@ class Watch:
         return event("history", history, f"{self.name}-{self._number}")
 
     def _look(self, appliance: Appliance) -> Frame:
-        peer = self._peer_now()
-        snapshot = self._in_place.look(appliance.gateway.call("GET", "/snapshot"), peer)
+        proxy = self._proxy_now()
+        snapshot = self._in_place.look(appliance.gateway.call("GET", "/snapshot"), proxy)
         queue = None
-        if peer is None and self._is_watched_closely():
+        if proxy is None and self._is_watched_closely():
             queue = appliance.gateway.call("GET", f"/waiting?limit={STRIP}")
             if snapshot.get("shadows"):
                 snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}

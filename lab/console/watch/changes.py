@@ -26,8 +26,10 @@ def change(
     going = under_way()
     if going is not None and going.beside:
         raise ExperimentError("Several shops run at once: each keeps what it is there to show.")
-    if going is not None and going.run is not None and going.run.peer_file.is_file():
-        raise ExperimentError("A peer stands in the gateway's place: it keeps what it began with.")
+    if going is not None and going.run is not None and going.run.proxy_file.is_file():
+        raise ExperimentError(
+            "A baseline proxy stands in the gateway's place: it keeps what it began with."
+        )
     appliance = Appliance(LAB)
     try:
         action(appliance)

@@ -1,7 +1,7 @@
 """What is told of one look at the gateway, and what has changed since the look before.
 
-Counts are cumulative since the gateway started (`peers`): a viewer makes rates of any two frames of
-one gateway, so that frames may be left out of a long history.
+Counts are cumulative since the gateway started (`proxies`): a viewer makes rates of any two frames
+of one gateway, so that frames may be left out of a long history.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ def frame_of(
     queue: Mapping[str, Any] | None,
     sold: Mapping[str, Any] | None,
 ) -> Frame:
-    """A frame from `GET /snapshot` (`peers.InPlace`), `GET /waiting` and `sold.Sold`.
+    """A frame from `GET /snapshot` (`proxies.InPlace`), `GET /waiting` and `sold.Sold`.
 
     `strip` has [id, number of the page type, 1 if the customer has left] of who waits, the oldest
     first; None where nobody asked.

@@ -101,7 +101,7 @@ class UnderWay:
         assert self.planned is not None
         if not self.beside:
             found = f"run {self.planned.number}/{self.of}: {title_of(self.planned.policy)}"
-            if self.run is not None and self.run.peer_file.is_file():
+            if self.run is not None and self.run.proxy_file.is_file():
                 found += " in the gateway's place (which pages wait is known when it is over)"
             return found
         numbers = [planned.number for planned, _ in self.beside]
@@ -209,8 +209,8 @@ def lanes_now() -> list[Seen]:
     ]
 
 
-def peer_now() -> Mapping[str, Any] | None:
-    """What the peer in the gateway's place says, of the run under way; None without one."""
+def proxy_now() -> Mapping[str, Any] | None:
+    """Return the state of the baseline proxy in the gateway's place; None without one."""
     going = under_way()
     return None if going is None or going.run is None else shown.read(going.run)
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-PeerNow = Callable[[], Mapping[str, Any] | None]
-"""What the peer of the run under way last said (`lab.engines.live.proxy_status`); None without."""
+ProxyNow = Callable[[], Mapping[str, Any] | None]
+"""The state of the run's baseline proxy (`lab.engines.live.proxy_status`); None without one."""
 
 Counts = Mapping[str, Mapping[str, int]]
 
@@ -12,32 +12,32 @@ Counts = Mapping[str, Mapping[str, int]]
 class InPlace:
     """Whoever serves, look by look.
 
-    Counts are cumulative, whoever counted: the gateway's, those of peers that have gone, and the
-    peer's since its run began. They begin anew with another gateway alone.
+    Counts are cumulative, whoever counted: the gateway's, those of proxies that have gone, and the
+    proxy's since its run began. They begin anew with another gateway alone.
     """
 
     def __init__(self) -> None:
         self._gateway = 1
         self._before: Mapping[str, Any] | None = None
         self._gone: Counts = {}
-        self._peer: Counts = {}
+        self._proxy: Counts = {}
 
-    def look(self, snapshot: Mapping[str, Any], peer: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The gateway's `GET /snapshot` with what `peer` says instead, None without one; and
+    def look(self, snapshot: Mapping[str, Any], proxy: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The gateway's `GET /snapshot` with what `proxy` says instead, None without one; and
         `gateway`: which it is, by number."""
         if self._before is not None and _is_anew(self._before, snapshot):
             self._gateway += 1
             self._gone = {}
-            self._peer = {}
+            self._proxy = {}
         self._before = snapshot
-        counts: Counts = peer["counts"] if peer is not None else {}
-        if _arrived(counts) < _arrived(self._peer):  # gone, or another peer's run has begun
-            self._gone = _sum(self._gone, self._peer)
-        self._peer = counts
+        counts: Counts = proxy["counts"] if proxy is not None else {}
+        if _arrived(counts) < _arrived(self._proxy):  # gone, or another proxy's run has begun
+            self._gone = _sum(self._gone, self._proxy)
+        self._proxy = counts
         found = _sum(snapshot["counts"], _sum(self._gone, counts))
-        # What a peer counts beside the pages the gateway does not have.
+        # What a baseline proxy counts beside the pages the gateway does not have.
         found = {page: found[page] for page in snapshot["counts"]}
-        return {**snapshot, **(peer or {}), "counts": found, "gateway": self._gateway}
+        return {**snapshot, **(proxy or {}), "counts": found, "gateway": self._gateway}
 
 
 def _is_anew(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -168,7 +168,7 @@ class Appliance:
         """
         for choice in policies:
             if choice.gateway is not None or choice.sha256 is not None:
-                continue  # the gateway need not know a peer; a student's file comes with each run
+                continue  # the gateway need not know a proxy; a student's file comes with each run
             for path, name, given in (
                 ("/policies", choice.name, choice.parameters),
                 ("/admissions", choice.admission, choice.admission_parameters),

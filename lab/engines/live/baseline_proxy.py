@@ -3,8 +3,8 @@
 The proxy's log and statistics answer what a run asks of the gateway. The gateway stands by: no
 customer reaches it, but it still measures the shop's load.
 
-`snapshot` has the form of the gateway's `GET /snapshot` (docs/architecture.md); what a peer cannot
-tell is None.
+`snapshot` has the form of the gateway's `GET /snapshot` (docs/architecture.md); a value that a
+proxy cannot tell is None.
 """
 
 import time
@@ -17,7 +17,7 @@ from typing import Any
 from gateway.policies.interface import FATES, PAGES, Abandonment
 from gateway.policies.registry import NO_ADMISSION
 from lab.baselines import sheets
-from lab.baselines.process import PeerProcess, folder_for_sockets
+from lab.baselines.process import ProxyProcess, folder_for_sockets
 from lab.baselines.requests import OTHER, Ended, Place
 from lab.engines.live.appliance import Appliance, Json
 from lab.errors import ExperimentError
@@ -29,15 +29,15 @@ _LEFT = ("cancelled", "orphaned")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A peer that serves, for whoever looks at it."""
+    """A baseline proxy that serves, for whoever looks at it."""
 
-    process: PeerProcess
+    process: ProxyProcess
     parameters: Mapping[str, Any]
     abandonment: Abandonment
 
 
-class BehindPeer(Appliance):
-    """Its customers come by the peer; the gateway is asked for the shop's load alone."""
+class BehindProxy(Appliance):
+    """Its customers come by the baseline proxy; the gateway is asked for the shop's load alone."""
 
     def __init__(self, lab: settings.Settings, standing: Standing) -> None:
         super().__init__(lab)
@@ -45,41 +45,41 @@ class BehindPeer(Appliance):
         self._counts = {page: dict.fromkeys(FATES, 0) for page in (*PAGES, OTHER)}
         self._log = standing.process.log()
 
-    def again(self) -> "BehindPeer":
+    def again(self) -> "BehindProxy":
         """The same with connections of its own."""
-        return BehindPeer(self.lab, self._standing)
+        return BehindProxy(self.lab, self._standing)
 
     @property
     def url(self) -> str:
-        """Where customers find the peer."""
+        """Where customers find the baseline proxy."""
         return self._standing.process.url
 
     @property
     def name(self) -> str:
-        """The peer's."""
-        return self._standing.process.peer.sheet.name
+        """The baseline proxy's."""
+        return self._standing.process.proxy.sheet.name
 
     def version(self) -> str:
-        """The peer's, as the program says it; raises ExperimentError."""
+        """The baseline proxy's, as the program says it; raises ExperimentError."""
         return self._standing.process.version()
 
     @property
     def tells_who_left(self) -> bool:
-        """A peer that serves those who have left keeps their leaving to itself."""
+        """A baseline proxy that serves those who have left keeps their leaving to itself."""
         return self._standing.abandonment == "cancel"
 
     def read_log(self) -> list[Ended]:
-        """Every request that has ended since the peer was started."""
+        """Every request that has ended since the baseline proxy was started."""
         for one in self._log.read():
             self._count(one)
         return self._log.ended
 
     def check_lives(self) -> None:
-        """Raise ExperimentError when the peer has died."""
+        """Raise ExperimentError when the baseline proxy has died."""
         self._standing.process.check_lives()
 
     def snapshot(self) -> Json:
-        """As the gateway's, of the peer; raises ExperimentError."""
+        """As the gateway's, of the baseline proxy; raises ExperimentError."""
         queue = self._standing.process.look()
         self.read_log()
         cancelled = self._total("cancelled")
@@ -107,7 +107,7 @@ class BehindPeer(Appliance):
         }
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
-        """Wait until nobody waits or is served, in the shop too: a peer lets go of who has left."""
+        """Wait until no request waits or is served, in the shop either."""
         deadline_s = time.monotonic() + limit_s
         while time.monotonic() < deadline_s:
             self.check_lives()
@@ -118,7 +118,7 @@ class BehindPeer(Appliance):
         raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
-        """Refused: a peer has what it was started with. Raises ExperimentError."""
+        """Refused: a baseline proxy has what it was started with. Raises ExperimentError."""
         raise ExperimentError(f"abandonment: {self.name} keeps what its run was started with.")
 
     def _shop_rests(self) -> bool:
@@ -138,7 +138,7 @@ class BehindPeer(Appliance):
 
 
 @contextmanager
-def peer_in_front(
+def proxy_in_front(
     appliance: Appliance,
     name: str,
     parameters: Mapping[str, object],
@@ -147,8 +147,8 @@ def peer_in_front(
     time_scale: float,
     capacity_rps: float | None,
     files: Path,
-) -> Iterator[BehindPeer]:
-    """The shop behind peer `name`, from when it serves until the block ends.
+) -> Iterator[BehindProxy]:
+    """The shop behind baseline proxy `name`, from when it serves until the block ends.
 
     Its configuration and log are in `files`. Raises ExperimentError.
     """
@@ -166,8 +166,8 @@ def peer_in_front(
             abandonment=abandonment,
             capacity_rps=capacity_rps,
         )
-        with PeerProcess(name, known, place, lab.other_cpus) as process:
-            behind = BehindPeer(lab, Standing(process, known, abandonment))
+        with ProxyProcess(name, known, place, lab.other_cpus) as process:
+            behind = BehindProxy(lab, Standing(process, known, abandonment))
             try:
                 yield behind
             finally:

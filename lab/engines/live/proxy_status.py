@@ -15,18 +15,18 @@ from lab.files.run_folder import RunFolder
 EVERY_S: Final = 0.4
 """Real seconds; the console looks twice a second."""
 KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
-"""Of a snapshot (docs/architecture.md): what the peer has in the gateway's place."""
+"""Of a snapshot (docs/architecture.md): what the baseline proxy has in the gateway's place."""
 
 
 class Shown:
     """Keeps the file up to date between `look` and `close`."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._file = folder.peer_file
+        self._file = folder.proxy_file
         self._due_s = 0.0
 
     def look(self, snapshot: Mapping[str, Any]) -> None:
-        """A snapshot of the peer; written when the last one is old enough."""
+        """A snapshot of the baseline proxy; written when the last one is old enough."""
         now_s = time.monotonic()
         if now_s >= self._due_s:
             self._due_s = now_s + EVERY_S
@@ -39,9 +39,9 @@ class Shown:
 
 
 def read(folder: RunFolder) -> dict[str, Any] | None:
-    """What was last shown of a run behind a peer; None of any other."""
+    """What was last shown of a run behind a baseline proxy; None of any other."""
     try:
-        found: dict[str, Any] = read_json(folder.peer_file)
+        found: dict[str, Any] = read_json(folder.proxy_file)
     except ExperimentError:
         return None
     return found

@@ -9,7 +9,7 @@ from lab.baselines.samples import completed
 from lab.engines import waste
 from lab.engines.live import announcement as live_runs
 from lab.engines.live.appliance import Appliance, patiently
-from lab.engines.live.baseline_proxy import BehindPeer, peer_in_front
+from lab.engines.live.baseline_proxy import BehindProxy, proxy_in_front
 from lab.engines.live.proxy_status import Shown
 from lab.engines.live.sampling import Sampler
 from lab.engines.load_generators import (
@@ -50,7 +50,8 @@ class LiveRun:
         self._after: Mapping[str, Any] = {}
         self._shadows: Sequence[Mapping[str, Any]] = ()
         self._told: live_runs.ToldRun | None = None
-        self._open = ExitStack()  # what goes on with the run: peer, sampler, what others are told
+        self._open = ExitStack()
+        """What goes on with the run: the baseline proxy, the sampler, the announcement."""
         self._shown = Shown(folder)
         self._sampler: Sampler
 
@@ -69,10 +70,10 @@ class LiveRun:
             self._open = stack.pop_all()
         return self
 
-    def _in_front(self, peer: str, policy: PolicyChoice) -> AbstractContextManager[BehindPeer]:
-        return peer_in_front(
+    def _in_front(self, proxy: str, policy: PolicyChoice) -> AbstractContextManager[BehindProxy]:
+        return proxy_in_front(
             self.appliance,
-            peer,
+            proxy,
             policy.parameters,
             abandonment=self.run.abandonment,
             time_scale=self.server.time_scale,
@@ -117,10 +118,10 @@ class LiveRun:
         self.folder.load_factor_file.unlink(missing_ok=True)
 
     def _keep_samples(self) -> None:
-        """Written; what a peer does not tell at once its log tells afterwards."""
+        """Written; what a baseline proxy does not tell at once its log tells afterwards."""
         self._sampler.stop()
         self._shown.close()
-        if isinstance(self.appliance, BehindPeer):
+        if isinstance(self.appliance, BehindProxy):
             ended = self.appliance.read_log()
             completed(self._sampler.rows, ended, self._sampler.began_at, self.server.time_scale)
         self._sampler.write(self.folder.samples_file)
@@ -207,7 +208,7 @@ class LiveRun:
             facts["waste"] = waste.of_appliance(self.before, self._after, self.server.time_scale)
         if self._shadows:
             facts["shadows"] = list(self._shadows)
-        if isinstance(self.appliance, BehindPeer):
+        if isinstance(self.appliance, BehindProxy):
             facts["peer"] = {"name": self.appliance.name, "version": self.appliance.version()}
         facts |= {
             "load_generator": load_generator,

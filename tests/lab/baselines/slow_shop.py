@@ -1,6 +1,6 @@
-"""A shop of one page that takes its time, for peers that are run for real.
+"""A shop of one page that takes its time, for baseline proxies that are run for real.
 
-Owns: how long a page takes and what was asked of it. Must not know: peers.
+Owns: how long a page takes and what was asked of it. Must not know: baseline proxies.
 """
 
 import threading
@@ -49,7 +49,7 @@ def slow_shop() -> Iterator[SlowShop]:
                 self.end_headers()
                 self.wfile.write(page)
             except OSError:
-                self.close_connection = True  # the peer has cut it
+                self.close_connection = True  # the baseline proxy has cut it
 
         do_POST = do_GET  # noqa: N815 (the server's own name for it)
 
@@ -58,7 +58,7 @@ def slow_shop() -> Iterator[SlowShop]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.daemon_threads = True
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # cut by the peer
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # cut by the proxy
         shop = SlowShop(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

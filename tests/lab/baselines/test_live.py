@@ -1,4 +1,4 @@
-"""A very short comparison of both peers on a real appliance: their counts reconcile."""
+"""A very short comparison of both baseline proxies on a real appliance: their counts reconcile."""
 
 import json
 import signal
@@ -24,7 +24,7 @@ FILES = {
 }
 
 
-def peers_of(folder: Path) -> list[int]:
+def proxies_of(folder: Path) -> list[int]:
     """Processes whose configuration lies in this result."""
     return [
         process.pid
@@ -35,7 +35,7 @@ def peers_of(folder: Path) -> list[int]:
 
 
 @pytest.mark.long
-def test_both_peers_interrupted_resumed_and_reconciled(appliance):
+def test_both_proxies_interrupted_resumed_and_reconciled(appliance):
     for name in FILES:
         needs(name)
     before = folders(appliance)
@@ -44,19 +44,19 @@ def test_both_peers_interrupted_resumed_and_reconciled(appliance):
         return [path.parent for path in folders(appliance) if path not in before]
 
     interrupted = start(appliance, *COMPARE)
-    assert wait_until(lambda: begun() and peers_of(begun()[0]), within_s=240)
+    assert wait_until(lambda: begun() and proxies_of(begun()[0]), within_s=240)
     folder = begun()[0]
     assert wait_until(lambda: list(folder.glob("runs/*/peer.json")), within_s=60)
     interrupted.send_signal(signal.SIGINT)
     interrupted.communicate(timeout=240)
     assert interrupted.returncode == 130
-    assert peers_of(folder) == []
+    assert proxies_of(folder) == []
     assert [str(path) for path in folder.glob("runs/*/peer.json")] == []
 
     status, output = doorbuster(appliance, *COMPARE)
     assert status == 0, output
     assert "Counts reconcile in all 4 runs" in output
-    assert peers_of(folder) == []
+    assert proxies_of(folder) == []
     runs = {run.name.split("-rho")[0].partition("-")[2]: run for run in folder.glob("runs/*")}
     assert set(runs) == {"haproxy", "haproxy+cancel", "nginx", "nginx+cancel"}
     for key, run in runs.items():

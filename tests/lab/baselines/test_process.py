@@ -1,4 +1,4 @@
-"""The peers themselves, before a shop that answers when it is told to: what they do, what they say.
+"""The baseline proxies themselves, before a shop that answers when the test lets it.
 
 Skipped where a program is not installed; no run here takes longer than its customers need.
 """
@@ -20,7 +20,7 @@ import psutil
 import pytest
 
 from lab.baselines import sheets
-from lab.baselines.process import DIALECTS, SYSTEM_PATH, PeerProcess, folder_for_sockets, program
+from lab.baselines.process import DIALECTS, SYSTEM_PATH, ProxyProcess, folder_for_sockets, program
 from lab.baselines.requests import Place
 from lab.baselines.rules import page_rules
 from lab.errors import ExperimentError
@@ -52,15 +52,15 @@ def serving(name, tmp_path, shop, *, abandonment="cancel", time_scale=10.0, **pa
             abandonment=abandonment,
             capacity_rps=5.6,
         )
-        with PeerProcess(name, sheets.read(name, parameters), place, CPUS) as peer:
-            yield peer
+        with ProxyProcess(name, sheets.read(name, parameters), place, CPUS) as proxy:
+            yield proxy
 
 
 class Customer:
-    """One connection to the peer, without waiting for the answer."""
+    """One connection to the baseline proxy, without waiting for the answer."""
 
-    def __init__(self, peer, path="/", method="GET", **headers):
-        self.connection = http.client.HTTPConnection("127.0.0.1", peer.place.port, timeout=60)
+    def __init__(self, proxy, path="/", method="GET", **headers):
+        self.connection = http.client.HTTPConnection("127.0.0.1", proxy.place.port, timeout=60)
         self.connection.request(method, path, headers=headers)
 
     def answer(self):
@@ -75,13 +75,13 @@ class Customer:
         self.connection.close()
 
 
-def fates(peer, pages="Br-1"):
-    return Counter(one.fate for one in peer.log().read() if one.page in pages)
+def fates(proxy, pages="Br-1"):
+    return Counter(one.fate for one in proxy.log().read() if one.page in pages)
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
+    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
         forged = {
             "X-Forwarded-For": "9.9.9.9",
             "X-Real-IP": "9.9.9.9",
@@ -90,12 +90,12 @@ def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path
             "X_Forwarded_For": "9.9.9.9",
             "X-Request-Id": "forged",
         }
-        response = Customer(peer, "/quick/", **forged).answer()
+        response = Customer(proxy, "/quick/", **forged).answer()
         ((path, heard),) = shop.asked
         assert path == "/quick/"
         assert heard["x-forwarded-for"] == "127.0.0.1"
         assert heard["x-forwarded-proto"] == "http"
-        assert heard["host"] == heard["x-forwarded-host"] == f"127.0.0.1:{peer.place.port}"
+        assert heard["host"] == heard["x-forwarded-host"] == f"127.0.0.1:{proxy.place.port}"
         assert heard["via"] == f"1.1 {name}"
         assert "9.9.9.9" not in str(heard)
         assert response.status == 200
@@ -104,7 +104,7 @@ def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path
         assert response.getheader("X-Doorbuster-Verdict") is None  # never the shop's
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
     asked = {
         ("GET", "/"): "Br-1",
@@ -121,11 +121,11 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
         ("GET", "/searchy/"): "other",
         ("GET", "/%2573earch/"): "other",
     }
-    with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
+    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
         shop.let_go()
-        log = peer.log()
+        log = proxy.log()
         for number, (method, path) in enumerate(asked, start=1):
-            Customer(peer, path, method).answer()
+            Customer(proxy, path, method).answer()
             # A line is written after the answer, and HAProxy's threads write in no one's order.
             assert wait_until(lambda n=number: log.read() == [] and len(log.ended) == n, 60)
         assert [one.page for one in log.ended] == list(asked.values())
@@ -136,95 +136,95 @@ def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
     with (
         slow_shop() as shop,
         # 600 paper s: nobody is turned away while this test is slow.
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as peer,
+        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
-        first = Customer(peer)
+        first = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        browsing = Customer(peer, "/books/1/")
-        assert wait_until(lambda: peer.look().waiting == 1, 60)
-        buying = Customer(peer, "/checkout/confirm/", "POST")
-        assert wait_until(lambda: peer.look().waiting == 2, 60)
-        assert peer.look().in_service == 1
+        browsing = Customer(proxy, "/books/1/")
+        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        buying = Customer(proxy, "/checkout/confirm/", "POST")
+        assert wait_until(lambda: proxy.look().waiting == 2, 60)
+        assert proxy.look().in_service == 1
         shop.let_go()
         assert {one.answer().status for one in (first, browsing, buying)} == {200}
         assert [path for path, _ in shop.asked] == ["/", "/checkout/confirm/", "/books/1/"]
     (tmp_path / "haproxy.log").unlink()
-    with slow_shop() as shop, serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as peer:
-        first = Customer(peer)
+    with slow_shop() as shop, serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as proxy:
+        first = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        answer = Customer(peer).answer()
+        answer = Customer(proxy).answer()
         assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
         assert answer.getheader("X-Request-Id")
         shop.let_go()
         assert first.answer().status == 200
         assert len(shop.asked) == 1
-        assert wait_until(lambda: fates(peer)["dropped"] == 1, 60)
+        assert wait_until(lambda: fates(proxy)["dropped"] == 1, 60)
 
 
 def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
     with (
         slow_shop() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, maxqueue=1, queue_s=600) as peer,
+        serving("haproxy", tmp_path, shop, maxconn=1, maxqueue=1, queue_s=600) as proxy,
     ):
-        first = Customer(peer)
+        first = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        second = Customer(peer)
-        assert wait_until(lambda: peer.look().waiting == 1, 60)
-        answer = Customer(peer).answer()
+        second = Customer(proxy)
+        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        answer = Customer(proxy).answer()
         assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
         shop.let_go()
         assert first.answer().status == second.answer().status == 200
-        assert wait_until(lambda: fates(peer) == {"answered": 2, "dropped": 1}, 60)
+        assert wait_until(lambda: fates(proxy) == {"answered": 2, "dropped": 1}, 60)
 
 
 def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
     with (
         slow_shop() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as peer,
+        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
-        in_service = Customer(peer)
+        in_service = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        queued = Customer(peer)
-        assert wait_until(lambda: peer.look().waiting == 1, 60)
+        queued = Customer(proxy)
+        assert wait_until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
-        assert wait_until(lambda: peer.look().waiting == 0, 60)
+        assert wait_until(lambda: proxy.look().waiting == 0, 60)
         in_service.leave()
-        assert wait_until(lambda: fates(peer) == {"withdrawn": 1, "cancelled": 1}, 60)
+        assert wait_until(lambda: fates(proxy) == {"withdrawn": 1, "cancelled": 1}, 60)
         assert len(shop.asked) == 1
     (tmp_path / "haproxy.log").unlink()
     with (
         slow_shop() as shop,
-        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600, abandonment="ignore") as peer,
+        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600, abandonment="ignore") as proxy,
     ):
-        in_service = Customer(peer)
+        in_service = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        queued = Customer(peer)
-        assert wait_until(lambda: peer.look().waiting == 1, 60)
+        queued = Customer(proxy)
+        assert wait_until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
         in_service.leave()
         shop.let_go()
-        assert wait_until(lambda: sum(fates(peer).values()) == 2, 60)
+        assert wait_until(lambda: sum(fates(proxy).values()) == 2, 60)
         assert len(shop.asked) == 2
-        assert set(fates(peer)) <= {"answered", "orphaned"}
+        assert set(fates(proxy)) <= {"answered", "orphaned"}
 
 
 def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
     rate = {"rate_rps": 0.01, "burst": 2}
-    with slow_shop() as shop, serving("nginx", tmp_path, shop, connections=2, **rate) as peer:
-        first, second = Customer(peer), Customer(peer)
+    with slow_shop() as shop, serving("nginx", tmp_path, shop, connections=2, **rate) as proxy:
+        first, second = Customer(proxy), Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 2, 60)
-        assert peer.look().in_service == 2
-        too_many = Customer(peer).answer()  # within the burst, but two are at the shop
-        too_fast = Customer(peer).answer()
+        assert proxy.look().in_service == 2
+        too_many = Customer(proxy).answer()  # within the burst, but two are at the shop
+        too_fast = Customer(proxy).answer()
         for answer in (too_many, too_fast):
             assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
             assert answer.getheader("X-Request-Id")
-        buyer = Customer(peer, "/checkout/confirm/", "POST")
+        buyer = Customer(proxy, "/checkout/confirm/", "POST")
         assert wait_until(lambda: len(shop.asked) == 3, 60)
         shop.let_go()
         assert {one.answer().status for one in (first, second, buyer)} == {200}
         assert wait_until(
-            lambda: fates(peer, ("Br-1", "Tr-4")) == {"answered": 3, "dropped": 2}, 60
+            lambda: fates(proxy, ("Br-1", "Tr-4")) == {"answered": 3, "dropped": 2}, 60
         )
         said = (tmp_path / "nginx.log").read_text(encoding="utf-8")
         assert "PASSED REJECTED" in said
@@ -232,45 +232,45 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
 
 
 def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
-    with slow_shop() as shop, serving("nginx", tmp_path, shop) as peer:
-        customer = Customer(peer)
+    with slow_shop() as shop, serving("nginx", tmp_path, shop) as proxy:
+        customer = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
         customer.leave()
-        assert wait_until(lambda: fates(peer) == {"cancelled": 1}, 60)
+        assert wait_until(lambda: fates(proxy) == {"cancelled": 1}, 60)
     (tmp_path / "nginx.log").unlink()
     slow = {"rate_rps": 0.01, "nodelay": 0}
     for abandonment in ("cancel", "drop-queued"):
         with (
             slow_shop() as shop,
-            serving("nginx", tmp_path, shop, abandonment=abandonment, **slow) as peer,
+            serving("nginx", tmp_path, shop, abandonment=abandonment, **slow) as proxy,
         ):
-            served = Customer(peer)
+            served = Customer(proxy)
             assert wait_until(lambda shop=shop: len(shop.asked) == 1, 60)
-            delayed = Customer(peer)
-            assert wait_until(lambda peer=peer: peer.look().in_service == 2, 60)
+            delayed = Customer(proxy)
+            assert wait_until(lambda proxy=proxy: proxy.look().in_service == 2, 60)
             assert len(shop.asked) == 1
             delayed.leave()
-            assert wait_until(lambda peer=peer: fates(peer)["withdrawn"] == 1, 60)
+            assert wait_until(lambda proxy=proxy: fates(proxy)["withdrawn"] == 1, 60)
             shop.let_go()
             assert served.answer().status == 200
             assert len(shop.asked) == 1
         (tmp_path / "nginx.log").unlink()
-    with slow_shop() as shop, serving("nginx", tmp_path, shop, abandonment="ignore") as peer:
-        customer = Customer(peer)
+    with slow_shop() as shop, serving("nginx", tmp_path, shop, abandonment="ignore") as proxy:
+        customer = Customer(proxy)
         assert wait_until(lambda: len(shop.asked) == 1, 60)
         customer.leave()
         shop.let_go()
-        assert wait_until(lambda: sum(fates(peer).values()) == 1, 60)
-        assert set(fates(peer)) <= {"answered", "orphaned"}
+        assert wait_until(lambda: sum(fates(proxy).values()) == 1, 60)
+        assert set(fates(proxy)) <= {"answered", "orphaned"}
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
-        port = peer.place.port
-        assert peer.url == f"http://127.0.0.1:{port}"
-        assert re.match(r"\d+\.\d+", peer.version())
-        process = psutil.Process(peer._process.pid)
+    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+        port = proxy.place.port
+        assert proxy.url == f"http://127.0.0.1:{port}"
+        assert re.match(r"\d+\.\d+", proxy.version())
+        process = psutil.Process(proxy._process.pid)
         assert set(process.cpu_affinity()) == set(CPUS)
     assert not process.is_running()
     with socket.socket() as sock:
@@ -283,16 +283,16 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
     }
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 def test_one_that_dies_says_so(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as peer:
-        peer.check_lives()
-        os.kill(peer._process.pid, signal.SIGKILL)
-        peer._process.wait(60)
+    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+        proxy.check_lives()
+        os.kill(proxy._process.pid, signal.SIGKILL)
+        proxy._process.wait(60)
         with pytest.raises(ExperimentError, match="ended in mid-run with status -9"):
-            peer.check_lives()
+            proxy.check_lives()
         with pytest.raises(ExperimentError, match="does not answer"):
-            peer.look()
+            proxy.look()
 
 
 HOLDER = """
@@ -300,16 +300,16 @@ import json, sys
 from pathlib import Path
 from lab.baselines import sheets
 from lab.baselines.requests import Place
-from lab.baselines.process import PeerProcess
+from lab.baselines.process import ProxyProcess
 name, files, sockets, *cpus = json.loads(sys.argv[1])
 place = Place(Path(files), Path(sockets), "127.0.0.1", 0, "127.0.0.1", 9, 10.0, "cancel", 5.6)
-with PeerProcess(name, sheets.read(name, {}), place, tuple(cpus)) as peer:
-    print(peer._process.pid, flush=True)
+with ProxyProcess(name, sheets.read(name, {}), place, tuple(cpus)) as proxy:
+    print(proxy._process.pid, flush=True)
     sys.stdin.read()
 """
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 def test_it_ends_with_its_runner_however_that_ends(name, tmp_path):
     needs(name)
     with folder_for_sockets() as sockets:
@@ -322,19 +322,19 @@ def test_it_ends_with_its_runner_however_that_ends(name, tmp_path):
             text=True,
         )
         with runner:
-            peer = psutil.Process(int(runner.stdout.readline()))
+            proxy = psutil.Process(int(runner.stdout.readline()))
             runner.kill()
             runner.wait(60)
-            assert wait_until(lambda: not peer.is_running() or peer.status() == "zombie", 60)
+            assert wait_until(lambda: not proxy.is_running() or proxy.status() == "zombie", 60)
 
 
 def test_a_program_that_is_missing_names_its_package(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("lab.baselines.process.SYSTEM_PATH", "/nowhere")
     with pytest.raises(ExperimentError, match="apt-get install nginx-light"):
-        program(sheets.PEERS["nginx"])
+        program(sheets.PROXIES["nginx"])
     with pytest.raises(ExperimentError, match="apt-get install haproxy"):
-        program(sheets.PEERS["haproxy"])
+        program(sheets.PROXIES["haproxy"])
 
 
 def test_one_that_refuses_its_configuration_says_why(tmp_path):
@@ -344,12 +344,12 @@ def test_one_that_refuses_its_configuration_says_why(tmp_path):
         place = Place(
             tmp_path, Path(sockets), "127.0.0.1", 0, "127.0.0.1", 9, 10.0, "cancel", 5.6
         )  # fmt: skip
-        peer = PeerProcess("haproxy", wrong, place, CPUS)
+        proxy = ProxyProcess("haproxy", wrong, place, CPUS)
         with pytest.raises(ExperimentError, match=r"HAProxy does not start: (?s:.*)sometimes"):
-            peer.__enter__()
+            proxy.__enter__()
 
 
-@pytest.mark.parametrize("name", sheets.PEERS)
+@pytest.mark.parametrize("name", sheets.PROXIES)
 @pytest.mark.parametrize("abandonment", ["ignore", "cancel"])
 def test_the_program_accepts_what_is_generated_and_warns_of_nothing(name, abandonment, tmp_path):
     """Also in the folder of a row whose label has a comma and a space."""
@@ -366,7 +366,7 @@ def test_the_program_accepts_what_is_generated_and_warns_of_nothing(name, abando
         values = sheets.read(name, given[name])
         file.write_text(dialect.configuration(values, page_rules(), place), encoding="utf-8")
         done = subprocess.run(
-            [program(sheets.PEERS[name]), *dialect.check_options(file)],
+            [program(sheets.PROXIES[name]), *dialect.check_options(file)],
             capture_output=True,
             text=True,
             check=False,

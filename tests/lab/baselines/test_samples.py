@@ -24,7 +24,7 @@ def test_the_log_tells_who_waited_when():
     assert [row["waiting"] for row in found] == [0, 2, 1, 0]
 
 
-def test_what_the_peer_said_itself_stays():
+def test_what_the_proxy_said_itself_stays():
     found = rows(2.5, waiting=5)
     completed(found, ENDED, BEGAN_AT, time_scale=10.0)
     assert found[0]["waiting"] == 5

@@ -3,13 +3,13 @@ import pytest
 from gateway.policies.interface import Page
 from gateway.policies.registry import ADMISSIONS, POLICIES
 from gateway.policies.sheet import PolicyError
-from lab.baselines.sheets import PEERS, check_leaving, knows_its_rate, read
+from lab.baselines.sheets import PROXIES, check_leaving, knows_its_rate, read
 from lab.titles import TITLES
 
 
-def test_peers_have_names_of_their_own_and_titles():
-    assert not set(PEERS) & {*POLICIES, *ADMISSIONS}
-    assert set(PEERS) <= set(TITLES)
+def test_proxies_have_names_of_their_own_and_titles():
+    assert not set(PROXIES) & {*POLICIES, *ADMISSIONS}
+    assert set(PROXIES) <= set(TITLES)
 
 
 def test_later_pages_go_first_by_default():
@@ -33,8 +33,8 @@ def test_a_wrong_parameter_is_named(name, given, field):
     assert fault.value.field == field
 
 
-def test_what_a_peer_cannot_do_with_who_leaves_is_refused():
-    for name in PEERS:
+def test_what_a_proxy_cannot_do_with_who_leaves_is_refused():
+    for name in PROXIES:
         check_leaving(name, {}, "ignore")
         check_leaving(name, {}, "cancel")
     check_leaving("nginx", {"nodelay": 0}, "drop-queued")

@@ -1,4 +1,4 @@
-"""Peers in specs and on the command line."""
+"""Baseline proxies in specs and on the command line."""
 
 import os
 from dataclasses import replace
@@ -8,19 +8,19 @@ import pytest
 from lab.baselines.process import SYSTEM_PATH, check
 from lab.cli.experiment_options import with_options
 from lab.errors import ExperimentError, SpecError
-from lab.runner import comparison
+from lab.runner.expectation import Expectation
 from lab.spec.experiment import Spec, load_spec, read_spec
 from runtime import settings
 
-PEER = "[[policy]]\ngateway = '{}'\n"
+PROXY = "[[policy]]\ngateway = '{}'\n"
 
 
 def spec(text):
     return read_spec(f"version = 1\n{text}", "mine")
 
 
-def test_a_peer_stands_among_policies_and_survives_a_round_trip():
-    found = spec(PEER.format("haproxy") + PEER.format("nginx") + "[[policy]]\nname = 'sq'\n")
+def test_a_proxy_stands_among_policies_and_survives_a_round_trip():
+    found = spec(PROXY.format("haproxy") + PROXY.format("nginx") + "[[policy]]\nname = 'sq'\n")
     assert [(choice.key, choice.name, choice.gateway) for choice in found.policy] == [
         ("haproxy", "haproxy", "haproxy"),
         ("nginx", "nginx", "nginx"),
@@ -36,36 +36,36 @@ def test_the_gateway_itself_may_be_named_and_leaves_the_spec_as_it_is():
 
 
 def test_an_admission_for_all_is_for_those_who_can_have_one():
-    found = spec("admission = 'sbac'\n[[policy]]\nname = 'sq'\n" + PEER.format("haproxy"))
+    found = spec("admission = 'sbac'\n[[policy]]\nname = 'sq'\n" + PROXY.format("haproxy"))
     assert [choice.admission for choice in found.policy] == ["sbac", "none"]
 
 
 @pytest.mark.parametrize(
     ("text", "field", "hint"),
     [
-        (PEER.format("apache"), "policy.0.gateway", "'doorbuster' or 'haproxy' or 'nginx'"),
-        (PEER.format("nginx") + "name = 'sq'", "policy.0.name", "leave it out"),
-        (PEER.format("nginx") + "admission = 'sbac'", "policy.0.admission", "allowed: 'none'"),
-        (PEER.format("haproxy") + "parameters = {x = 1}", "parameters.x", "allowed: maxconn"),
+        (PROXY.format("apache"), "policy.0.gateway", "'doorbuster' or 'haproxy' or 'nginx'"),
+        (PROXY.format("nginx") + "name = 'sq'", "policy.0.name", "leave it out"),
+        (PROXY.format("nginx") + "admission = 'sbac'", "policy.0.admission", "allowed: 'none'"),
+        (PROXY.format("haproxy") + "parameters = {x = 1}", "parameters.x", "allowed: maxconn"),
         (
-            PEER.format("haproxy") + "parameters = {queue_s = 0}",
+            PROXY.format("haproxy") + "parameters = {queue_s = 0}",
             "parameters.queue_s",
             "from 0.1 to 3,600",
         ),
-        (PEER.format("haproxy") + "abandonment = 'drop-queued'", "abandonment", "ignore, cancel"),
+        (PROXY.format("haproxy") + "abandonment = 'drop-queued'", "abandonment", "ignore, cancel"),
         (
-            PEER.format("nginx") + "parameters = {nodelay = 0}",
+            PROXY.format("nginx") + "parameters = {nodelay = 0}",
             "abandonment",
             "parameters.nodelay = 1",
         ),
-        ("engine = 'simulated'\n" + PEER.format("nginx"), "policy", "engine = 'live'"),
+        ("engine = 'simulated'\n" + PROXY.format("nginx"), "policy", "engine = 'live'"),
         (
-            "at_once = true\n[[policy]]\nname = 'sq'\n" + PEER.format("nginx"),
+            "at_once = true\n[[policy]]\nname = 'sq'\n" + PROXY.format("nginx"),
             "at_once",
-            "without peers",
+            "without baseline proxies",
         ),
         (
-            PEER.format("nginx") + "[clients]\n[load]\nduration_s = 60",
+            PROXY.format("nginx") + "[clients]\n[load]\nduration_s = 60",
             "policy",
             "parameters.rate_rps",
         ),
@@ -80,7 +80,7 @@ def test_what_cannot_be_meant_names_the_field_and_what_is_allowed(text, field, h
 
 
 def test_haproxy_serves_a_closed_loop_too():
-    assert spec(PEER.format("haproxy") + "[clients]\n[load]\nduration_s = 60").clients
+    assert spec(PROXY.format("haproxy") + "[clients]\n[load]\nduration_s = 60").clients
 
 
 def keys(base=None, **given):
@@ -98,7 +98,7 @@ def test_a_gateway_is_run_alone_or_beside_the_policies_that_are_named():
     assert both == ["haproxy", "haproxy+cancel"]
 
 
-def test_a_peer_is_as_the_spec_has_it():
+def test_a_proxy_is_as_the_spec_has_it():
     own = {"gateway": "haproxy", "parameters": {"maxconn": 8}, "label": "few hands"}
     base = Spec.model_validate({"policy": [{"name": "sq"}, own]})
     assert keys(base, gateway=["haproxy"]) == ["few hands"]
@@ -134,7 +134,7 @@ def test_the_live_leaderboard_has_default_and_tuned_rows_under_the_same_conditio
         assert others[-1].parameters
     assert {found.abandonment_of(choice) for choice in found.policy} == {"ignore"}
     assert (found.load.rho, found.load.sessions, found.repetitions) == ((1.4, 2.0), 5000, 5)
-    expected_s = comparison.Expectation(found, 5.6).all_real_s
+    expected_s = Expectation(found, 5.6).all_real_s
     assert 4 * 3600 < expected_s < 6 * 3600
 
 
@@ -152,7 +152,7 @@ def lab():
     )  # fmt: skip
 
 
-def test_a_peer_is_refused_where_it_cannot_be_run(lab, tmp_path, monkeypatch):
+def test_a_proxy_is_refused_where_it_cannot_be_run(lab, tmp_path, monkeypatch):
     check(lab, [None])
     for name in ("haproxy", "nginx"):
         program = tmp_path / name

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from gateway.policies.registry import ADMISSIONS, POLICIES
-from lab.baselines.sheets import PEERS
+from lab.baselines.sheets import PROXIES
 from lab.cli.policy_sheets import as_markdown, as_text, sheets
 
 PAGE = Path(__file__).parents[3] / "docs/policies.md"
@@ -14,17 +14,17 @@ def test_the_page_is_what_the_code_says():
 
 def test_every_policy_and_parameter_is_shown():
     text = as_text(sheets())
-    peers = {name: (peer.sheet, None) for name, peer in PEERS.items()}
-    for name, (sheet, _) in {**POLICIES, **ADMISSIONS, **peers}.items():
+    proxies = {name: (proxy.sheet, None) for name, proxy in PROXIES.items()}
+    for name, (sheet, _) in {**POLICIES, **ADMISSIONS, **proxies}.items():
         assert f"\n{name}\n" in text
         for parameter in sheet.parameters:
             assert parameter.name in text
 
 
 def test_admission_policies_have_a_section_of_their_own():
-    whole, peers = as_markdown(sheets()).split("\n## Peers in place of the gateway\n")
+    whole, proxies = as_markdown(sheets()).split("\n## Baseline proxies in place of the gateway\n")
     queueing, admission = whole.split("\n## Admission policies\n")
     assert "## Queueing policies" in queueing
     assert all(f"\n### {name}\n" in queueing for name in POLICIES)
     assert all(f"\n### {name}\n" in admission for name in ADMISSIONS)
-    assert all(f"\n### {name}\n" in peers for name in PEERS)
+    assert all(f"\n### {name}\n" in proxies for name in PROXIES)

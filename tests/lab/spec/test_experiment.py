@@ -60,7 +60,7 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
         ("shadows = ['sq', 'sq']", "shadows", "each policy once"),
         # what contradicts itself
         ("engine = 'simulated'\nshadows = ['sq']", "shadows", "engine = 'live'"),
-        ("shadows = ['sq']\n[[policy]]\ngateway = 'nginx'", "shadows", "without peers"),
+        ("shadows = ['sq']\n[[policy]]\ngateway = 'nginx'", "shadows", "without baseline proxies"),
         (
             "engine = 'simulated'\n[server]\nsession_known_from = 'admission'\n"
             "[[policy]]\nname = 'sq'\n[[policy]]\nname = 'door-fifo'",

@@ -96,7 +96,7 @@ def launches(console) -> set[str]:
     return set(re.findall(r'id="launch-([0-9a-f]+)"', console.get("/launches/table").text))
 
 
-def test_peers_are_chosen_beside_policies(console):
+def test_proxies_are_chosen_beside_policies(console):
     live = {**FORM, "engine": "live", "download": "", "gateway": ["haproxy", "nginx"]}
     spec = read_spec(console.post("/launch/lifo-pri/", live).text, "downloaded")
     assert [one.key for one in spec.policy] == ["sq", "8q-lifo-pri", "haproxy", "nginx"]

@@ -82,7 +82,7 @@ def test_runs_named_by_a_label_with_a_space_are_brought_back_and_linked(console)
     console.wait_until(launch, "done")
     name = console.result_of(launch)
     run = console.results / name / "runs/001-Few hands-rho1.4-seed1"
-    (run / "haproxy.cfg").write_text("global\n")  # as behind a peer
+    (run / "haproxy.cfg").write_text("global\n")  # as behind a baseline proxy
     (run / "nginx.conf").write_text("events {}\n")
     (run / "load-factor").write_text("1\n")  # as a live run leaves it that was killed
     before = files(console, name)

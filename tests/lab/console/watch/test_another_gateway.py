@@ -1,4 +1,4 @@
-"""A gateway that is started anew, or a peer that goes: what whoever comes late is told then."""
+"""A gateway that is started again, or a proxy that goes: what a late viewer is told then."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ RUN = {"experiment": "20261122T120000Z-rush", "run": 1, "words": "run 1/2: SQ", 
 class Shown(Scene):
     """And what goes on beside it."""
 
-    run = peer = None
+    run = proxy = None
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def looked_at(scene):
     """The watch of a gateway that says what `scene` does."""
     with answering(scene) as port:
         lab = replace(load(), gateway_admin_port=port)
-        yield Watch(lab, lambda: scene.run, peer_now=lambda: scene.peer)
+        yield Watch(lab, lambda: scene.run, proxy_now=lambda: scene.proxy)
 
 
 def seen_of(watch, scene, *changes):
@@ -66,11 +66,12 @@ def test_a_gateway_started_anew_leaves_no_mark_and_no_figure_of_before():
         assert asyncio.run(first_of(watch, f"{watch.name}-{before}"))["frames"]
 
 
-def test_after_a_peers_run_its_figures_stay_those_of_the_last_run():
+def test_after_a_proxies_run_its_figures_stay_those_of_the_last_run():
     scene = Shown()
-    peer = {"policy": scene.answer("/snapshot")["policy"], "counts": counted(7)}
+    proxy = {"policy": scene.answer("/snapshot")["policy"], "counts": counted(7)}
     with looked_at(scene) as watch:
-        history = seen_of(watch, scene, {"run": RUN}, {"peer": peer}, {"run": None, "peer": None})
+        shown = ({"run": RUN}, {"proxy": proxy}, {"run": None, "proxy": None})
+        history = seen_of(watch, scene, *shown)
     assert [mark["kind"] for mark in history["marks"]] == ["start", "end"]
     newest = history["frames"][-1]
     base = history["marks"][0]["base"]

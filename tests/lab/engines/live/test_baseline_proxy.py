@@ -1,4 +1,4 @@
-"""A run behind a real peer, its customers played by hand; gateway and shop's controller stand by.
+"""A run behind a real proxy, its customers played by hand; gateway and controller stand by.
 
 Both are a small server here that answers as an idle appliance does.
 """
@@ -104,16 +104,16 @@ def a_run(name, tmp_path, shop, **parameters):
             appliance.close()
 
 
-def test_the_peer_answers_in_the_gateways_form(tmp_path):
+def test_the_proxy_answers_in_the_gateways_form(tmp_path):
     with (
         slow_shop() as shop,
         a_run("haproxy", tmp_path, shop, maxconn=1, queue_s=3600) as (run, asked),
     ):
         assert "/policy" not in [path for _, path, _ in asked]  # the gateway's stays
         behind = run.appliance
-        first = Customer(peer_of(run))
+        first = Customer(proxy_of(run))
         assert wait_until(lambda: len(shop.asked) == 1, 60)
-        second = Customer(peer_of(run), "/search/")
+        second = Customer(proxy_of(run), "/search/")
         assert wait_until(lambda: behind.snapshot()["waiting"] == 1, 60)
         now = behind.snapshot()
         assert set(now) >= set(SNAPSHOT)
@@ -155,7 +155,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
 
     def interrupted():
         with slow_shop() as shop, a_run(name, tmp_path, shop) as (run, _):
-            seen.extend((psutil.Process(peer_of(run)._process.pid), run.folder))
+            seen.extend((psutil.Process(proxy_of(run)._process.pid), run.folder))
             wait_until(lambda: shown.read(run.folder), 60)
             raise KeyboardInterrupt
 
@@ -167,17 +167,17 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
     assert folder.samples_file.is_file()
 
 
-def test_a_peer_that_dies_ends_the_run(tmp_path):
+def test_a_proxy_that_dies_ends_the_run(tmp_path):
     with slow_shop() as shop, a_run("nginx", tmp_path, shop) as (run, _):
         run.log_changes(())
-        process = peer_of(run)._process
+        process = proxy_of(run)._process
         process.kill()
         process.wait(60)
         with pytest.raises(ExperimentError, match="nginx ended in mid-run"):
             run.log_changes(())
 
 
-def peer_of(run):
+def proxy_of(run):
     return run.appliance._standing.process
 
 

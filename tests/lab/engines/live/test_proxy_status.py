@@ -18,11 +18,11 @@ def test_it_is_shown_as_long_as_the_run_goes_on(tmp_path):
     assert read(folder) is None
     shown = Shown(folder)
     shown.look(SNAPSHOT)
-    peer = read(folder)
-    assert peer is not None
-    assert peer["waiting"] == 3
-    assert "load" not in peer  # which the gateway measures
+    proxy = read(folder)
+    assert proxy is not None
+    assert proxy["waiting"] == 3
+    assert "load" not in proxy  # which the gateway measures
     shown.look(SNAPSHOT | {"waiting": 4})  # too soon
-    assert read(folder) == peer
+    assert read(folder) == proxy
     shown.close()
     assert read(folder) is None
