@@ -1,7 +1,4 @@
-"""Robustness, hysteresis and the bound, carried out: simulated where missing, then reported.
-
-Owns: which study is which, what is said meanwhile. Must not know: any scenario, any figure.
-"""
+"""The making of the leaderboard's simulated studies: missing simulations, then the report."""
 
 from collections.abc import Sequence
 

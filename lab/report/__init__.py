@@ -1,1 +1,1 @@
-"""."""
+"""Reports: tables, figures and pages of results."""

@@ -1,7 +1,4 @@
-"""Drawing the panels of an exhibit, and writing down what was drawn.
-
-Owns: how a panel looks; PNG, SVG and CSV. Must not know: any paper, where numbers come from.
-"""
+"""The drawing of a figure's panels as PNG and SVG, and its numbers as CSV."""
 
 import csv
 import io

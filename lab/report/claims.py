@@ -1,7 +1,4 @@
-"""What must hold of a reproduction, decided by its numbers.
-
-Owns: claims and the usual ways of deciding them. Must not know: any paper, what is drawn.
-"""
+"""Claims: what must hold of a reproduction, decided by its numbers."""
 
 import math
 from collections.abc import Callable, Sequence

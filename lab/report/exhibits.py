@@ -1,7 +1,4 @@
-"""The forms a reproduced figure or table can take, and the study they belong to.
-
-Owns: curves, panels, exhibits, tables of published beside simulated.
-Must not know: any paper, how things are drawn.
+"""The forms of a reproduced figure or table, and the study to which they belong.
 
 Each of them names the cases it is made of; the plan of a reproduction is the union of these.
 """

@@ -1,8 +1,4 @@
-"""Figures as small files.
-
-Owns: what may be left out of an SVG without a difference that the eye sees. Must not know: what is
-drawn.
-"""
+"""Figures as small files: an SVG without details that the eye does not see."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The figures of a comparison: response time CCDF and throughput against ρ, as PNG and SVG.
-
-Owns: what is drawn. Must not know: how runs are made.
-"""
+"""The figures of a comparison: response time CCDF and throughput against ρ, as PNG and SVG."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

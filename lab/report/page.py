@@ -1,7 +1,4 @@
-"""The report of a reproduction: one HTML file that needs nothing else, and its figures and data.
-
-Owns: what stands where on the page. Must not know: any paper, how simulations are made.
-"""
+"""The report of a reproduction: one HTML file that needs no other, and its figures and data."""
 
 import base64
 import csv

@@ -1,7 +1,6 @@
-"""Policies compared seed by seed: the table of paired differences.
+"""The table of paired differences: policies compared seed by seed.
 
-Owns: what is compared with what, and when a difference is more than chance. Must not know: how runs
-are made, how a metric is computed.
+It marks a difference that is more than chance.
 """
 
 from collections.abc import Callable, Iterator, Sequence

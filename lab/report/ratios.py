@@ -1,6 +1,4 @@
-"""A figure of one case over the same figure of another, repetition by repetition.
-
-Owns: ratios with intervals in tables, curves and claims. Must not know: any paper.
+"""Ratios of one case's metric to the same metric of another case, repetition by repetition.
 
 Repetitions of two cases share their seeds, so each gives one ratio; what both have in common
 because of the seed cancels out.

@@ -1,7 +1,4 @@
-"""HTML pages that run nothing, also when somebody opens them from a disk.
-
-Owns: the policy that such a page carries. Must not know: what the pages show.
-"""
+"""HTML pages that run no scripts, also when they are opened from a disk."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""The table of what others would have done: what shadows said in the runs of a comparison.
-
-Owns: which of their figures are shown. Must not know: how a shadow comes to them.
-"""
+"""The table of shadows: what other policies would have decided in the runs of a comparison."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,4 @@
-"""A table as text.
-
-Owns: its form, and how it looks in Markdown. Must not know: what stands in it.
-"""
+"""A table as text, and its form in Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

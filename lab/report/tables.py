@@ -1,7 +1,4 @@
-"""Tables 4 and 5 of LIFO-Pri, published beside measured, the headline over them, sessions, clients.
-
-Owns: what stands in which cell. Must not know: how runs are made; drawing is the terminal's.
-"""
+"""The tables of a comparison: sales, sessions, requests, clients, and LIFO-Pri's Tables 4 and 5."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -1,7 +1,4 @@
-"""Drawing tables and progress in a terminal.
-
-Owns: how they look. Must not know: what is in them.
-"""
+"""The drawing of tables and progress in a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

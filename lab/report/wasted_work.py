@@ -1,7 +1,4 @@
-"""The table of wasted work, and what is to be said of cancelling.
-
-Owns: which figures of the meter are shown, and when. Must not know: how they were metered.
-"""
+"""The table of wasted work, and the sentences about cancelling."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import sqrt

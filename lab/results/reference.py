@@ -1,7 +1,6 @@
-"""Reference results: those that come with Doorbuster, in one folder of the product.
+"""Reference results: those that come with Doorbuster, in `lab/reference`.
 
-Owns: where they are, the mark that says how each was made, that nothing changes them.
-Must not know: how they are made (`reference_making`), who shows them.
+Nothing changes them. `lab.cli.reference_results` makes them.
 
     lab/reference/<name>/
         reference.json   command, version, machine, date: the mark

@@ -1,1 +1,1 @@
-"""."""
+"""The runner: many runs, planned, interleaved, resumed and timed."""

@@ -1,8 +1,4 @@
-"""What a comparison needs of the appliance besides the settings of each run.
-
-Owns: the size of the shop's catalogue and the CPUs of its database while a comparison is made.
-Must not know: runs, policies.
-"""
+"""The shop's catalogue and its database's CPUs, as a comparison needs them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,4 @@
-"""How long an experiment takes on this machine when nothing else runs, the drawing included.
-
-Owns: the parts that the time of a launch consists of, for specs and for commands without one. Must
-not know: how costs are measured and kept (`lab.machine.speeds`), pages, who may launch what.
+"""The expected duration of an experiment on this machine when nothing else runs, drawing included.
 
 The console and the command line use the same estimates.
 """

@@ -1,8 +1,4 @@
-"""Several shops at the same time over the same customers: each policy has one of its own.
-
-Owns: the shops of such a comparison, and making runs on them in step. Must not know: plans,
-capacity, how a shop is started.
-"""
+"""Several live shops at the same time with the same customers, one for each policy."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""What a command takes, and what was predicted when it began.
-
-Owns: `time.json` of a result folder, and handing measured costs on to be kept. Must not know: how
-a prediction is made, what the command does.
+"""The duration of a command, next to the prediction when it began.
 
     time.json  {"what": "4f0c…", "predicted_s": 21.3, "at": "2026-…", "machine": "Intel…",
                 "took_s": 24.0, "idle_s": 20.1}

@@ -1,1 +1,1 @@
-"""."""
+"""Specs: the description of an experiment and of each of its runs."""

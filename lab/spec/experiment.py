@@ -1,7 +1,6 @@
-"""The spec of an experiment: what is run, in paper seconds.
+"""The spec of an experiment: its form, its reading and its changes.
 
-Owns: the form of a spec file, what contradicts itself between its sections, reading and changing
-it. A spec is versioned TOML; unknown keys are refused. Must not know: how a run is made.
+A spec is versioned TOML; unknown keys are refused. Durations are paper seconds.
 """
 
 import hashlib

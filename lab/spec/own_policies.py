@@ -1,7 +1,4 @@
-"""Students' own policies in experiments: their texts go where their runs are made, and stay there.
-
-Owns: the copies in a result's folder, the texts in a run's task. Must not know: what is in them.
-"""
+"""Students' own policies in experiments: copies in the result, and texts in the tasks of runs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,6 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Owns: their keys, defaults and what contradicts itself within one of them.
-Must not know: the spec as a whole, files. Durations are paper seconds.
+Durations are paper seconds.
 """
 
 import re

@@ -1,6 +1,4 @@
-"""Which CPUs several shops get that run at the same time, and whether there are enough.
-
-Owns: the rule. Must not know: how shops are started, what runs on them.
+"""The CPUs of several live shops that run at the same time.
 
 Each shop has as many CPUs of its own as the appliance's has, and at least one is left for
 everything else: gateways, database, load generators, console.

@@ -1,6 +1,4 @@
-"""The text of a spec, before anything in it is believed: TOML of a modest size and depth.
-
-Owns: the bounds of the text, and turning it into plain values. Must not know: what a spec may say.
+"""The text of a spec, before it is parsed: TOML of a modest size and depth.
 
 The parser of the standard library takes time that grows with the square of a dotted key's length,
 recurses with each bracket, and stops at numbers of thousands of digits. A scan, whose time grows

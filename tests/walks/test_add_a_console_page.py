@@ -20,3 +20,4 @@ def test_a_page_takes_a_folder_and_a_line(copy: ProjectCopy) -> None:
     assert "<dt>8Q-LIFO-Pri</dt>" in page
     assert '<a href="/policies/" aria-current="page">Policies</a>' in page
     assert list((copy.folder / "state").rglob("static/console/policies*.css"))
+    copy.tests("tests/lab/test_readmes.py")

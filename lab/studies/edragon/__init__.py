@@ -1,1 +1,1 @@
-"""."""
+"""The study of eDragon: runs, measures, figures, claims and the text of the report."""

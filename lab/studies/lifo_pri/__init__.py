@@ -1,1 +1,1 @@
-"""."""
+"""The study of LIFO-Pri: runs, measures, figures, claims and the text of the report."""

@@ -1,1 +1,1 @@
-"""."""
+"""The study of SBAC: runs, measures, figures, claims and the text of the report."""
