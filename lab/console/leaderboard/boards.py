@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.errors import ExperimentError
 from lab.files.documents import read_json
 from lab.intervals import Estimate
@@ -44,7 +44,7 @@ class RowShown:
 class BoardShown:
     """A board as a page shows it."""
 
-    result: Shelved
+    result: ResultEntry
     title: str
     engine: str
     made: int
@@ -83,7 +83,7 @@ class BoardShown:
         return self.tables("fairness")
 
 
-def boards(results: Iterable[Shelved]) -> list[BoardShown]:
+def boards(results: Iterable[ResultEntry]) -> list[BoardShown]:
     """Those that can be read: the newest made here first, then imported ones, then references."""
     found = [
         board
@@ -96,7 +96,7 @@ def boards(results: Iterable[Shelved]) -> list[BoardShown]:
     )
 
 
-def newest_report(results: Iterable[Shelved], paper: str) -> Shelved | None:
+def newest_report(results: Iterable[ResultEntry], paper: str) -> ResultEntry | None:
     """The newest report of this name that was written here; otherwise the reference."""
     return next(
         (
@@ -111,7 +111,7 @@ def newest_report(results: Iterable[Shelved], paper: str) -> Shelved | None:
     )
 
 
-def _board(result: Shelved) -> BoardShown | None:
+def _board(result: ResultEntry) -> BoardShown | None:
     """None where its file is damaged, or another program's."""
     try:
         plain = read_json(result.path / BOARD_FILE)

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from lab.console.gallery.cards import TODAY_EXHIBITS
 from lab.console.leaderboard import boards
-from lab.console.results import result_list as shelves
+from lab.console.results import result_list
 from lab.console.site.permissions import readers
 from lab.leaderboard import HYSTERESIS, ROBUSTNESS
 
@@ -20,7 +20,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     The reference stands in for what has not been made here yet. An imported board is shown only
     where it is named.
     """
-    results = [*shelves.shelf(), *shelves.references()]
+    results = [*result_list.entries(), *result_list.references()]
     found = boards.boards(results)
     wanted = request.GET.get("of")
     if wanted is None:

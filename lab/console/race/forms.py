@@ -7,7 +7,7 @@ from django import forms
 from gateway.students.files import stem
 from lab.analysis.event_words import load_words
 from lab.cli.experiment_options import with_options
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site import own_policies
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
@@ -21,7 +21,7 @@ FEWEST, MOST = 2, 4
 Run = tuple[PlannedRun, RunFolder]
 
 
-def fields_of(result: Shelved) -> dict[str, list[Run]]:
+def fields_of(result: ResultEntry) -> dict[str, list[Run]]:
     """Whole runs that had the same customers at the same load, by what they had, for people.
 
     The heaviest load stands first: there policies differ. The lanes are in the order of the spec:

@@ -34,7 +34,7 @@ def race(request: HttpRequest) -> HttpResponse:
     name = request.GET.get("result", "")
     if not name:
         return _choose(request, RaceForm(initial=BEGINS_WITH))
-    chosen = result_list.shelved(name)
+    chosen = result_list.entry_of(name)
     if chosen is None:
         raise Http404
     fields = race_forms.fields_of(chosen)
@@ -65,7 +65,7 @@ def race(request: HttpRequest) -> HttpResponse:
 @require_GET
 def lane(request: HttpRequest, name: str, run: str) -> HttpResponse:
     """Return the frames of one run."""
-    chosen = result_list.shelved(name)
+    chosen = result_list.entry_of(name)
     runs = chosen.runs() if chosen else []
     found = next((folder for planned, folder in runs if planned.folder == run), None)
     if chosen is None or found is None or not found.is_whole:
@@ -117,7 +117,7 @@ def _choose(request: HttpRequest, form: RaceForm, status: int = 200) -> HttpResp
         "form": form,
         "live_race": going.launch if going and going.beside else None,
         "results": [
-            *islice(filter(race_forms.fields_of, result_list.shelf()), LISTED),
+            *islice(filter(race_forms.fields_of, result_list.entries()), LISTED),
             *filter(race_forms.fields_of, result_list.references()),
         ],
     }

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 from lab.console.results.logs import ask
-from lab.console.results.result_list import Shelved, shelved
+from lab.console.results.result_list import ResultEntry, entry_of
 from lab.console.site.settings import FOLDER
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_text
@@ -19,7 +19,7 @@ PLACE = FOLDER / "curves"
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def curves(result: Shelved) -> dict[str, Any]:
+def curves(result: ResultEntry) -> dict[str, Any]:
     """What `lab.analysis.curves` says of a comparison; raises ExperimentError."""
     if result.reference and result.computed_curves.is_file():
         return _shipped(result)
@@ -27,7 +27,7 @@ def curves(result: Shelved) -> dict[str, Any]:
         return _kept(result)
 
 
-def _shipped(result: Shelved) -> dict[str, Any]:
+def _shipped(result: ResultEntry) -> dict[str, Any]:
     """The curves that a reference brings instead of its logs; raises ExperimentError."""
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
@@ -36,7 +36,7 @@ def _shipped(result: Shelved) -> dict[str, Any]:
     return {**found, "lines": lines}  # in the colours of today, as every other result
 
 
-def _kept(result: Shelved) -> dict[str, Any]:
+def _kept(result: ResultEntry) -> dict[str, Any]:
     stamp = _stamp(result)
     kept = PLACE / f"{result.name}.json"
     try:
@@ -56,7 +56,7 @@ def warm(name: str) -> None:
 
     A result that has none is left alone; why, is told to who opens its page.
     """
-    result = shelved(name)
+    result = entry_of(name)
     if result is None or result.is_reproduction:
         return
 
@@ -75,7 +75,7 @@ def forget(name: str) -> None:
     (PLACE / f"{name}.json").unlink(missing_ok=True)
 
 
-def _stamp(result: Shelved) -> str:
+def _stamp(result: ResultEntry) -> str:
     digest = hashlib.sha256(code_digest().encode())
     for path in [result.path / "spec.toml", *sorted(result.path.glob("runs/*/run.json"))]:
         try:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from lab.analysis.outcomes import FATES, FATES_MEANING
 from lab.console.results import curve_cache, report_overlay, result_list
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site.permissions import readers
 from lab.errors import ExperimentError
 
@@ -22,7 +22,7 @@ MOST_RESULTS = 6
 @require_GET
 def numbers(request: HttpRequest, name: str) -> HttpResponse:
     """Return the curves of a comparison as JSON."""
-    result = result_list.shelved(name)
+    result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
     try:
@@ -37,7 +37,7 @@ def numbers(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def sessions(request: HttpRequest, name: str) -> HttpResponse:
     """Show what became of sessions, as bars; a piece of the result's page."""
-    result = result_list.shelved(name)
+    result = result_list.entry_of(name)
     if result is None or result.is_reproduction:
         raise Http404
     try:
@@ -53,7 +53,7 @@ def sessions(request: HttpRequest, name: str) -> HttpResponse:
 def overlay(request: HttpRequest) -> HttpResponse:
     """Show several results over each other: `?of=<name>&of=<name>`."""
     names = list(dict.fromkeys(request.GET.getlist("of")))
-    found = [one for name in names if (one := result_list.shelved(name))]
+    found = [one for name in names if (one := result_list.entry_of(name))]
     if len(found) < len(names):
         raise Http404
     if len(found) > MOST_RESULTS:
@@ -78,7 +78,7 @@ def overlay(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _reports(request: HttpRequest, found: list[Shelved]) -> HttpResponse:
+def _reports(request: HttpRequest, found: list[ResultEntry]) -> HttpResponse:
     """Show reports of one paper over each other: claims side by side, panels drawn together."""
     if len({one.paper for one in found}) > 1:
         papers = ", ".join(dict.fromkeys(one.paper or one.title for one in found))
@@ -99,7 +99,7 @@ def _reports(request: HttpRequest, found: list[Shelved]) -> HttpResponse:
     return render(request, "console/report_overlay.html", context)
 
 
-def sources(results: list[Shelved]) -> list[dict[str, str]]:
+def sources(results: list[ResultEntry]) -> list[dict[str, str]]:
     """Return where the page finds the numbers of each result, and the name of the result there."""
     titles = [one.title for one in results]
     return [
@@ -112,7 +112,7 @@ def sources(results: list[Shelved]) -> list[dict[str, str]]:
     ]
 
 
-def _called(result: Shelved, *, alone: bool) -> str:
+def _called(result: ResultEntry, *, alone: bool) -> str:
     """Return the title, with what distinguishes it from others."""
     more = [
         *([] if alone else [result.when]),
@@ -122,7 +122,7 @@ def _called(result: Shelved, *, alone: bool) -> str:
     return f"{result.title} ({', '.join(more)})" if more else result.title
 
 
-def _differences(results: list[Shelved]) -> list[tuple[str, list[str]]]:
+def _differences(results: list[ResultEntry]) -> list[tuple[str, list[str]]]:
     """Return what differs between the results in engine, versions and machine, by result."""
     known: list[dict[str, Any]] = [one.circumstances() for one in results]
     names = dict.fromkeys(name for one in known for name in one)

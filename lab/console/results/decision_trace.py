@@ -14,7 +14,7 @@ from lab.baselines import sheets as proxies
 from lab.baselines.sheets import PROXIES
 from lab.console.results.decision_words import answer, facts, sentences
 from lab.console.results.logs import ask
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site.settings import FOLDER
 from lab.errors import ExperimentError
 from lab.files.documents import write_text
@@ -60,7 +60,7 @@ def sheets(choice: PolicyChoice) -> list[Known]:
     return found
 
 
-def told(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
+def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """`sentences`, `answer` and `preferred` of an attempt of a simulated run.
 
     The first time it takes as long as the run took. Raises ExperimentError.
@@ -85,7 +85,7 @@ def told(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> di
     }
 
 
-def logged(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
+def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> dict[str, Any]:
     """`samples` around an attempt of a live run, the run's `events`, and `not_known`.
 
     Raises ExperimentError.
@@ -95,7 +95,7 @@ def logged(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> 
     return found | {"not_known": NOT_KNOWN}
 
 
-def _kept(result: Shelved, planned: PlannedRun, attempt: Mapping[str, Any]) -> Story:
+def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> Story:
     wanted = Wanted(
         *(attempt[name] for name in ("session", "step", "attempt", "page", "started_s"))
     )

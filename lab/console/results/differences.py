@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site.settings import LAB
 from lab.machine.description import describe_machine, describe_versions
 
@@ -13,7 +13,7 @@ CODE = {"code": "code of the experiments", "parts": "code of shop and gateway"}
 VERSIONS = {**CODE, "python": "Python"}
 
 
-def differences(result: Shelved) -> list[str]:
+def differences(result: ResultEntry) -> list[str]:
     """A line for each: `CPUs: 4 there, 2 here`; empty where all is alike or nothing is known.
 
     Two versions with the same code make the same results: the version counts only where a result

@@ -11,7 +11,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.views.decorators.http import require_GET
 
 from lab.console.results import bundles, logs, notes, one_page, result_list
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site import allowances, permissions, rates
 from lab.console.site.permissions import readers
 from lab.console.site.rates import BusyError, TooOftenError, Turns
@@ -126,15 +126,15 @@ def bundle(request: HttpRequest, name: str) -> HttpResponseBase:
     return FileResponse(file, as_attachment=True, filename=_name_of(result, f"{name}.zip"))
 
 
-def result_of(name: str) -> Shelved:
+def result_of(name: str) -> ResultEntry:
     """Return the result of this name; raises Http404."""
-    result = result_list.shelved(name)
+    result = result_list.entry_of(name)
     if result is None:
         raise Http404
     return result
 
 
-def run_of(result: Shelved, folder: str) -> RunFolder:
+def run_of(result: ResultEntry, folder: str) -> RunFolder:
     """Return a whole run of the result; raises Http404."""
     found = next((run for planned, run in result.runs() if planned.folder == folder), None)
     if found is None or not found.is_whole:
@@ -142,7 +142,7 @@ def run_of(result: Shelved, folder: str) -> RunFolder:
     return found
 
 
-def _name_of(result: Shelved, file: str) -> str:
+def _name_of(result: ResultEntry, file: str) -> str:
     """Return the name of a download, which shows whether the result is imported."""
     return f"imported-{file}" if result.imported else file
 

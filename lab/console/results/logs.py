@@ -9,7 +9,7 @@ import threading
 from typing import Any, Final
 
 from lab.analysis import logs
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
 from runtime import bounded
@@ -32,7 +32,7 @@ _TURN_S: Final = 120.0
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def ask(result: Shelved, question: str, *, large: bool = False, **asked: object) -> Any:
+def ask(result: ResultEntry, question: str, *, large: bool = False, **asked: object) -> Any:
     """Return the answer of `lab.analysis.logs.<question>` for this result.
 
     `large` questions always go to a child. Raises ExperimentError when a log is damaged or too
@@ -59,7 +59,7 @@ def rows_of(path: str) -> Any:
     return _of_child("lab.database.rows:rows_of", path)
 
 
-def _is_small(result: Shelved, run: str | None) -> bool:
+def _is_small(result: ResultEntry, run: str | None) -> bool:
     rows, size_bytes = logs.size(ComparisonResult(result.path), run)
     return rows <= SMALL_ROWS and size_bytes <= SMALL_BYTES
 

@@ -10,7 +10,7 @@ from html import escape
 from django.template.loader import render_to_string
 
 from lab.console.models import Note
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.report.sealed_page import SEAL, sealed
 
 MOST_REPORT_BYTES = 64 * 2**20
@@ -18,7 +18,7 @@ MOST_PICTURES_BYTES = 32 * 2**20
 """Bytes of all figures; those that do not fit are left out."""
 
 
-def of(result: Shelved, notes: Sequence[Note]) -> str:
+def of(result: ResultEntry, notes: Sequence[Note]) -> str:
     """The page with these notes; it loads nothing and runs nothing, also from a disk."""
     report = result.file("report.html")
     if report is not None and report.stat().st_size <= MOST_REPORT_BYTES:
@@ -51,7 +51,7 @@ def of(result: Shelved, notes: Sequence[Note]) -> str:
     )
 
 
-def _mark(result: Shelved) -> str:
+def _mark(result: ResultEntry) -> str:
     mark = result.imported or result.reference
     if mark is None:
         return ""

@@ -8,14 +8,14 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.palette import curve_styles
 
 MOST_POINTS = 20_000
 """Points of one figure of one report that are drawn."""
 
 
-def claims(results: Sequence[Shelved]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
+def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[str, str] | None]]]:
     """Return (claim, what is required, its row in each report or None), in the first's order."""
     by_report = [{row.get("Claim", ""): row for row in one.claims()} for one in results]
     texts = dict.fromkeys(text for known in by_report for text in known)
@@ -29,7 +29,7 @@ def claims(results: Sequence[Shelved]) -> list[tuple[str, str, list[Mapping[str,
     ]
 
 
-def exhibits(results: Sequence[Shelved]) -> list[dict[str, Any]]:
+def exhibits(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
     """Return what each report has of an exhibit.
 
     An exhibit has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has
@@ -62,7 +62,7 @@ def exhibits(results: Sequence[Shelved]) -> list[dict[str, Any]]:
 
 
 def _add_panels(
-    panels: dict[str, dict[str, Any]], place: int, exhibit: Mapping[str, Any], result: Shelved
+    panels: dict[str, dict[str, Any]], place: int, exhibit: Mapping[str, Any], result: ResultEntry
 ) -> None:
     """Add the curves of one report: `lines` with `report`, `curve`, `x`, `mean`, `half`."""
     titles = {
@@ -96,7 +96,7 @@ def _add_panels(
             panel["published"][f"{row['curve']}/{x:g}"] = [row["curve"], x, row["published"]]
 
 
-def _rows(result: Shelved, key: str) -> list[dict[str, Any]]:
+def _rows(result: ResultEntry, key: str) -> list[dict[str, Any]]:
     """Return the points of a figure; none where its file is missing or damaged."""
     found: list[dict[str, Any]] = []
     for row in csv.DictReader(result.text(f"figures/{key}.csv").splitlines()):

@@ -146,7 +146,7 @@ def _dates(path: Path, reference: Reference | None) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class ResultEntry:
     """One result folder. Whatever its files hold, no method raises."""
 
     path: Path
@@ -372,54 +372,54 @@ class Shelved:
         shutil.rmtree(gone, ignore_errors=True)
 
 
-def shelf() -> list[Shelved]:
+def entries() -> list[ResultEntry]:
     """All results of this lab, the newest first; `references` are not among them."""
     return sorted(_found(), key=lambda one: one.name, reverse=True)
 
 
-def references() -> list[Shelved]:
+def references() -> list[ResultEntry]:
     """The results that come with Doorbuster, by name."""
     return [
-        Shelved(path)
+        ResultEntry(path)
         for path in reference.folders()
         if is_name(path.name) and (_is_result(path) or (path / reference.MARK).is_file())
     ]
 
 
-def references_for(result: Shelved) -> list[Shelved]:
+def references_for(result: ResultEntry) -> list[ResultEntry]:
     """The references that this result can be drawn over: of the same paper, or of its policies."""
     if result.reference:
         return []
     return [one for one in references() if _is_alike(one, result)]
 
 
-def _is_alike(one: Shelved, other: Shelved) -> bool:
+def _is_alike(one: ResultEntry, other: ResultEntry) -> bool:
     if one.is_reproduction or other.is_reproduction:
         return one.is_reproduction and other.is_reproduction and one.paper == other.paper
     return one.has_curves and bool(one.policies & other.policies)
 
 
-def shelved(name: str) -> Shelved | None:
+def entry_of(name: str) -> ResultEntry | None:
     """The result of this name; a reference comes before a result of this lab."""
     if not is_name(name):
         return None
     found = next((one for one in references() if one.name == name), None)
-    one = found or Shelved(LAB.results_dir / name)
+    one = found or ResultEntry(LAB.results_dir / name)
     return one if found or _is_result(one.path) else None
 
 
-def _found() -> Iterator[Shelved]:
+def _found() -> Iterator[ResultEntry]:
     if LAB.results_dir.is_dir():
         for path in LAB.results_dir.iterdir():
             if is_name(path.name) and _is_result(path):
-                yield Shelved(path)
+                yield ResultEntry(path)
 
 
 def _is_result(path: Path) -> bool:
     return (path / "plan.json").is_file() or (path / "reproduction.json").is_file()
 
 
-def matching(results: Iterable[Shelved], words: str, engine: str) -> list[Shelved]:
+def matching(results: Iterable[ResultEntry], words: str, engine: str) -> list[ResultEntry]:
     """Those whose title, name or policies have every one of `words`; `engine` empty for any."""
     wanted = words.casefold().split()
     return [

@@ -5,7 +5,7 @@ from django.urls import path
 from lab.console.results import curve_views, download_views, explorer_views, views
 
 urlpatterns = [
-    path("results/", views.shelf, name="results"),
+    path("results/", views.all_results, name="results"),
     path("results/import", views.bring, name="results-import"),
     path("results/overlay", curve_views.overlay, name="overlay"),
     path("results/<str:name>/", views.one, name="result"),

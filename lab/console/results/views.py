@@ -11,8 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from lab.console.launches.submission import launch_of_spec, submit
 from lab.console.models import MOST_NOTE_CHARACTERS, Note
-from lab.console.results import curve_cache, differences, imports, logs, notes
-from lab.console.results import result_list as shelves
+from lab.console.results import curve_cache, differences, imports, logs, notes, result_list
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
 from lab.console.site import allowances, permissions
@@ -29,16 +28,18 @@ ENGINES = ("live", "simulated")
 
 @readers
 @require_GET
-def shelf(request: HttpRequest) -> HttpResponse:
+def all_results(request: HttpRequest) -> HttpResponse:
     """Show all results, newest first, by words and engine, a page at a time; then references."""
     words = request.GET.get("words", "").strip()[:100]
     engine = request.GET.get("engine", "")
-    found = shelves.matching(shelves.shelf(), words, engine if engine in ENGINES else "")
+    found = result_list.matching(result_list.entries(), words, engine if engine in ENGINES else "")
     page = Paginator(found, A_PAGE).get_page(request.GET.get("page"))
-    references = shelves.matching(shelves.references(), words, engine if engine in ENGINES else "")
+    references = result_list.matching(
+        result_list.references(), words, engine if engine in ENGINES else ""
+    )
     return render(
         request,
-        "console/shelf.html",
+        "console/result_list.html",
         {
             "page": page,
             "references": references,
@@ -66,7 +67,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "runs": result.runs(),
             "has_logs": result.has_logs,
             "has_curves": result.has_curves,
-            "references": shelves.references_for(result),
+            "references": result_list.references_for(result),
             "sources": sources([result]),
             "lines": result.lines(),
             "tables": result.tables(),

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from lab.console.results import result_list
-from lab.console.results.result_list import Shelved
+from lab.console.results.result_list import ResultEntry
 from lab.console.site import own_policies
 from lab.console.site.permissions import readers
 from lab.console.site.settings import LAB
@@ -29,6 +29,6 @@ def scoreboard(request: HttpRequest) -> HttpResponse:
     return render(request, "console/scoreboard.html", context)
 
 
-def _reference() -> Shelved | None:
+def _reference() -> ResultEntry | None:
     """Return the board that comes with Doorbuster."""
     return next((one for one in result_list.references() if one.file(SCORES)), None)

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from lab.console.models import Launch
-from lab.console.results.result_list import shelved
+from lab.console.results.result_list import entry_of
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance
 from lab.console.site.sessions import SessionStore
 from lab.console.site.settings import LAB
@@ -153,7 +153,7 @@ def may_delete(request: HttpRequest, result: str) -> bool:
 
     Nobody deletes what comes with Doorbuster.
     """
-    found = shelved(result)
+    found = entry_of(result)
     if found and found.reference:
         return False
     if is_teacher(request):

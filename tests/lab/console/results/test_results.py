@@ -1,4 +1,4 @@
-"""The shelf, a result's page and curves, overlays, what is taken away, running it again."""
+"""The result list, a result's page and curves, overlays, what is taken away, running it again."""
 
 import csv
 import html
@@ -193,7 +193,7 @@ def test_it_runs_again_with_its_seed(console, result):
         assert one[1].attempts().equals(other[1].attempts())
 
 
-def test_the_shelf_is_searched_and_paged(console, result, report):
+def test_the_result_list_is_searched_and_paged(console, result, report):
     def listed(query):
         text = console.get(f"/results/{query}").text
         return re.findall(r'<th scope="row"><a href="/results/([^/]+)/"', text)

@@ -45,7 +45,7 @@ def pages(console) -> dict[str, str]:
         "races": "/race/",
         "race": f"/race/?result={result}",
         "leaderboard": "/leaderboard/",
-        "shelf": "/results/",
+        "results": "/results/",
         "result": f"/results/{result}/",
         "overlay": f"/results/overlay?of={result}",
         "reference": "/results/reference-connection-sentry/",
