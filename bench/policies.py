@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gateway.dispatcher import Dispatcher
+from gateway.policies import POLICIES, PolicyError
 from gateway.policies.interface import (
     PAGES,
     Dispatch,
@@ -35,7 +36,7 @@ from gateway.policies.interface import (
     Reject,
     Request,
 )
-from gateway.policies.registry import POLICIES, PolicyError, create, sheet
+from gateway.policies.registry import create, sheet
 from gateway.shadows import Shadows
 from runtime.one_line import OneLineCommand
 

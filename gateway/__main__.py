@@ -16,7 +16,7 @@ import uvloop
 
 from gateway import settings as gateway_settings
 from gateway.pages import RulesError
-from gateway.policies.registry import PolicyError
+from gateway.policies import PolicyError, registry
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
 
@@ -53,6 +53,7 @@ _options(main)
 async def _serve(settings: Settings) -> bool:
     _raise_file_limit()
     loop = asyncio.get_running_loop()
+    registry.import_all()
     gateway = Gateway(settings, loop)
     await gateway.start()
     told_to_stop = asyncio.Event()

@@ -23,9 +23,8 @@ from gateway.admin_fields import (
     object_of,
     read,
 )
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment, Policy
-from gateway.policies.registry import PolicyError
+from gateway.policies import CONNECTION_ADMISSIONS, Abandonment, PolicyError, registry
+from gateway.policies.interface import Policy
 from gateway.policy_choice import PolicyChoice
 from gateway.reading_room import FullError, ReadingRoom
 from gateway.request_reader import RequestHead
@@ -348,7 +347,7 @@ class AdminApi:
 
     def _put_connection_admission(self, body: bytes) -> Answer:
         call = object_of(read(body, SMALL), "", ("name", "parameters"))
-        name, parameters = named(call, "", registry.CONNECTION_ADMISSIONS)
+        name, parameters = named(call, "", CONNECTION_ADMISSIONS)
         try:
             return _json(200, self._gateway.switch_connection_admission(name, parameters))
         except PolicyError as error:

@@ -11,9 +11,7 @@ from typing import Any, Final, get_args
 from gateway import plain_json
 from gateway.limits import KIB
 from gateway.plain_json import Most, PlainJsonError
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment
-from gateway.policies.registry import PolicyError
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, PolicyError, is_path
 from gateway.policy_choice import PolicyChoice
 from gateway.shadows import MOST as MOST_SHADOWS
 from gateway.students import files
@@ -60,14 +58,14 @@ class PolicyCall:
         if self._source is not None and not isinstance(self._source, str):
             field = f"{prefix}source"
             raise CallError(f"{field}: must be text", field, "the text of a policy's file")
-        admission = {"name": registry.NO_ADMISSION}
+        admission = {"name": NO_ADMISSION}
         if "admission" in call:
             admission = object_of(call["admission"], f"{prefix}admission", ("name", "parameters"))
         self._chosen = (
-            *named(call, prefix, registry.POLICIES),
-            *named(admission, f"{prefix}admission.", registry.ADMISSIONS),
+            *named(call, prefix, POLICIES),
+            *named(admission, f"{prefix}admission.", ADMISSIONS),
         )
-        self.is_own = files.is_path(self._chosen[0])
+        self.is_own = is_path(self._chosen[0])
 
     def choose(self) -> PolicyChoice:
         """The choice; raises PolicyError. A student's file (`is_own`) takes a while to read."""

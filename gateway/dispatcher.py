@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple, Protocol
 
+from gateway.policies import Abandonment
 from gateway.policies.interface import (
     FATES,
-    Abandonment,
     BrokenPolicyError,
     Cancel,
     Dispatch,

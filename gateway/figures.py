@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from gateway.policies import stem
 from gateway.policies.interface import PAGES
-from gateway.students.files import stem
 
 if TYPE_CHECKING:
     from gateway.service import Gateway

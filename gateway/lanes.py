@@ -12,15 +12,8 @@ from collections.abc import Callable
 from gateway.clock import PaperClock
 from gateway.dispatcher import Dispatcher
 from gateway.exchange import Exchange
-from gateway.policies.interface import (
-    FATES,
-    Abandonment,
-    Drop,
-    LoadSample,
-    Outcome,
-    Policy,
-    Reject,
-)
+from gateway.policies import Abandonment
+from gateway.policies.interface import FATES, Drop, LoadSample, Outcome, Policy, Reject
 
 Serve = Callable[[Exchange], None]
 Observe = Callable[[Exchange, str], None]

@@ -6,9 +6,9 @@ Owns: the four together, as settings and admin API name them. Must not know: wha
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gateway.policies import registry
+from gateway.policies import NO_ADMISSION, PolicyError, is_path, registry, stem
 from gateway.policies.interface import Policy
-from gateway.policies.sheet import ParameterValue, PolicyError, Sheet
+from gateway.policies.sheet import ParameterValue, Sheet
 from gateway.students import files, naming
 from gateway.students.files import PolicyFile
 from gateway.students.limits import IN_THE_GATEWAY, Limits
@@ -24,7 +24,7 @@ class PolicyChoice:
 
     name: str
     parameters: Mapping[str, object] = field(default_factory=dict)
-    admission: str = registry.NO_ADMISSION
+    admission: str = NO_ADMISSION
     admission_parameters: Mapping[str, object] = field(default_factory=dict)
     file: PolicyFile | None = None
 
@@ -42,10 +42,10 @@ class PolicyChoice:
         Raises PolicyError.
         """
         file = None
-        if source is not None and not files.is_path(name):
+        if source is not None and not is_path(name):
             allowed = "none, or as `name` the path of a policy's file"
             raise PolicyError("source", f"{name} is no file that could have a text", allowed)
-        if files.is_path(name):
+        if is_path(name):
             file = (
                 files.checked(PolicyFile(name, source)) if source is not None else files.read(name)
             )
@@ -60,7 +60,7 @@ class PolicyChoice:
     def needs_sessions(self) -> bool:
         """Whether each session must have a name that nobody else can claim, from its first request
         on; for a choice that could be made."""
-        return self.admission != registry.NO_ADMISSION or self.sheet.needs_sessions
+        return self.admission != NO_ADMISSION or self.sheet.needs_sessions
 
     def make(
         self,
@@ -87,7 +87,7 @@ class PolicyChoice:
             confined = dict(naming.confinement_of_file(self.file))
             file = {"file": self.name, "sha256": self.file.sha256, "confinement": confined}
         return {
-            "name": files.stem(self.name),
+            "name": stem(self.name),
             **file,
             "parameters": self.sheet.read(self.parameters),
             "admission": {
@@ -111,8 +111,8 @@ class PolicyChoice:
             for name, value in sheet.read(given).items()
             if value != default[name]
         ]
-        names = files.stem(self.name)
-        if self.admission != registry.NO_ADMISSION:
+        names = stem(self.name)
+        if self.admission != NO_ADMISSION:
             names += f"+{self.admission}"
         return f"{names} ({', '.join(changed)})" if changed else names
 

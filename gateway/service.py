@@ -25,7 +25,8 @@ from gateway.lanes import OtherLane, PolicyLane
 from gateway.load_probe import LoadProbe
 from gateway.metrics import GatewayMetrics, ResponseTimes
 from gateway.parts import authority
-from gateway.policies.interface import Abandonment, Policy
+from gateway.policies import Abandonment
+from gateway.policies.interface import Policy
 from gateway.policy_choice import PolicyChoice
 from gateway.reading_room import ReadingRoom
 from gateway.sessions import Sessions

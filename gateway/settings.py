@@ -25,8 +25,7 @@ from pydantic import (
 
 from gateway import pages
 from gateway.limits import KIB, MIB, HalfClose
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment
+from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION, Abandonment
 from gateway.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
 from gateway.session_cookie import NAME as SIGNED_COOKIE
 from gateway.tls_context import TlsVersion
@@ -121,7 +120,7 @@ class Settings(BaseModel):
         10.0, description="a TLS handshake must be over within this, from connecting on"
     )
     connection_admission: str = Field(
-        registry.NO_CONNECTION_ADMISSION,
+        NO_CONNECTION_ADMISSION,
         description="admission policy for TLS connections at the start, by its name",
     )
     connection_admission_parameters: JsonObject = Field(
@@ -169,9 +168,7 @@ class Settings(BaseModel):
     policy_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
-    admission: str = Field(
-        registry.NO_ADMISSION, description="admission policy at the start, by its name"
-    )
+    admission: str = Field(NO_ADMISSION, description="admission policy at the start, by its name")
     admission_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )

@@ -20,14 +20,8 @@ from heapq import heappop, heappush
 from typing import Final
 
 from gateway.dispatcher import Dispatcher
-from gateway.policies.interface import (
-    Abandonment,
-    Drop,
-    LoadSample,
-    Outcome,
-    Policy,
-    Reject,
-)
+from gateway.policies import Abandonment
+from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
 from gateway.shadow_customers import Customers
 from gateway.shadow_shop import EXACT_S, Account, Decision, Deed, Needs, ThoughtShop
 from gateway.shadow_tally import Tally

@@ -14,15 +14,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.dispatcher import Dispatcher, earliest
-from gateway.policies.interface import (
-    Abandonment,
-    Drop,
-    LoadSample,
-    Outcome,
-    Policy,
-    Reject,
-    Request,
-)
+from gateway.policies import Abandonment
+from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject, Request
 from gateway.shadow import RealWorld, Shadow, ShadowError
 from gateway.shadow_customers import Customers
 from gateway.shadow_shop import Account, Decision, Deed, Needs

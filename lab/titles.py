@@ -1,13 +1,12 @@
 """The titles of policies: the names that people read, in the papers' spelling."""
 
-from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, registry
 
 TITLES = {
     **{
-        name: known.title or name
-        for registered in (POLICIES, ADMISSIONS)
-        for name, (known, _) in registered.items()
-        if name != NO_ADMISSION
+        sheet.name: sheet.title or sheet.name
+        for sheet in (*map(registry.sheet, POLICIES), *map(registry.admission_sheet, ADMISSIONS))
+        if sheet.name != NO_ADMISSION
     },
     "haproxy": "HAProxy",
     "nginx": "nginx",

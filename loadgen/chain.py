@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
-from types import MappingProxyType
 
+from loadgen.defaults import LIFO_PRI_TRANSITIONS, MEAN_EXECUTION_S
 from loadgen.draws import LONGEST_WALK
 from loadgen.refusals import SessionModelError
 
@@ -23,33 +23,6 @@ PAGES: tuple[str, ...] = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3"
 
 FIRST_PAGE = "Br-1"
 CONFIRM_PAGE = "Tr-4"
-
-LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        "Br-1": {"Br-2": 0.4, "Br-3": 0.5},
-        "Br-2": {"Br-4": 0.3},
-        "Br-3": {"Br-4": 0.5},
-        "Br-4": {"Tr-1": 0.1},
-        "Tr-1": {"Tr-2": 0.9},
-        "Tr-2": {"Tr-3": 0.9},
-        "Tr-3": {"Tr-4": 0.9},
-    }
-)
-"""Fig. 1; what is left over at each page is the exit."""
-
-MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
-    {
-        "Br-1": 0.200,
-        "Br-2": 0.300,
-        "Br-3": 0.300,
-        "Br-4": 0.222,
-        "Tr-1": 0.280,
-        "Tr-2": 0.420,
-        "Tr-3": 0.500,
-        "Tr-4": 0.300,
-    }
-)
-"""Table 2: mean execution times, waits included."""
 
 
 @dataclass(frozen=True, slots=True)

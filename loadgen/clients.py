@@ -21,6 +21,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from loadgen import defaults
 from loadgen.draws import exponential, stream_key, uniform
 from loadgen.refusals import SessionModelError, require_positive
 
@@ -30,11 +31,6 @@ KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
 """The paper's classes of request and the page types they are here; `file` is none of the eight."""
-
-CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
-    {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
-)
-"""Table 2, 15 s with the sentry, in percent: 600, 33, 409, 69 and 1278 of 2389 requests."""
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
@@ -53,18 +49,18 @@ class ClientModel:
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
 
-    per_set: int = 9
+    per_set: int = defaults.CONNECTION_SENTRY_PER_SET
     """Clients in each of the two sets, 1 to 1000."""
-    patience_max_s: float = 7.5
+    patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
     """The patience of the test set is uniform in (0, max]; the control set never leaves."""
-    think_time_mean_s: float = 3.5
+    think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
     """Exponential pause before each request, above 0; before a client's first it is uniform
     between 0 and this, so that clients do not come all at once."""
-    reload_probability: float = 0.75
+    reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
     """Who left reloads at once with this probability and goes away otherwise."""
-    away_mean_s: float = 15.0
+    away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
     """Exponential; who has gone away comes back after it and thinks of another request."""
-    mix: Mapping[str, float] = field(default_factory=lambda: CONNECTION_SENTRY_MIX)
+    mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
     """Weights of the kinds of request (`KIND_PAGE`), not negative; a kind left out has none."""
 
     def __post_init__(self) -> None:

@@ -16,15 +16,15 @@ from itertools import count, takewhile
 from random import Random
 from typing import Any, Literal, get_args
 
+from loadgen import defaults
 from loadgen.chain import (
     CONFIRM_PAGE,
     FIRST_PAGE,
-    LIFO_PRI_TRANSITIONS,
-    MEAN_EXECUTION_S,
     PAGES,
     Chain,
     mean_execution_s,
 )
+from loadgen.defaults import MEAN_EXECUTION_S
 from loadgen.draws import (
     LARGEST_MAX_RETRIES,
     LONGEST_WALK,
@@ -48,7 +48,6 @@ __all__ = [
     "CONFIRM_PAGE",
     "FIRST_PAGE",
     "LARGEST_MAX_RETRIES",
-    "LIFO_PRI_TRANSITIONS",
     "LONGEST_WALK",
     "MEAN_EXECUTION_S",
     "PAGES",
@@ -77,15 +76,15 @@ class SessionModel:
 
     chain: Chain = field(default_factory=Chain)
     """Fig. 1."""
-    timeout_s: float = 8.0
+    timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
     """httperf's `--timeout`: what every patience has in common; `inf`: nobody ever leaves."""
-    think_timeout_mean_s: float = 12.0
+    think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
     """httperf's `--think-timeout`, exponential; added to `timeout_s`."""
-    retry_probability: float = 0.4
+    retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
     """p: a timed-out request is sent again with this probability."""
-    max_retries: int = 5
+    max_retries: int = defaults.LIFO_PRI_MAX_RETRIES
     """M: at most this many retries per request, 0 to 200."""
-    think_time_mean_s: float = 0.0
+    think_time_mean_s: float = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     """Exponential pause before each page but the first; LIFO-Pri has none."""
     walks: WalkDrawing = "quota"
     """`quota`: a file of `file_sessions` walks, cycled, as the paper did; `chance`: independent."""

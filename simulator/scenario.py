@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
-from gateway.policies.interface import Abandonment, Policy
+from gateway.policies import Abandonment
+from gateway.policies.interface import Policy
+from loadgen import defaults
 from loadgen.clients import KIND_PAGE, Clients
 from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers
 
@@ -50,8 +52,8 @@ class SharedCpus:
     files, `file`: these take no worker, but their share of the CPUs.
     """
 
-    workers: int = 30
-    cpus: int = 1
+    workers: int = defaults.LIFO_PRI_WORKERS
+    cpus: int = defaults.LIFO_PRI_CPUS
     mean_execution_s: Mapping[str, float] = field(default_factory=lambda: MEAN_EXECUTION_S)
     busy_ratio: float = 0.714
     spread_ratio: float = 0.5
@@ -103,11 +105,11 @@ class FifoServer:
     gateway in front of it answers.
     """
 
-    capacity_rps: float = 1000.0
+    capacity_rps: float = defaults.SBAC_CAPACITY_RPS
     file_classes: tuple[FileClass, ...] = SPECWEB96
     service_times: ServiceTimes = "files"
-    rejection: RejectionPlace = "ahead"
-    rejection_cost: float = 1.0
+    rejection: RejectionPlace = defaults.SBAC_REJECTION
+    rejection_cost: float = defaults.SBAC_REJECTION_COST
 
     def __post_init__(self) -> None:
         if not (self.capacity_rps > 0 and math.isfinite(self.capacity_rps)):

@@ -1,6 +1,101 @@
-"""Overload policies as pure decisions.
+"""The names of all policies: queueing, admission of sessions, admission of connections.
 
-Owns: what a policy is told, what it may answer, and every published policy.
-Must not know: sockets, clocks, asyncio, threads, files, the shop, or anything else of this project.
-Imports nothing but the standard library and its own siblings; a test walks the imports.
+A new policy is one module of this package and one line here. `registry` reads data sheets and makes
+policies; a policy's module is imported only then. Policies are pure decisions: the modules of this
+package import the standard library and each other, nothing else.
 """
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+Abandonment = Literal["ignore", "drop-queued", "cancel"]
+"""What a driver does when a customer leaves, whatever the policy: serve the orphan request in full
+(LIFO-Pri), take it out of its queue, or also stop it in service (Connection Sentry)."""
+
+
+class Entry(NamedTuple):
+    """Where a policy is: a module of this package, and two names in it."""
+
+    module: str
+    sheet: str
+    """The data sheet."""
+    make: str
+    """The function or class that makes a policy from the parameters of the sheet."""
+
+
+POLICIES: Final[dict[str, Entry]] = {
+    "sq": Entry("single_queue", "SQ", "sq"),
+    "always-fifo": Entry("single_queue", "ALWAYS_FIFO", "always_fifo"),
+    "always-lifo": Entry("single_queue", "ALWAYS_LIFO", "always_lifo"),
+    "lifo-at-overload": Entry("single_queue", "LIFO_AT_OVERLOAD", "lifo_at_overload"),
+    "8q-af": Entry("eight_queues", "EIGHT_QUEUES_AF", "eight_queues_af"),
+    "8q-lifo-pri": Entry("eight_queues", "EIGHT_QUEUES_LIFO_PRI", "eight_queues_lifo_pri"),
+    "static-stages": Entry("static_stages", "STATIC_STAGES", "static_stages"),
+    "door-lifo": Entry("door", "DOOR_LIFO", "door_lifo"),
+    "door-fifo": Entry("door", "DOOR_FIFO", "door_fifo"),
+    "pass-through": Entry("concurrency_limit", "PASS_THROUGH", "pass_through"),
+    "fixed-limit": Entry("concurrency_limit", "FIXED_LIMIT", "fixed_limit"),
+    "aimd": Entry("concurrency_limit", "AIMD", "aimd"),
+    "gradient2": Entry("concurrency_limit", "GRADIENT2", "gradient2"),
+    "envoy-adaptive-concurrency": Entry("envoy", "ADAPTIVE_CONCURRENCY", "adaptive_concurrency"),
+    "envoy-admission-control": Entry("envoy", "ADMISSION_CONTROL", "admission_control"),
+    "codel": Entry("controlled_delay", "CODEL", "codel"),
+    "dagor": Entry("dagor", "DAGOR", "dagor"),
+    "prioritised-rejection": Entry(
+        "prioritised_rejection", "PRIORITISED_REJECTION", "prioritised_rejection"
+    ),
+    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "waiting_room"),
+}
+
+NO_ADMISSION: Final = "none"
+"""The name of the choice to have no admission policy: the queueing policy is driven alone."""
+ADMISSIONS: Final[dict[str, Entry]] = {
+    NO_ADMISSION: Entry("admission", "NONE", "no_admission"),
+    "sbac-responsive": Entry("sbac", "SBAC_RESPONSIVE", "sbac_responsive"),
+    "sbac-stable": Entry("sbac", "SBAC_STABLE", "sbac_stable"),
+    "sbac": Entry("sbac", "SBAC", "sbac"),
+    "sbac-hybrid": Entry("sbac_hybrid", "SBAC_HYBRID", "HybridAdmission"),
+    "sbac-predictive": Entry("sbac_predictive", "SBAC_PREDICTIVE", "PredictiveAdmission"),
+}
+
+NO_CONNECTION_ADMISSION: Final = "none"
+CONNECTION_ADMISSIONS: Final[dict[str, Entry]] = {
+    NO_CONNECTION_ADMISSION: Entry("connection_admission", "NONE", "AcceptAll"),
+    "eac": Entry("edragon", "EAC", "ProcessorAdmission"),
+}
+
+
+class PolicyError(ValueError):
+    """A policy that does not exist or a parameter it does not take.
+
+    `field` names what is wrong (`policy` or `parameters.<name>`), `allowed` what would be right.
+    """
+
+    def __init__(self, field: str, message: str, allowed: str) -> None:
+        super().__init__(f"{field}: {message}; allowed: {allowed}")
+        self.field = field
+        self.message = message
+        self.allowed = allowed
+
+
+def find(name: str, among: Mapping[str, Entry], field: str) -> Entry:
+    """Return the entry of a policy.
+
+    Raises PolicyError, which lists the known names; its field is `field`.
+    """
+    if name not in among:
+        raise PolicyError(field, f"{name!r} is unknown", ", ".join(among))
+    return among[name]
+
+
+FILE_SUFFIX: Final = ".py"
+
+
+def is_path(name: object) -> bool:
+    """Whether a policy of this name is the file of a student's own policy."""
+    return isinstance(name, str) and name.endswith(FILE_SUFFIX)
+
+
+def stem(name: str) -> str:
+    """Return the name for people: `own/quiet_door.py` is `quiet_door`."""
+    return name.rpartition("/")[2].removesuffix(FILE_SUFFIX) if is_path(name) else name

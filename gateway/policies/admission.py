@@ -54,3 +54,7 @@ NONE = Sheet(
     source="the base line of SBAC, section 6",
     deviations="none",
 )
+
+
+def no_admission() -> None:
+    """Return what stands before the queueing policy: nothing."""

@@ -7,10 +7,11 @@ Must not know: page types, sessions, the gateway, the simulator.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from gateway.policies import PolicyError
 from gateway.policies.base import IgnoringPolicy, Line, oldest_first
 from gateway.policies.discipline import Discipline
 from gateway.policies.interface import NOTHING, Dispatch, Drop, Outcome, Request, Verdicts
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies.sheet import Parameter, Sheet
 
 UNBOUNDED = 1 << 62
 

@@ -6,7 +6,8 @@ Must not know: queues, pages, how utilisation is measured.
 
 from enum import StrEnum
 
-from gateway.policies.sheet import Parameter, PolicyError
+from gateway.policies import PolicyError
+from gateway.policies.sheet import Parameter
 
 
 class Discipline(StrEnum):

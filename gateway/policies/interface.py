@@ -11,7 +11,7 @@ The driver guarantees that times never go backwards and that an id is used once.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 
 class Page(StrEnum):
@@ -77,10 +77,6 @@ FATES = (
 `abandoned_waiting` counts customers who left a queue, `withdrawn` those of their requests that were
 taken out of it; so all that arrived were dispatched, dropped, rejected or withdrawn, or wait.
 """
-
-Abandonment = Literal["ignore", "drop-queued", "cancel"]
-"""What a driver does when a customer leaves, whatever the policy: serve the orphan request in full
-(LIFO-Pri), take it out of its queue, or also stop it in service (Connection Sentry)."""
 
 
 @dataclass(frozen=True, slots=True)

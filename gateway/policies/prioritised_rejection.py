@@ -6,9 +6,10 @@ Must not know: sessions, the gateway, the simulator, what a page costs.
 
 from collections.abc import Mapping
 
+from gateway.policies import PolicyError
 from gateway.policies.concurrency_limit import UNBOUNDED, FixedLimit, LimitedLine
 from gateway.policies.interface import PAGES, Drop, Page, Request, Verdicts
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies.sheet import Parameter, Sheet
 
 LOWEST = 100
 """Priority scores go from 1, the most important, to this."""

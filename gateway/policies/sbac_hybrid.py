@@ -6,6 +6,7 @@ Must not know: queueing policies, drivers, how a session is recognised.
 
 from collections.abc import Mapping
 
+from gateway.policies import PolicyError
 from gateway.policies.sbac import (
     COMMON,
     RESPONSIVE_WEIGHT,
@@ -15,7 +16,7 @@ from gateway.policies.sbac import (
     ac_weight,
 )
 from gateway.policies.sbac_counting import CountingAdmission
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies.sheet import Parameter, Sheet
 
 WEIGHT_STEP = 0.1
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from itertools import chain, repeat
 from math import log
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import Reject, Request
 from gateway.policies.quota import QuotaAccount, sessions_rps
 from gateway.policies.sbac import COMMON, RESPONSIVE_WEIGHT, AcInterval
 from gateway.policies.sbac_counting import CountingAdmission
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies.sheet import Parameter, Sheet
 
 MEASURED_INTERVALS = 100
 """Each ac-interval that measures capacity takes 1 / so much of the weight of those before."""

@@ -7,22 +7,10 @@ Must not know: any policy.
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import Page
 
 ParameterValue = int | float | dict[Page, float]
-
-
-class PolicyError(ValueError):
-    """A policy that does not exist or a parameter it does not take.
-
-    `field` names what is wrong (`policy` or `parameters.<name>`), `allowed` what would be right.
-    """
-
-    def __init__(self, field: str, message: str, allowed: str) -> None:
-        super().__init__(f"{field}: {message}; allowed: {allowed}")
-        self.field = field
-        self.message = message
-        self.allowed = allowed
 
 
 @dataclass(frozen=True, slots=True)

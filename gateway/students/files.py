@@ -15,13 +15,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from gateway.policies import registry
-from gateway.policies.sheet import PolicyError
+from gateway.policies import ADMISSIONS, FILE_SUFFIX, POLICIES, PolicyError, stem
 from gateway.students import process
 from gateway.students.limits import OF_READING
 from gateway.students.process import MisbehavedError
 
-SUFFIX: Final = ".py"
 FOLDER: Final = "own"
 """Where `make new-policy` writes them, in the working folder."""
 MOST_BYTES: Final = 128 * 1024
@@ -49,21 +47,11 @@ class PolicyFile:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def is_path(name: object) -> bool:
-    """Whether a policy of this name is somebody's own file, not one of the registry."""
-    return isinstance(name, str) and name.endswith(SUFFIX)
-
-
-def stem(name: str) -> str:
-    """`own/quiet_door.py` → `quiet_door`; a registered name as it is."""
-    return Path(name).stem if is_path(name) else name
-
-
 def listed(folder: Path = Path(FOLDER)) -> list[str]:
     """The policies in the folder of own ones, as they are named; their tests are none."""
     return sorted(
         str(path)
-        for path in folder.glob(f"[!._]*{SUFFIX}")
+        for path in folder.glob(f"[!._]*{FILE_SUFFIX}")
         if not path.name.startswith("test_") and path.stem.isidentifier()
     )
 
@@ -147,7 +135,7 @@ def _check_name(name: str) -> None:
         raise PolicyError("policy", f"{name}: its name cannot be a module's", allowed)
     if unicodedata.normalize("NFKC", name) != name:
         raise PolicyError("policy", f"{name!a}: is not in its normal form (NFKC)", allowed)
-    if stem(name).casefold() in {*registry.POLICIES, *registry.ADMISSIONS}:
+    if stem(name).casefold() in {*POLICIES, *ADMISSIONS}:
         raise PolicyError("policy", f"{name}: tables call another policy {stem(name)}", allowed)
 
 

@@ -7,11 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from gateway.policies import registry
+from gateway.policies import NO_ADMISSION, PolicyError, registry
 from gateway.policies.combination import Combination
 from gateway.policies.interface import Policy
-from gateway.policies.registry import NO_ADMISSION
-from gateway.policies.sheet import PolicyError, Sheet
+from gateway.policies.sheet import Sheet
 from gateway.students.files import PolicyFile
 from gateway.students.limits import WITHOUT_CUSTOMERS, Limits
 from gateway.students.process import Child, MisbehavedError

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from gateway.policies.interface import Abandonment
+from gateway.policies import Abandonment
 
 CUSTOMERS: Final = 8192
 """Connected at a time, as the gateway's `max_connections`."""

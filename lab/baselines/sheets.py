@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.policies.interface import Abandonment, Page
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies import Abandonment, PolicyError
+from gateway.policies.interface import Page
+from gateway.policies.sheet import Parameter, Sheet
 
 WORKERS: Final = 30
 """Threads of the shop, unless DOORBUSTER_SHOP_WORKERS says otherwise."""

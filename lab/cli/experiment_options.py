@@ -7,9 +7,7 @@ from typing import Any, get_args
 import click
 from pydantic import ValidationError
 
-from gateway.policies.interface import Abandonment
-from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
-from gateway.students.files import is_path
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment, is_path
 from lab.baselines.sheets import PROXIES
 from lab.errors import SpecError
 from lab.spec.experiment import Spec, changed, explain

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies import ADMISSIONS, POLICIES, registry
 from gateway.policies.sheet import Parameter, Sheet
 from lab.baselines.sheets import PROXIES
 
@@ -27,8 +27,8 @@ class Section(NamedTuple):
 def sheets() -> list[Section]:
     """All sheets there are."""
     return [
-        Section("Queueing policies", [sheet for sheet, _ in POLICIES.values()]),
-        Section("Admission policies", [sheet for sheet, _ in ADMISSIONS.values()]),
+        Section("Queueing policies", [*map(registry.sheet, POLICIES)]),
+        Section("Admission policies", [*map(registry.admission_sheet, ADMISSIONS)]),
         Section(
             "Baseline proxies in place of the gateway", [proxy.sheet for proxy in PROXIES.values()]
         ),

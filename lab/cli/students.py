@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from gateway.students import files
 from lab.cli.executor_options import FRESH
 from lab.errors import ExperimentError, SpecError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from lab.analysis import hysteresis
 from lab.analysis.hysteresis import CONDUCTS, Conduct
 from lab.errors import ExperimentError

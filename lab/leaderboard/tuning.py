@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gateway.policies import registry
-from gateway.policies.sheet import Parameter, PolicyError, Sheet
+from gateway.policies import NO_ADMISSION, PolicyError, registry
+from gateway.policies.sheet import Parameter, Sheet
 from lab.baselines.sheets import PROXIES
 from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
@@ -134,7 +134,7 @@ def rows_of(base: Spec, proxies: Sequence[str]) -> list[Row]:
                 ),
             )
     rows = [*found.values()]
-    rows += [Row(name, name, registry.NO_ADMISSION, PROXIES[name].sheet, None) for name in proxies]
+    rows += [Row(name, name, NO_ADMISSION, PROXIES[name].sheet, None) for name in proxies]
     return [row for row in rows if row.searched()]
 
 

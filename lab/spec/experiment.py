@@ -12,17 +12,23 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment
-from gateway.policies.sheet import PolicyError
-from gateway.students.naming import sheet_of_file
-from lab.baselines import sheets as proxies
+from gateway.policies import (
+    ADMISSIONS,
+    NO_ADMISSION,
+    POLICIES,
+    Abandonment,
+    PolicyError,
+    find,
+)
 from lab.errors import SpecError
 from lab.spec import sections as spec_sections
 from lab.spec import text as spec_text
 from lab.spec.sections import (
     BUY_PROBABILITY,
     EXTENTS,
+    FEWEST_AT_ONCE,
+    MOST_AT_ONCE,
+    AtOnce,
     Clients,
     Customers,
     FifoServerSection,
@@ -32,8 +38,6 @@ from lab.spec.sections import (
     Server,
     at_most,
 )
-from lab.spec.shop_cpus import FEWEST, MOST, AtOnce
-from loadgen.sessions import SessionModelError
 
 SPECS = Path(__file__).parent / "specs"
 
@@ -60,7 +64,7 @@ class Spec(Section):
     policy: Annotated[tuple[PolicyChoice, ...], at_most(MOST_POLICIES)] = Field(
         tuple(PolicyChoice(name=name) for name in _DEFAULT_POLICIES), min_length=1
     )
-    admission: str = registry.NO_ADMISSION
+    admission: str = NO_ADMISSION
     load: Load = Load()
     customers: Customers = Customers()
     clients: Clients | None = None
@@ -82,14 +86,14 @@ class Spec(Section):
     @field_validator("admission")
     @classmethod
     def _known(cls, admission: str) -> str:
-        registry.admission_sheet(admission)
+        find(admission, ADMISSIONS, "admission")
         return admission
 
     @field_validator("shadows")
     @classmethod
     def _known_shadows(cls, shadows: tuple[str, ...]) -> tuple[str, ...]:
         for name in shadows:
-            registry.sheet(name)
+            find(name, POLICIES, "policy")
         if len(set(shadows)) < len(shadows):
             raise ValueError("named twice; allowed: each policy once")
         return shadows
@@ -97,7 +101,7 @@ class Spec(Section):
     @model_validator(mode="before")
     @classmethod
     def _admission_of_those_without_their_own(cls, plain: Any) -> Any:
-        if not isinstance(plain, dict) or plain.get("admission") not in registry.ADMISSIONS:
+        if not isinstance(plain, dict) or plain.get("admission") not in ADMISSIONS:
             return plain
         policies = plain.get("policy", [{"name": name} for name in _DEFAULT_POLICIES])
         if not isinstance(policies, list | tuple):
@@ -215,10 +219,10 @@ class Spec(Section):
             raise ValueError(
                 "at_once: simulated runs disturb nobody; allowed: with engine = 'live'"
             )
-        if not FEWEST <= len(self.policy) <= MOST:
+        if not FEWEST_AT_ONCE <= len(self.policy) <= MOST_AT_ONCE:
             raise ValueError(
                 f"at_once: {len(self.policy)} policies, each with a shop of its own; "
-                f"allowed: {FEWEST} to {MOST} of them"
+                f"allowed: {FEWEST_AT_ONCE} to {MOST_AT_ONCE} of them"
             )
         if self.database_cpus != "other":
             raise ValueError(
@@ -245,7 +249,9 @@ class Spec(Section):
                 f"at_once: {proxy} is run in front of the appliance's own shop; "
                 "allowed: without baseline proxies"
             )
-        if self.clients and not proxies.knows_its_rate(proxy, policy.parameters):
+        from lab.baselines import sheets
+
+        if self.clients and not sheets.knows_its_rate(proxy, policy.parameters):
             raise ValueError(
                 f"policy: a closed loop measures no capacity, of which {proxy}'s rate is a share; "
                 "allowed: with parameters.rate_rps"
@@ -255,7 +261,7 @@ class Spec(Section):
                 f"shadows: run in the gateway, in whose place {proxy} stands; "
                 "allowed: without baseline proxies"
             )
-        proxies.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
+        sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
         """DOOR would serve, before all others, who has only waited at the door until now."""
@@ -276,6 +282,8 @@ class Spec(Section):
                 )
         if self.load.duration_s is None:
             raise ValueError("load.duration_s: is missing; allowed: how long the clients are there")
+        from loadgen.refusals import SessionModelError
+
         try:
             clients.as_model().require_duration(self.load.duration_s)
         except SessionModelError as error:
@@ -332,8 +340,12 @@ class Spec(Section):
 
 def _goes_by_sessions(policy: PolicyChoice) -> bool:
     """False for baseline proxies, and for a file whose text is lost: it cannot be run anyway."""
+    from gateway.policies import registry
+
     try:
         if policy.file is not None:
+            from gateway.students.naming import sheet_of_file
+
             return sheet_of_file(policy.file).needs_sessions
         return policy.gateway is None and registry.sheet(policy.name).needs_sessions
     except PolicyError:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError, is_path
 from gateway.students import files
 from gateway.students.files import PolicyFile
 from lab.errors import SpecError
@@ -48,7 +48,7 @@ def named_by(plain: Mapping[str, Any]) -> list[tuple[str, object]]:
     return [
         (one["name"], one.get("sha256"))
         for one in policies
-        if isinstance(one, dict) and files.is_path(one.get("name"))
+        if isinstance(one, dict) and is_path(one.get("name"))
     ]
 
 

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
-from gateway.policies.interface import PAGES, Abandonment
+from gateway.policies import Abandonment
+from gateway.policies.interface import PAGES
 from gateway.policies.processor_assignment import Sharing
 from lab.spec.experiment import Spec
 from lab.spec.sections import FifoServerSection, PolicyChoice, SharedCpusServer

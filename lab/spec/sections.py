@@ -1,12 +1,13 @@
 """The sections of a spec: policies, load, customers or clients, a simulated server.
 
-Durations are paper seconds.
+Durations are paper seconds. A section imports what it describes (a policy, customers) only when it
+checks values that a spec gives, or makes that object. So reading a plain spec stays fast.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -19,22 +20,23 @@ from pydantic import (
     model_validator,
 )
 
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment, Policy
-from gateway.students import files, naming
-from gateway.students.files import PolicyFile
-from lab.baselines import sheets as proxies
-from loadgen.clients import ClientModel
-from loadgen.sessions import (
-    LIFO_PRI_TRANSITIONS,
-    Chain,
-    LengthClass,
-    Schedule,
-    Segment,
-    SessionLengths,
-    SessionModel,
+from gateway.policies import (
+    ADMISSIONS,
+    NO_ADMISSION,
+    POLICIES,
+    Abandonment,
+    PolicyError,
+    find,
+    is_path,
+    stem,
 )
-from simulator.scenario import FifoServer, SharedCpus
+from loadgen import defaults
+
+if TYPE_CHECKING:
+    from gateway.policies.interface import Policy
+    from gateway.students.files import PolicyFile
+    from loadgen.clients import ClientModel
+    from loadgen.sessions import Schedule, SessionLengths, SessionModel
 
 
 def at_most(number: int) -> BeforeValidator:
@@ -52,12 +54,15 @@ Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Parameters = dict[str, float | int | dict[str, float]]
 
-_MODEL = SessionModel()
-_CLIENTS = ClientModel()
-_SHARED_CPUS = SharedCpus()
-_FIFO = FifoServer()
+BaselineProxy = Literal["haproxy", "nginx"]
+"""A proxy in the gateway's place."""
 
-BUY_PROBABILITY = LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
+AtOnce = Literal[False, True, "crowded"]
+"""One policy after the other; all at the same time; the latter also where the CPUs are too few."""
+FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
+"""Shops at the same time."""
+
+BUY_PROBABILITY = defaults.LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
 """LIFO-Pri's, Fig. 1."""
 
 MOST_LOADS = 200
@@ -87,10 +92,10 @@ class PolicyChoice(Section):
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
     """Of a student's file: which text is meant; filled in when the file is read first."""
-    gateway: Literal["haproxy", "nginx"] | None = None
+    gateway: BaselineProxy | None = None
     """Who stands before the shop; None (or `doorbuster`): the gateway, with the policy."""
     parameters: Parameters = {}
-    admission: str = registry.NO_ADMISSION
+    admission: str = NO_ADMISSION
     admission_parameters: Parameters = {}
     abandonment: Abandonment | None = None
     """What a customer's leaving does; None: what the spec says."""
@@ -105,8 +110,8 @@ class PolicyChoice(Section):
         rest = {key: value for key, value in plain.items() if key != "gateway"}
         if gateway in ("doorbuster", None):
             return rest
-        if gateway not in proxies.PROXIES:
-            known = ["doorbuster", *proxies.PROXIES]
+        if gateway not in get_args(BaselineProxy):
+            known = ["doorbuster", *get_args(BaselineProxy)]
             raise ValueError(f"gateway: {gateway!r} is unknown; allowed: {_either(known)}")
         if plain.get("name", gateway) != gateway:
             raise ValueError(
@@ -119,8 +124,10 @@ class PolicyChoice(Section):
     def _which_text(cls, plain: Any) -> Any:
         if not isinstance(plain, Mapping) or plain.get("sha256") is not None:
             return plain
-        if not files.is_path(plain.get("name")):
+        if not is_path(plain.get("name")):
             return plain
+        from gateway.students import files, naming
+
         with _as_name():
             file = files.read(plain["name"])
             if isinstance(given := plain.get("parameters", {}), Mapping):
@@ -136,28 +143,40 @@ class PolicyChoice(Section):
 
     @model_validator(mode="after")
     def _known(self) -> "PolicyChoice":
-        if self.sha256 is not None and not files.is_path(self.name):
+        if self.sha256 is not None and not is_path(self.name):
             raise ValueError("sha256: given for a policy that is no file; allowed: with a path")
         if self.gateway is not None:
             if not self.is_pure_queueing or self.admission_parameters:
                 raise ValueError(
                     f"admission: needs sessions of the gateway's own, and {self.gateway} stands in "
-                    f"its place; allowed: {registry.NO_ADMISSION!r}"
+                    f"its place; allowed: {NO_ADMISSION!r}"
                 )
-            proxies.read(self.gateway, self.parameters)
+            from lab.baselines import sheets
+
+            sheets.read(self.gateway, self.parameters)
             return self
-        if self.admission == registry.NO_ADMISSION and self.admission_parameters:
-            known = [name for name in registry.ADMISSIONS if name != registry.NO_ADMISSION]
+        if self.admission == NO_ADMISSION and self.admission_parameters:
+            known = [name for name in ADMISSIONS if name != NO_ADMISSION]
             raise ValueError(
                 "admission_parameters: given without an admission policy; "
                 f"allowed: admission = {_either(known)}"
             )
         with _as_name():
-            if self.sha256 is None:
-                self.create()
-            else:  # its file was checked when the digest was taken, and may be gone by now
-                registry.create_admission(self.admission, self.admission_parameters)
+            self._check()
         return self
+
+    def _check(self) -> None:
+        """Raise PolicyError for an unknown name or parameters that do not fit."""
+        if self.sha256 is None:
+            find(self.name, POLICIES, "policy")
+            if self.parameters or self.admission_parameters:
+                self.create()
+            else:  # policies fit their own defaults
+                find(self.admission, ADMISSIONS, "admission")
+        else:  # its file was checked when the digest was taken, and may be gone by now
+            from gateway.policies import registry
+
+            registry.create_admission(self.admission, self.admission_parameters)
 
     @property
     def key(self) -> str:
@@ -171,23 +190,31 @@ class PolicyChoice(Section):
     @property
     def policy_name(self) -> str:
         """The queueing policy's; of a file its stem."""
-        return files.stem(self.name)
+        return stem(self.name)
 
     @property
     def is_pure_queueing(self) -> bool:
         """True where everybody may come in."""
-        return self.admission == registry.NO_ADMISSION
+        return self.admission == NO_ADMISSION
 
     @property
-    def file(self) -> PolicyFile | None:
+    def file(self) -> "PolicyFile | None":
         """A student's file with the text that is meant; raises PolicyError when it is lost."""
-        return files.known(self.name, self.sha256) if self.sha256 is not None else None
+        if self.sha256 is None:
+            return None
+        from gateway.students import files
 
-    def create(self) -> Policy:
+        return files.known(self.name, self.sha256)
+
+    def create(self) -> "Policy":
         """A fresh policy; raises PolicyError."""
         chosen = (self.parameters, self.admission, self.admission_parameters)
         if (file := self.file) is not None:
+            from gateway.students import naming
+
             return naming.create(file, *chosen)
+        from gateway.policies import registry
+
         return registry.create(self.name, *chosen)
 
 
@@ -196,9 +223,9 @@ def _as_name() -> Iterator[None]:
     """Faults of a policy stand at the key `name`."""
     try:
         yield
-    except registry.PolicyError as error:
+    except PolicyError as error:
         field = "name" if error.field == "policy" else error.field
-        raise registry.PolicyError(field, error.message, error.allowed) from None
+        raise PolicyError(field, error.message, error.allowed) from None
 
 
 class Stretch(Section):
@@ -263,10 +290,12 @@ class Load(Section):
         schedule = self.as_schedule()
         return self.duration_s if schedule is None else schedule.duration_s
 
-    def as_schedule(self) -> Schedule | None:
+    def as_schedule(self) -> "Schedule | None":
         """The schedule in the session model's form."""
         if not self.schedule:
             return None
+        from loadgen.load_schedule import Schedule, Segment
+
         return Schedule(tuple(Segment(each.duration_s, each.rho) for each in self.schedule))
 
     def offered(self, rho: float | None) -> float | None:
@@ -311,8 +340,10 @@ class Lengths(Section):
         self.as_model()
         return self
 
-    def as_model(self) -> SessionLengths:
+    def as_model(self) -> "SessionLengths":
         """In the session model's form; raises SessionModelError."""
+        from loadgen.lengths import LengthClass, SessionLengths
+
         classes = (LengthClass(each.name, each.share, each.mean) for each in self.mixture or ())
         return SessionLengths(self.kind, self.mean, tuple(classes))
 
@@ -326,11 +357,11 @@ class Lengths(Section):
 class Customers(Section):
     """Impatience and retries (LIFO-Pri, section 3.2.1), and how long sessions are."""
 
-    timeout_s: Positive = _MODEL.timeout_s
-    think_timeout_mean_s: NotNegative = _MODEL.think_timeout_mean_s
-    retry_probability: float = Field(_MODEL.retry_probability, ge=0, le=1)
-    max_retries: int = Field(_MODEL.max_retries, ge=0, le=100)
-    think_time_mean_s: NotNegative = _MODEL.think_time_mean_s
+    timeout_s: Positive = defaults.LIFO_PRI_TIMEOUT_S
+    think_timeout_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
+    retry_probability: float = Field(defaults.LIFO_PRI_RETRY_PROBABILITY, ge=0, le=1)
+    max_retries: int = Field(defaults.LIFO_PRI_MAX_RETRIES, ge=0, le=100)
+    think_time_mean_s: NotNegative = defaults.LIFO_PRI_THINK_TIME_MEAN_S
     buy_probability: float = Field(BUY_PROBABILITY, ge=0, le=1)
     """Br-4 → Tr-1."""
     lengths: Lengths | None = None
@@ -344,12 +375,14 @@ class Customers(Section):
             )
         return self
 
-    def as_model(self) -> SessionModel:
+    def as_model(self) -> "SessionModel":
         """In the session model's form."""
+        from loadgen.sessions import Chain, SessionModel
+
         others = ("lengths", "buy_probability")
         given = {name: getattr(self, name) for name in Customers.model_fields if name not in others}
         return SessionModel(
-            chain=Chain({**LIFO_PRI_TRANSITIONS, "Br-4": {"Tr-1": self.buy_probability}}),
+            chain=Chain({**defaults.LIFO_PRI_TRANSITIONS, "Br-4": {"Tr-1": self.buy_probability}}),
             **given,
             lengths=self.lengths.as_model() if self.lengths else None,
         )
@@ -358,12 +391,12 @@ class Customers(Section):
 class Clients(Section):
     """The Connection Sentry's clients, in a closed loop (section 4.2)."""
 
-    per_set: int = _CLIENTS.per_set
-    patience_max_s: float = _CLIENTS.patience_max_s
-    think_time_mean_s: float = _CLIENTS.think_time_mean_s
-    reload_probability: float = _CLIENTS.reload_probability
-    away_mean_s: float = _CLIENTS.away_mean_s
-    mix: dict[str, float] = dict(_CLIENTS.mix)
+    per_set: int = defaults.CONNECTION_SENTRY_PER_SET
+    patience_max_s: float = defaults.CONNECTION_SENTRY_PATIENCE_MAX_S
+    think_time_mean_s: float = defaults.CONNECTION_SENTRY_THINK_TIME_MEAN_S
+    reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
+    away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
+    mix: dict[str, float] = dict(defaults.CONNECTION_SENTRY_MIX)
     """Class of request → weight."""
 
     @model_validator(mode="after")
@@ -371,8 +404,10 @@ class Clients(Section):
         self.as_model()
         return self
 
-    def as_model(self) -> ClientModel:
+    def as_model(self) -> "ClientModel":
         """In the load generator's form; raises SessionModelError."""
+        from loadgen.clients import ClientModel
+
         return ClientModel(**self.model_dump())
 
 
@@ -380,8 +415,8 @@ class SharedCpusServer(Section):
     """LIFO-Pri's server; how long its pages take is the page profile's to say."""
 
     kind: Literal["shared-cpus"] = "shared-cpus"
-    workers: int = Field(_SHARED_CPUS.workers, ge=1, le=10_000)
-    cpus: int = Field(_SHARED_CPUS.cpus, ge=1, le=1000)
+    workers: int = Field(defaults.LIFO_PRI_WORKERS, ge=1, le=10_000)
+    cpus: int = Field(defaults.LIFO_PRI_CPUS, ge=1, le=1000)
     execution_factor: float = Field(1.0, ge=0.1, le=10)
     """How many times as long pages take as everybody believes: ρ and capacity know nothing of
     it."""
@@ -392,9 +427,9 @@ class FifoServerSection(Section):
     """SBAC's server: one request at a time; its listen queue is the queueing policy."""
 
     kind: Literal["fifo"]
-    capacity_rps: Annotated[float, Field(gt=0, le=1e6)] = _FIFO.capacity_rps
-    rejection: Literal["ahead", "free"] = _FIFO.rejection
-    rejection_cost: Annotated[float, Field(ge=0, le=1000)] = _FIFO.rejection_cost
+    capacity_rps: Annotated[float, Field(gt=0, le=1e6)] = defaults.SBAC_CAPACITY_RPS
+    rejection: Literal["ahead", "free"] = defaults.SBAC_REJECTION
+    rejection_cost: Annotated[float, Field(ge=0, le=1000)] = defaults.SBAC_REJECTION_COST
     session_known_from: Literal["answer", "admission"] = "admission"
 
 

@@ -6,17 +6,12 @@ everything else: gateways, database, load generators, console.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from lab.errors import SpecError
+from lab.spec.sections import FEWEST_AT_ONCE, MOST_AT_ONCE, AtOnce
 from runtime import cpus
 from runtime.settings import Settings
-
-FEWEST, MOST = 2, 4
-"""Shops at the same time."""
-
-AtOnce = Literal[False, True, "crowded"]
-"""One policy after the other; all at the same time; so also where the CPUs are too few for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +62,10 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> LaneCpus:
 
 
 def most_shops(lab: Settings) -> int:
-    """How many shops there are CPUs for, up to MOST; 0 where not even FEWEST fit."""
+    """Return for how many shops there are CPUs, up to MOST_AT_ONCE; 0 if fewer than the fewest."""
     left = set(lab.other_cpus) - set(lab.shop_cpus)
-    fitting = min(MOST, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
-    return fitting if fitting >= FEWEST else 0
+    fitting = min(MOST_AT_ONCE, 1 + (len(left) - 1) // len(lab.shop_cpus)) if left else 0
+    return fitting if fitting >= FEWEST_AT_ONCE else 0
 
 
 def _counted(number: int) -> str:

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from gateway.students import naming
 from lab.errors import ExperimentError, SpecError
 from lab.intervals import Estimate, paired

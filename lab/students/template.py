@@ -5,7 +5,7 @@ import re
 import sys
 from pathlib import Path
 
-from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies import ADMISSIONS, POLICIES
 from lab.errors import SpecError
 
 _HERE = Path(__file__).parent

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gateway.policies import trace
+from gateway.policies import PolicyError, trace
 from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdict
-from gateway.policies.sheet import PolicyError, Sheet
+from gateway.policies.sheet import Sheet
 from gateway.students import confinement, files
 from gateway.students.files import PolicyFile
 from gateway.students.ledger import BrokenRuleError

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from bench import policies
-from gateway.policies.registry import POLICIES
+from gateway.policies import POLICIES
 
 
 @pytest.mark.parametrize("name", POLICIES)

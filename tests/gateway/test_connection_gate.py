@@ -6,7 +6,7 @@ import pytest
 
 from gateway.clock import PaperClock
 from gateway.connection_gate import COUNTS, ConnectionGate
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from tests.gateway.fake_world import FakeLoop
 
 EAC = {"k_apl_s": 2, "cto_s": 0.1, "ctn_s": 1, "processors": 1}

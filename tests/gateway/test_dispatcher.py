@@ -5,6 +5,7 @@ import random
 import pytest
 
 from gateway.dispatcher import BrokenPolicyError, Dispatcher
+from gateway.policies import POLICIES
 from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import (
     PAGES,
@@ -16,7 +17,7 @@ from gateway.policies.interface import (
     Page,
     Reject,
 )
-from gateway.policies.registry import POLICIES, create
+from gateway.policies.registry import create
 
 
 class Notebook:

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -279,12 +281,14 @@ def test_who_waits_when_admission_control_begins_goes_on_waiting():
 @pytest.fixture
 def doorkeeper(monkeypatch):
     """`doorkeeper` as a registered policy: one new session, then nobody."""
-    from gateway.policies import registry
+    from gateway.policies import ADMISSIONS, Entry
     from gateway.policies.sheet import Parameter, Sheet
 
     places = Parameter("places", 1, "sessions", "how many may come in", "these tests", 0, 1000)
     sheet = Sheet("doorkeeper", "", "", "", "", (places,))
-    monkeypatch.setitem(registry.ADMISSIONS, "doorkeeper", (sheet, Doorkeeper))
+    module = SimpleNamespace(SHEET=sheet, make=Doorkeeper)
+    monkeypatch.setitem(sys.modules, "gateway.policies.doorkeeper", module)
+    monkeypatch.setitem(ADMISSIONS, "doorkeeper", Entry("doorkeeper", "SHEET", "make"))
 
 
 @pytest.mark.usefixtures("doorkeeper")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.policies import ADMISSIONS, POLICIES
 from gateway.policies.interface import PAGES, Drop, LoadSample, Outcome, Page
-from gateway.policies.registry import ADMISSIONS, POLICIES, create
+from gateway.policies.registry import create
 from gateway.policies.single_queue import SingleQueue
 from gateway.shadow import Shadow
 from gateway.shadow_shop import FIRST_GUESS_S

@@ -2,8 +2,7 @@ from typing import get_args
 
 import pytest
 
-from gateway.policies.interface import Abandonment
-from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES, Abandonment
 from lab.baselines.sheets import PROXIES
 from lab.titles import TITLES, title_of
 

@@ -17,7 +17,6 @@ import pytest
 from loadgen.attempt_log import SCHEMA
 from loadgen.chain import PAGES
 from loadgen.clients import (
-    CONNECTION_SENTRY_MIX,
     KIND_PAGE,
     MOST_PER_SET,
     MOST_RELOADS,
@@ -27,6 +26,7 @@ from loadgen.clients import (
     Turn,
     place,
 )
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.sessions import SessionModelError
 
 PUBLISHED = tomllib.loads(

@@ -10,7 +10,7 @@ from typing import Any
 
 import simpy
 
-from gateway.policies.interface import Abandonment
+from gateway.policies import Abandonment
 from loadgen.attempts import Attempt, AttemptOutcome, not_generated
 from loadgen.clients import Clients
 from loadgen.sessions import Customers

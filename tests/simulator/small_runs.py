@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import gateway.policies
 import simulator
-from gateway.policies.registry import ADMISSIONS, POLICIES, create
+from gateway.policies import ADMISSIONS, POLICIES
+from gateway.policies.registry import create
 from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
 from loadgen.sessions import MEAN_EXECUTION_S

@@ -1,49 +1,50 @@
 """A policy is added with its module, its registration and the page of data sheets."""
 
 import inspect
+import sys
 import types
 from typing import get_args
 
 import pytest
 
-from gateway.policies import registry
-from gateway.policies.interface import Abandonment, Dispatch, Drop, Page, Request
+from gateway.policies import ADMISSIONS, POLICIES, Abandonment, Entry, registry
+from gateway.policies.interface import Dispatch, Drop, Page, Request
 from tests.gateway.policies import test_conformance
 from tests.walks import guide
 from tests.walks.copies import ProjectCopy
 
-REGISTRY = "gateway/policies/registry.py"
+REGISTRY = "gateway/policies/__init__.py"
 SIMULATED = ("--sessions", "300", "--repetitions", "1", "--rho", "2", "--processes", "1")
 
 
-def example(path: str) -> types.ModuleType:
-    """The module that the guide gives for `path`, made from its text."""
+def example(path: str, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    """The module that the guide gives for `path`, as if it were there."""
     (code,) = guide.examples(path).values()
     module = types.ModuleType(path.removesuffix(".py").replace("/", "."))
     exec(compile(code, str(guide.GUIDE), "exec"), module.__dict__)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     return module
 
 
 @pytest.fixture
 def stale(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """The guide's queueing policy, registered in this process."""
-    module = example("gateway/policies/stale.py")
-    monkeypatch.setitem(registry.POLICIES, module.STALE.name, (module.STALE, module.stale))
+    module = example("gateway/policies/stale.py", monkeypatch)
+    monkeypatch.setitem(POLICIES, module.STALE.name, Entry("stale", "STALE", "stale"))
     return module
 
 
 @pytest.fixture
 def one_in(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     """The guide's admission policy, registered likewise."""
-    module = example("gateway/policies/one_in.py")
-    monkeypatch.setitem(registry.ADMISSIONS, module.ONE_IN.name, (module.ONE_IN, module.one_in))
+    module = example("gateway/policies/one_in.py", monkeypatch)
+    monkeypatch.setitem(ADMISSIONS, module.ONE_IN.name, Entry("one_in", "ONE_IN", "one_in"))
     return module
 
 
 def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
     """Do the guide's second and third step, and write the page of data sheets."""
     copy.take(f"gateway/policies/{module}.py")
-    copy.replace(REGISTRY, "    single_queue,\n", f"    single_queue,\n    {module},\n")
     copy.replace(REGISTRY, after, after + line)
     copy.write("docs/policies.md", copy.doorbuster("policies", "--markdown"))
     assert copy.touched() == {f"gateway/policies/{module}.py", REGISTRY, "docs/policies.md"}
@@ -52,9 +53,8 @@ def register(copy: ProjectCopy, module: str, line: str, after: str) -> None:
 def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
     """It runs in a simulation, and the commands, the documentation and the console list it."""
     line, _ = guide.additions(REGISTRY)
-    register(
-        copy, "stale", line, "        (waiting_room.WAITING_ROOM, waiting_room.waiting_room),\n"
-    )
+    after = '    "waiting-room": Entry("waiting_room", "WAITING_ROOM", "waiting_room"),\n'
+    register(copy, "stale", line, after)
     assert "\n### stale\n" in (copy.folder / "docs/policies.md").read_text(encoding="utf-8")
     assert "\nstale\n" in copy.doorbuster("policies")
     said = copy.doorbuster("simulate", "--policies", "sq,stale", *SIMULATED)
@@ -74,7 +74,10 @@ def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
 def test_an_admission_policy_takes_three_files(copy: ProjectCopy) -> None:
     """It runs in a simulation before a queueing policy."""
     _, line = guide.additions(REGISTRY)
-    after = "            (sbac_predictive.SBAC_PREDICTIVE, sbac_predictive.PredictiveAdmission),\n"
+    after = (
+        '    "sbac-predictive": '
+        'Entry("sbac_predictive", "SBAC_PREDICTIVE", "PredictiveAdmission"),\n'
+    )
     register(copy, "one_in", line, after)
     said = copy.doorbuster("simulate", "--policies", "sq", "--admission", "one-in", *SIMULATED)
     assert "SQ + One in N" in said

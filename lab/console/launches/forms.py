@@ -10,8 +10,7 @@ from typing import Any
 
 from django import forms
 
-from gateway.policies.registry import ADMISSIONS
-from gateway.students import files
+from gateway.policies import ADMISSIONS, is_path
 from lab.baselines.sheets import PROXIES
 from lab.cli.experiment_options import with_options
 from lab.console.site import own_policies
@@ -140,7 +139,7 @@ class LaunchForm(forms.Form):
             return None
         given = self.cleaned_data
         try:
-            own = sum(map(files.is_path, given["policies"]))
+            own = sum(map(is_path, given["policies"]))
             require(allowance, "own_policies_per_launch", own)
             titled = changed(base, title=given["title"], engine=given["engine"])
             spec = with_options(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django import forms
 
-from gateway.students.files import stem
+from gateway.policies import stem
 from lab.analysis.event_words import load_words
 from lab.cli.experiment_options import with_options
 from lab.console.results.result_list import ResultEntry

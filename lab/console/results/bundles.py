@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from xml.etree import ElementTree
 
+from gateway.policies import FILE_SUFFIX
 from gateway.students import files
 from lab.analysis import logs
 from lab.analysis.logs import TooManyRowsError
@@ -142,7 +143,7 @@ def _checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
                 f"bundle: {entry.filename!r:.80} is no part of a result; allowed: files of "
                 f"one folder that end with {', '.join(sorted(_SUFFIXES))}"
             )
-        if path.suffix == files.SUFFIX and entry.file_size > files.MOST_BYTES:
+        if path.suffix == FILE_SUFFIX and entry.file_size > files.MOST_BYTES:
             raise SpecError(
                 f"bundle: {entry.filename!r:.80} has {entry.file_size:,} bytes; "
                 f"allowed: a policy of at most {files.MOST_BYTES:,}"

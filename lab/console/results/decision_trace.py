@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gateway.policies.registry import NO_ADMISSION, admission_sheet, sheet
+from gateway.policies import NO_ADMISSION
+from gateway.policies.registry import admission_sheet, sheet
 from gateway.policies.sheet import Sheet
 from gateway.students.naming import sheet_of_file
 from lab.analysis.decision_trace import Story, Wanted

@@ -5,8 +5,8 @@ Only what lies in the folder is offered: no path comes from a browser.
 
 from pathlib import Path
 
-from gateway.policies import registry
-from gateway.policies.sheet import PolicyError, Sheet
+from gateway.policies import POLICIES, PolicyError, registry, stem
+from gateway.policies.sheet import Sheet
 from gateway.students import files, naming
 from lab.titles import title_of
 
@@ -15,8 +15,8 @@ FOLDER = Path(files.FOLDER)
 
 def choices() -> list[tuple[str, str]]:
     """(name or path, title) of every policy; asked for anew with each form."""
-    known = [(name, title_of(name)) for name in registry.POLICIES]
-    return known + [(path, f"{files.stem(path)} (own)") for path in own()]
+    known = [(name, title_of(name)) for name in POLICIES]
+    return known + [(path, f"{stem(path)} (own)") for path in own()]
 
 
 def own() -> list[str]:
@@ -26,7 +26,7 @@ def own() -> list[str]:
 
 def sheet_of(name: str) -> Sheet | None:
     """None for what is not offered, or no policy as it is now."""
-    if name in registry.POLICIES:
+    if name in POLICIES:
         return registry.sheet(name)
     if name not in own():
         return None

@@ -5,14 +5,9 @@ from typing import Any
 
 from django import forms
 
+from gateway.policies import ADMISSIONS, NO_ADMISSION, PolicyError, is_path
 from gateway.policies.interface import PAGES
-from gateway.policies.registry import (
-    ADMISSIONS,
-    NO_ADMISSION,
-    PolicyError,
-    admission_sheet,
-    create,
-)
+from gateway.policies.registry import admission_sheet, create
 from gateway.policies.sheet import Parameter, Sheet
 from gateway.students import files, naming
 from lab.console.launches.forms import ABANDONMENTS
@@ -68,7 +63,7 @@ class PolicyForm(forms.Form):
         chosen = {prefix: _read(prefix, known, given) for prefix, known in self.sheets}
         own: dict[str, str] = {}
         try:  # values that do not go together
-            if files.is_path(given["policy"]):
+            if is_path(given["policy"]):
                 file = files.read(given["policy"])
                 own = {"source": file.text}
                 naming.check(file, chosen.get("", {}))

@@ -7,8 +7,8 @@ of one gateway, so that frames may be left out of a long history.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION
 from gateway.policies.interface import FATES, PAGES
-from gateway.policies.registry import NO_ADMISSION, NO_CONNECTION_ADMISSION
 from lab.analysis.event_words import leaving_words
 from lab.titles import title_of
 

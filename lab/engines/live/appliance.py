@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from gateway.policies.interface import Abandonment
-from gateway.policies.registry import NO_ADMISSION
+from gateway.policies import NO_ADMISSION, Abandonment
 from lab.errors import ExperimentError
 from lab.spec.sections import PolicyChoice
 from runtime import hosts, settings

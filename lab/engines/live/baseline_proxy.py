@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.policies.interface import FATES, PAGES, Abandonment
-from gateway.policies.registry import NO_ADMISSION
+from gateway.policies import NO_ADMISSION, Abandonment
+from gateway.policies.interface import FATES, PAGES
 from lab.baselines import sheets
 from lab.baselines.process import ProxyProcess, folder_for_sockets
 from lab.baselines.requests import OTHER, Ended, Place

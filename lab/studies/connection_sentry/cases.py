@@ -7,14 +7,15 @@ e-Commerce Services*, 2000. Section and table numbers in this package are that p
 from dataclasses import dataclass
 from typing import Literal
 
-from gateway.policies.interface import Abandonment
+from gateway.policies import Abandonment
 from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.runs import FILE_CPU_S, Appliance, ShopRun
 from lab.spec.sections import PolicyChoice
 from lab.studies import PAGE_METRICS
 from lab.studies.study import Engine, PaperCases
-from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE, ClientModel
+from loadgen.clients import KIND_PAGE, ClientModel
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from loadgen.sessions import MEAN_EXECUTION_S
 from simulator.scenario import SharedCpus
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gateway.policies.interface import Abandonment
+from gateway.policies import Abandonment
 from lab.analysis.published import published
 from lab.report.exhibits import (
     CaseCurve,

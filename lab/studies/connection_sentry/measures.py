@@ -19,7 +19,8 @@ from lab.spec.runs import Appliance, ShopRun
 from lab.studies.connection_sentry.cases import RUN_S
 from loadgen.attempt_log import AttemptLog
 from loadgen.attempts import AttemptOutcome
-from loadgen.clients import CONNECTION_SENTRY_MIX, KIND_PAGE
+from loadgen.clients import KIND_PAGE
+from loadgen.defaults import CONNECTION_SENTRY_MIX
 from simulator.simulation import simulate
 
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ Source: Cherkasova, Phaal, *Session-Based Admission Control*, IEEE Transactions 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gateway.policies.registry import NO_ADMISSION
+from gateway.policies import NO_ADMISSION
 from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed, load_spec

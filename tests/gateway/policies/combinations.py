@@ -1,7 +1,8 @@
 """Policies by the names of what they are made of: "sq", or "sq+sbac-hybrid" behind admission."""
 
+from gateway.policies import ADMISSIONS, NO_ADMISSION, POLICIES
 from gateway.policies.interface import Policy
-from gateway.policies.registry import ADMISSIONS, NO_ADMISSION, POLICIES, create
+from gateway.policies.registry import create
 
 BEHIND_ADMISSION = ("sq", "8q-lifo-pri")
 """The queueing policies that are tried behind every admission policy: the simplest, the richest."""

@@ -6,8 +6,8 @@ only after a change that is meant to change verdicts.
 
 from pathlib import Path
 
-from gateway.policies import trace
-from gateway.policies.interface import Abandonment, Policy
+from gateway.policies import Abandonment, trace
+from gateway.policies.interface import Policy
 from loadgen.sessions import Customers, SessionModel
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate

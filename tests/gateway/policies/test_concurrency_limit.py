@@ -2,9 +2,10 @@
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.concurrency_limit import AimdLimit, Gradient2Limit
 from gateway.policies.interface import Dispatch, Drop, Outcome, Request
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 
 
 def arrive(policy, id, time_s=0.0):

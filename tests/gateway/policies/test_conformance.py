@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.dispatcher import Dispatcher
-from gateway.policies import trace
-from gateway.policies.interface import PAGES, Abandonment
+from gateway.policies import Abandonment, trace
+from gateway.policies.interface import PAGES
 from lab.students.drive import WORKERS, Drive, rush
 from simulator.scenario import SharedCpus
 from tests.gateway.policies.combinations import COMBINATIONS, fresh

@@ -2,10 +2,11 @@
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.hands import AutomaticHands, Hands
 from gateway.policies.interface import Cancel, Drop, LoadSample, Outcome, Reject, Request
 from gateway.policies.patience_estimate import LONGEST_S, STEP_S, PatienceEstimate
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 
 PLENTY = 30
 

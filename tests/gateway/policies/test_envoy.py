@@ -5,9 +5,10 @@ from random import Random
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.envoy import GradientController, SuccessRate
 from gateway.policies.interface import Outcome, Request
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 
 
 def controller(**changed):

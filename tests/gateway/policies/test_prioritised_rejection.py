@@ -2,8 +2,9 @@
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import PAGES, Drop, Outcome, Request
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 
 
 def filled(requests, **parameters):

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gateway.policies import CONNECTION_ADMISSIONS, POLICIES, PolicyError, is_path, stem
 from gateway.policies.interface import PAGES, Page
 from gateway.policies.registry import (
-    CONNECTION_ADMISSIONS,
-    POLICIES,
-    PolicyError,
     connection_admission_sheet,
     create,
     create_connection_admission,
@@ -18,6 +16,14 @@ from gateway.policies.registry import (
     describe_connection_admissions,
     sheet,
 )
+
+
+def test_a_path_is_told_from_a_name():
+    assert is_path("own/quiet_door.py")
+    assert not is_path("sq")
+    assert not is_path(7)
+    assert stem("own/quiet_door.py") == "quiet_door"
+    assert stem("8q-lifo-pri") == "8q-lifo-pri"
 
 
 @pytest.mark.parametrize("name", POLICIES)

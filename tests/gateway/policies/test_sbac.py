@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.policies import ADMISSIONS, PolicyError
 from gateway.policies.interface import LoadSample, Page, Reject, Request
-from gateway.policies.registry import ADMISSIONS, PolicyError, admission_sheet, create
+from gateway.policies.registry import admission_sheet, create
 from gateway.policies.sbac import AcInterval, AcIntervals, UtilisationAdmission, sbac
 from gateway.policies.sbac_hybrid import WEIGHT_STEP
 

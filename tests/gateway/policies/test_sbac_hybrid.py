@@ -2,8 +2,9 @@
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import LoadSample, Outcome, Page, Request
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 from gateway.policies.sbac_hybrid import HybridAdmission
 
 

@@ -4,9 +4,10 @@ from random import Random
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import LoadSample, Outcome, Page, Request
 from gateway.policies.quota import sessions_rps
-from gateway.policies.registry import PolicyError, create
+from gateway.policies.registry import create
 from gateway.policies.sbac import AcInterval
 from gateway.policies.sbac_predictive import CapacityMeter, PredictiveAdmission
 

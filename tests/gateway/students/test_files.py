@@ -4,17 +4,9 @@ import os
 
 import pytest
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from gateway.students import files
 from gateway.students.files import PolicyFile
-
-
-def test_a_path_is_told_from_a_name():
-    assert files.is_path("own/quiet_door.py")
-    assert not files.is_path("sq")
-    assert not files.is_path(7)
-    assert files.stem("own/quiet_door.py") == "quiet_door"
-    assert files.stem("8q-lifo-pri") == "8q-lifo-pri"
 
 
 def test_own_policies_are_listed_without_their_tests(tmp_path):

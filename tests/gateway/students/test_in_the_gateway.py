@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gateway.policies.sheet import PolicyError
+from gateway.policies import PolicyError
 from gateway.students import naming, process
 from gateway.students.files import MOST_BYTES
 from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run

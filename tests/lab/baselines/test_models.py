@@ -2,8 +2,8 @@
 
 import pytest
 
+from gateway.policies import PolicyError
 from gateway.policies.interface import Dispatch, Drop, Outcome, Page, Request
-from gateway.policies.sheet import PolicyError
 from lab.baselines import models
 
 

@@ -1,8 +1,7 @@
 import pytest
 
+from gateway.policies import ADMISSIONS, POLICIES, PolicyError
 from gateway.policies.interface import Page
-from gateway.policies.registry import ADMISSIONS, POLICIES
-from gateway.policies.sheet import PolicyError
 from lab.baselines.sheets import PROXIES, check_leaving, knows_its_rate, read
 from lab.titles import TITLES
 

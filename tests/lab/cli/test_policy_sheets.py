@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from gateway.policies.registry import ADMISSIONS, POLICIES
+from gateway.policies import ADMISSIONS, POLICIES, registry
 from lab.baselines.sheets import PROXIES
 from lab.cli.policy_sheets import as_markdown, as_text, sheets
 
@@ -14,9 +14,9 @@ def test_the_page_is_what_the_code_says():
 
 def test_every_policy_and_parameter_is_shown():
     text = as_text(sheets())
-    proxies = {name: (proxy.sheet, None) for name, proxy in PROXIES.items()}
-    for name, (sheet, _) in {**POLICIES, **ADMISSIONS, **proxies}.items():
-        assert f"\n{name}\n" in text
+    own = (*map(registry.sheet, POLICIES), *map(registry.admission_sheet, ADMISSIONS))
+    for sheet in (*own, *(proxy.sheet for proxy in PROXIES.values())):
+        assert f"\n{sheet.name}\n" in text
         for parameter in sheet.parameters:
             assert parameter.name in text
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from gateway.policies import stem
 from gateway.students import files
 from lab.console.launches.forms import LaunchForm, uploaded
 from lab.console.race.forms import BEGINS_WITH, RaceForm
@@ -91,7 +92,7 @@ def test_what_is_in_force_is_chosen_by_its_path():
     policy = {"name": "plain", "file": "own/plain.py", "parameters": {"capacity": 3},
               "admission": {"name": "none", "parameters": {}}}  # fmt: skip
     assert in_force(policy)["policy"] == "own/plain.py"
-    assert files.stem("own/plain.py") == "plain"
+    assert stem("own/plain.py") == "plain"
 
 
 def test_the_scoreboard_shows_what_is_kept(console):

@@ -1,0 +1,66 @@
+"""The customers and servers of the papers: the numbers that hold where an experiment gives none.
+
+Durations are paper seconds. It imports nothing of the project: an experiment's spec reads it, too.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+# ---- LIFO-Pri, section 3.2.1 ---------------------------------------------------------------------
+
+LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "Br-1": {"Br-2": 0.4, "Br-3": 0.5},
+        "Br-2": {"Br-4": 0.3},
+        "Br-3": {"Br-4": 0.5},
+        "Br-4": {"Tr-1": 0.1},
+        "Tr-1": {"Tr-2": 0.9},
+        "Tr-2": {"Tr-3": 0.9},
+        "Tr-3": {"Tr-4": 0.9},
+    }
+)
+"""Fig. 1; what is left over at each page is the exit."""
+
+MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
+    {
+        "Br-1": 0.200,
+        "Br-2": 0.300,
+        "Br-3": 0.300,
+        "Br-4": 0.222,
+        "Tr-1": 0.280,
+        "Tr-2": 0.420,
+        "Tr-3": 0.500,
+        "Tr-4": 0.300,
+    }
+)
+"""Table 2: mean execution times, waits included."""
+
+LIFO_PRI_TIMEOUT_S: Final = 8.0
+LIFO_PRI_THINK_TIMEOUT_MEAN_S: Final = 12.0
+LIFO_PRI_RETRY_PROBABILITY: Final = 0.4
+LIFO_PRI_MAX_RETRIES: Final = 5
+LIFO_PRI_THINK_TIME_MEAN_S: Final = 0.0
+"""LIFO-Pri's customers do not pause."""
+LIFO_PRI_WORKERS: Final = 30
+LIFO_PRI_CPUS: Final = 1
+
+# ---- SBAC, section 4 -----------------------------------------------------------------------------
+
+SBAC_CAPACITY_RPS: Final = 1000.0
+SBAC_REJECTION: Final = "ahead"
+SBAC_REJECTION_COST: Final = 1.0
+"""In mean service times."""
+
+# ---- Connection Sentry, section 4.2; the paper leaves patience, pauses and reloads open ----------
+
+CONNECTION_SENTRY_MIX: Mapping[str, float] = MappingProxyType(
+    {"home": 25, "browse": 1, "search": 17, "select": 3, "file": 54}
+)
+"""Table 2, 15 s with the sentry, in percent: 600, 33, 409, 69 and 1278 of 2389 requests."""
+
+CONNECTION_SENTRY_PER_SET: Final = 9
+CONNECTION_SENTRY_PATIENCE_MAX_S: Final = 7.5
+CONNECTION_SENTRY_THINK_TIME_MEAN_S: Final = 3.5
+CONNECTION_SENTRY_RELOAD_PROBABILITY: Final = 0.75
+CONNECTION_SENTRY_AWAY_MEAN_S: Final = 15.0
