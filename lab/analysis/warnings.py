@@ -178,7 +178,7 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
         )
     apart_s = max(one.apart_s for one in found)
     if apart_s > APART_LIMIT_S:
-        lines.append(f"OUT OF STEP: customers of one lane began {apart_s:.2f} s (real) later.")
+        lines.append(f"OUT OF STEP: customers of one live shop began {apart_s:.2f} s (real) later.")
     capacities = first.shops_rps
     if capacities:
         middle = statistics.median(capacities)

@@ -61,8 +61,8 @@ class RunFolder:
         self.summary_file = path / RUN_FILE
         self.load_factor_file = path / "load-factor"
         """While a live run goes on: how many times their rate sessions shall arrive."""
-        self.lane_file = path / "lane.json"
-        """While it goes on beside others: where its shop is (`lane.Lane`)."""
+        self.live_shop_file = path / "lane.json"
+        """While it goes on next to others: where its shop is (`shop_file.LiveShop`)."""
         self.proxy_file = path / "peer.json"
         """While it goes on behind a baseline proxy: what that says of itself (`proxies.shown`)."""
 

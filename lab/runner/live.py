@@ -30,10 +30,10 @@ from lab.runner.environment import surroundings
 from lab.runner.estimates import Estimate
 from lab.runner.expectation import Expectation
 from lab.runner.stopwatch import stopwatch
-from lab.spec import shop_cpus as lane_cpus
+from lab.spec import shop_cpus
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
-from lab.spec.shop_cpus import LaneCpus
+from lab.spec.shop_cpus import ShopCpus
 from runtime import settings
 
 
@@ -45,7 +45,7 @@ class LiveComparison(Comparison):
     def __init__(self, spec: Spec, **options: Any) -> None:
         super().__init__(spec, **options)
         self._shops: Sequence[Appliance] = ()
-        self._lanes: LaneCpus | None = None
+        self._shop_cpus: ShopCpus | None = None
         self._estimate: Estimate | None = None
 
     @contextmanager
@@ -54,14 +54,14 @@ class LiveComparison(Comparison):
         spec, lab = self.spec, self.lab
         proxies.check(lab, (policy.gateway for policy in spec.policy))
         if spec.at_once:
-            self._lanes = lane_cpus.plan(lab, len(spec.policy), spec.at_once)
+            self._shop_cpus = shop_cpus.plan(lab, len(spec.policy), spec.at_once)
         appliance = running_appliance(lab)
         with ExitStack() as stack:
             asked_s = time.monotonic()
             stack.enter_context(live_run_lock())
             stopwatch.waited(time.monotonic() - asked_s)
-            if self._lanes is not None:
-                shops = side_by_side.shops(lab, spec, self._lanes)
+            if self._shop_cpus is not None:
+                shops = side_by_side.shops(lab, spec, self._shop_cpus)
                 self._shops = stack.enter_context(shops)
             else:
                 appliance.check_knows(spec.policy)
@@ -74,8 +74,8 @@ class LiveComparison(Comparison):
 
     def machine(self) -> Mapping[str, Any]:
         """Describe this machine, and which CPUs each of several shops has."""
-        lanes = self._lanes
-        return describe_machine(self.lab) | ({"at_once": lanes.facts()} if lanes else {})
+        cpus = self._shop_cpus
+        return describe_machine(self.lab) | ({"at_once": cpus.facts()} if cpus else {})
 
     def capacity(self) -> Capacity:
         """Return the kept capacity of one shop where it holds for the spec, else measure it."""
@@ -148,9 +148,9 @@ class LiveComparison(Comparison):
         shops_rps: Sequence[float],
     ) -> list[RunSummary]:
         """Make the runs of a group: one, or each on a shop of its own."""
-        if self._lanes is not None:
+        if self._shop_cpus is not None:
             return side_by_side.make_runs(
-                self._shops, runs, seed, folders, steps, tells, self._lanes, shops_rps
+                self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps
             )
         (shop,), (run,), (folder,), (step,), (tell,) = self._shops, runs, folders, steps, tells
         return [make_run(shop, run, seed, folder, step, tell)]

@@ -11,7 +11,7 @@ from hosting.plain import PlainShops
 from lab.analysis.reconciliation import summarise
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.run import LiveRun
-from lab.engines.live.shop_file import Lane
+from lab.engines.live.shop_file import LiveShop
 from lab.engines.load_generators import Progress, run_loads
 from lab.errors import ExperimentError
 from lab.files.run_folder import RunFolder
@@ -19,7 +19,7 @@ from lab.files.run_summary import RunSummary
 from lab.report.terminal import console
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
-from lab.spec.shop_cpus import LaneCpus
+from lab.spec.shop_cpus import ShopCpus
 from loadgen.attempt_log import read_metadata
 from runtime.settings import Settings
 
@@ -28,19 +28,19 @@ NAME = "race"
 
 
 @contextmanager
-def shops(lab: Settings, spec: Spec, lanes: LaneCpus) -> Iterator[list[Appliance]]:
+def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]]:
     """A shop for each policy of `spec`, from when all of them serve until the block ends.
 
     The appliance's own processes make room for them meanwhile. The caller holds the machine's lock.
     Raises ExperimentError; when the block does because a shop has died, one that says so.
     """
     with ExitStack() as stack:
-        stack.enter_context(confined(lab, lanes.rest))
+        stack.enter_context(confined(lab, cpus.rest))
         started = PlainShops(
             lab,
             NAME,
-            shop_cpus=lanes.shops,
-            other_cpus=lanes.rest,
+            shop_cpus=cpus.shops,
+            other_cpus=cpus.rest,
             books=spec.catalogue_books or lab.catalogue_books,
             say=console.print,
         )
@@ -69,7 +69,7 @@ def make_runs(
     folders: Sequence[RunFolder],
     on_progress: Sequence[Progress],
     on_event: Sequence[Callable[[], None]],
-    lanes: LaneCpus,
+    cpus: ShopCpus,
     shops_rps: Sequence[float],
 ) -> list[RunSummary]:
     """Make several runs at the same time, each on a shop of its own.
@@ -86,13 +86,13 @@ def make_runs(
         def begun() -> None:
             came_at = time.time()
             for run in live:
-                stack.callback(run.folder.lane_file.unlink, missing_ok=True)
+                stack.callback(run.folder.live_shop_file.unlink, missing_ok=True)
                 lab, counts, scale = run.appliance.lab, run.before, run.server.time_scale
-                Lane.of(lab, counts, came_at=came_at, time_scale=scale).write(run.folder)
+                LiveShop.of(lab, counts, came_at=came_at, time_scale=scale).write(run.folder)
 
         run_loads(
             [run.load_generator(told) for run, told in zip(live, on_progress, strict=True)],
-            lanes.rest,
+            cpus.rest,
             on_begin=begun,
             on_end=lambda index: live[index].customers_gone(),
         )
@@ -101,7 +101,7 @@ def make_runs(
         "of": len(runs),
         "apart_s": max(came_at) - min(came_at),
         "shops_rps": list(shops_rps),
-        **lanes.facts(),
+        **cpus.facts(),
     }
     summaries = []
     for number, run in enumerate(live, start=1):

@@ -15,7 +15,7 @@ from runtime.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class LaneCpus:
+class ShopCpus:
     """`shops`: the CPUs of each; `rest`: those of everything else.
 
     `crowded`: the shops share CPUs. Their figures are then worth nothing.
@@ -34,7 +34,7 @@ class LaneCpus:
         }
 
 
-def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> LaneCpus:
+def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
     """The CPUs of so many shops; raises SpecError, with what to do instead, where they lack.
 
     The first has the appliance's shop's own, the others the highest of what is left.
@@ -48,9 +48,9 @@ def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> LaneCpus:
             tuple(left[at : at + len(own)])
             for at in range(len(left) - len(own), cut - 1, -len(own))
         ]
-        return LaneCpus((own, *more), tuple(left[:cut]))
+        return ShopCpus((own, *more), tuple(left[:cut]))
     if at_once == "crowded":
-        return LaneCpus((own,) * shops, lab.other_cpus, crowded=True)
+        return ShopCpus((own,) * shops, lab.other_cpus, crowded=True)
     raise SpecError(
         f"at_once: {shops} shops of {_counted(len(own))} each and one for everything else need "
         f"{_counted(needed + len(own) + 1)}; here are {len(left) + len(own)} "

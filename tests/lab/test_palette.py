@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from lab.console.site.templatetags.words import policy_colour
-from lab.console.watch.lanes import Seen, lane_of
+from lab.console.watch.live_shops import Seen, live_shop_of
 from lab.palette import COLOURS, colour_of, curve_styles, is_policy, numbered, styles_of
 from lab.titles import TITLES, title_of
 from tests.lab.console.watch.test_frames import snapshot
-from tests.lab.console.watch.test_lanes import lane_here
+from tests.lab.console.watch.test_live_shops import live_shop_here
 
 CONSOLE = Path(__file__).parents[2] / "lab" / "console"
 
@@ -62,7 +62,7 @@ def test_no_two_of_many_lines_look_alike():
 
 def test_races_and_pages_have_the_same_colours():
     """The watch's lanes, the race's lanes: both from the palette, none of their own."""
-    lane = lane_of(Seen("run", "8Q-LIFO-Pri", lane_here()), snapshot())
+    lane = live_shop_of(Seen("run", "8Q-LIFO-Pri", live_shop_here()), snapshot())
     assert lane["colour"] == policy_colour("8Q-LIFO-Pri") == colour_of("8q-lifo-pri")
     for name in ("curves", "report_overlay", "race", "lanes", "charts"):
         (script,) = CONSOLE.glob(f"*/static/console/{name}.js")

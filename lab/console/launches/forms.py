@@ -17,7 +17,7 @@ from lab.console.site import own_policies
 from lab.console.site.allowances import Allowance, require
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
-from lab.spec import shop_cpus as lane_cpus
+from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, spec_of
 from lab.spec.own_policies import named_by
 from lab.titles import title_of
@@ -120,7 +120,7 @@ class LaunchForm(forms.Form):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        if not lane_cpus.most_shops(LAB):
+        if not shop_cpus.most_shops(LAB):
             del self.fields["at_once"]
         if not hosts.is_loopback(LAB.shop_host):  # proxies run natively, next to the shop
             del self.fields["gateway"]
@@ -245,4 +245,4 @@ def _check_own(plain: Mapping[str, Any], name: str, allowance: Allowance) -> Non
 def _check_room(spec: Spec) -> None:
     """Raises SpecError where there are too few processors for what shall run at once."""
     if spec.at_once:
-        lane_cpus.plan(LAB, len(spec.policy), spec.at_once)
+        shop_cpus.plan(LAB, len(spec.policy), spec.at_once)

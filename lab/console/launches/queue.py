@@ -1,7 +1,7 @@
 """The queue of launches: who is next, what stands in whose way, what has died.
 
 One live launch runs at a time, for two would spoil each other. Simulated ones run next to it, in
-SIMULATED_AT_ONCE lanes and a quick lane that is kept for launches of at most QUICK_S: a short
+SIMULATED_AT_ONCE places and a quick place that is kept for launches of at most QUICK_S: a short
 launch never waits for a long one to end. People take turns: the person whose launches have used
 the least time lately is next (`in_turn`). `claim` and `starts` follow the same two functions.
 """
@@ -24,7 +24,7 @@ from runtime import living
 
 SIMULATED_AT_ONCE = max(1, len(os.sched_getaffinity(0)) - 1)
 QUICK_S = 120.0
-"""Expected real seconds of a launch that may use the quick lane."""
+"""Expected real seconds of a launch that may use the quick place."""
 AT_ONCE = 1 + SIMULATED_AT_ONCE + 1
 """Launches that run at the same time: a live one, simulated ones, a quick one."""
 LATELY_S = 3600.0
@@ -103,8 +103,8 @@ def in_turn(queued: Sequence[Launch], used: Mapping[str, float]) -> list[Launch]
     return ordered + last
 
 
-def _next_for_lane(ordered: Sequence[Launch], *, quick: bool) -> Launch | None:
-    """Return the next launch for a free lane of simulated launches."""
+def _next_for_place(ordered: Sequence[Launch], *, quick: bool) -> Launch | None:
+    """Return the next launch for a free place of simulated launches."""
     return next((one for one in ordered if not quick or one.expected_s <= QUICK_S), None)
 
 
@@ -136,14 +136,14 @@ def _next_live(running: Sequence[Launch]) -> Launch | None:
 def _next_simulated(running: Sequence[Launch]) -> Launch | None:
     simulated = [one for one in running if not one.is_live]
     ordered = _ordered("simulated")
-    for quick in _free_lanes(simulated):
-        if (chosen := _next_for_lane(ordered, quick=quick)) is not None:
+    for quick in _free_places(simulated):
+        if (chosen := _next_for_place(ordered, quick=quick)) is not None:
             return chosen
     return None
 
 
-def _free_lanes(simulated: Sequence[Launch]) -> list[bool]:
-    """Whether each free lane is the quick one. A running launch that can be there is there."""
+def _free_places(simulated: Sequence[Launch]) -> list[bool]:
+    """Whether each free place is the quick one. A running launch that can be there is there."""
     is_quick_taken = any(one.expected_s <= QUICK_S for one in simulated)
     free = SIMULATED_AT_ONCE - (len(simulated) - is_quick_taken)
     return [False] * free + [True] * (not is_quick_taken)
@@ -243,19 +243,19 @@ def starts(
         found.append((one, live_s))
         live_s += one.expected_s
     busy = [(left_s, one) for one, left_s in running if not one.is_live]
-    lanes = [(0.0, quick) for quick in _free_lanes([one for _, one in busy])]
+    places = [(0.0, quick) for quick in _free_places([one for _, one in busy])]
     quick = min((pair for pair in busy if pair[1].expected_s <= QUICK_S), default=None, key=_first)
-    lanes += [(left_s, quick is not None and one is quick[1]) for left_s, one in busy]
-    heapq.heapify(lanes)
+    places += [(left_s, quick is not None and one is quick[1]) for left_s, one in busy]
+    heapq.heapify(places)
     waiting = list(simulated)
-    while waiting and lanes:
-        free_s, is_quick = heapq.heappop(lanes)
-        chosen = _next_for_lane(waiting, quick=is_quick)
-        if chosen is None:  # the quick lane has nothing left to do
+    while waiting and places:
+        free_s, is_quick = heapq.heappop(places)
+        chosen = _next_for_place(waiting, quick=is_quick)
+        if chosen is None:  # the quick place has nothing left to do
             continue
         waiting.remove(chosen)
         found.append((chosen, free_s))
-        heapq.heappush(lanes, (free_s + chosen.expected_s, is_quick))
+        heapq.heappush(places, (free_s + chosen.expected_s, is_quick))
     return sorted(found, key=lambda pair: pair[1])
 
 

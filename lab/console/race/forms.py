@@ -12,7 +12,7 @@ from lab.console.site import own_policies
 from lab.console.site.settings import LAB
 from lab.errors import SpecError
 from lab.files.run_folder import PlannedRun, RunFolder
-from lab.spec import shop_cpus as lane_cpus
+from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, load_spec
 from lab.titles import title_of
 
@@ -80,7 +80,7 @@ class RaceForm(forms.Form):
     @property
     def most_live(self) -> int:
         """How many shops at once this machine has processors for; 0: live races are not offered."""
-        return lane_cpus.most_shops(LAB)
+        return shop_cpus.most_shops(LAB)
 
     def clean(self) -> None:
         """A live race has no more lanes than there are processors for shops."""

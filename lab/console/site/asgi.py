@@ -22,7 +22,7 @@ from lab.console.site import uploads  # noqa: E402
 from lab.console.site.allowances import TEACHER  # noqa: E402
 from lab.console.site.settings import LAB  # noqa: E402
 from lab.console.watch.broadcast import Watch  # noqa: E402
-from lab.console.watch.live_run import lanes_now, proxy_now, under_way  # noqa: E402
+from lab.console.watch.live_run import live_shops_now, proxy_now, under_way  # noqa: E402
 from runtime import monitoring  # noqa: E402
 
 KEEP_EVERY_S = 2.0
@@ -35,7 +35,7 @@ def _run_under_way() -> Mapping[str, Any] | None:
 
 
 pages = uploads.bounded(django_application, uploads.allowed_bytes)
-watch = Watch(LAB, _run_under_way, lanes_now, proxy_now)
+watch = Watch(LAB, _run_under_way, live_shops_now, proxy_now)
 """Of this server process."""
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from lab.analysis.event_words import factor_words
 from lab.console.watch.frames import Frame, Mark, changes, frame_of, thinned
-from lab.console.watch.lanes import LaneLooks, LanesNow
+from lab.console.watch.live_shops import LiveShops, LiveShopsNow
 from lab.console.watch.proxies import InPlace, ProxyNow
 from lab.console.watch.purchases import Sold
 from lab.engines.live.appliance import Appliance
@@ -51,14 +51,14 @@ class Watch:
         self,
         lab: Settings,
         under_way: UnderWay,
-        lanes_now: LanesNow = lambda: (),
+        live_shops_now: LiveShopsNow = lambda: (),
         proxy_now: ProxyNow = lambda: None,
     ) -> None:
         self._proxy_now = proxy_now
         self._in_place = InPlace()
         self._lab = lab
         self._under_way = under_way
-        self._lanes = LaneLooks(lab, lanes_now)
+        self._live_shops = LiveShops(lab, live_shops_now)
         self.name = secrets.token_hex(4)
         self.frames: deque[Frame] = deque(maxlen=KEPT)
         self.marks: deque[Mark] = deque(maxlen=MARKS_KEPT)
@@ -146,7 +146,7 @@ class Watch:
             if snapshot.get("shadows"):
                 snapshot |= {"shadows": appliance.gateway.call("GET", "/shadows")["shadows"]}
         now = time.time()
-        beside = self._lanes.look(now)
+        beside = self._live_shops.look(now)
         run = self._under_way()
         return frame_of(snapshot, queue, self._sold.look(run, now)) | {"run": run} | beside
 

@@ -12,10 +12,10 @@ from lab import durations
 from lab.analysis.event_words import load_words
 from lab.console.models import Launch, State
 from lab.console.site.settings import LAB
-from lab.console.watch.lanes import Seen
+from lab.console.watch.live_shops import Seen
 from lab.engines.live import announcement as live_runs
 from lab.engines.live import proxy_status as shown
-from lab.engines.live import shop_file as lane
+from lab.engines.live import shop_file
 from lab.errors import ExperimentError
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.results.comparison import ComparisonResult
@@ -137,7 +137,7 @@ def under_way() -> UnderWay | None:
     ]
     if spec.at_once:
         order = [choice.key for choice in spec.policy]
-        begun = [one for one in begun if one[1].lane_file.is_file()]
+        begun = [one for one in begun if one[1].live_shop_file.is_file()]
         begun.sort(key=lambda one: order.index(one[0].policy))
     planned, run = begun[0] if begun else (None, None)
     return UnderWay(
@@ -197,7 +197,7 @@ def _is_of(told: Mapping[str, Any], run: RunFolder) -> bool:
     return (told["experiment"], told["run"]) == (_experiment(run), run.path.name)
 
 
-def lanes_now() -> list[Seen]:
+def live_shops_now() -> list[Seen]:
     """The shops of the runs under way that are made at the same time, in the order of the spec."""
     going = under_way()
     if going is None:
@@ -205,7 +205,7 @@ def lanes_now() -> list[Seen]:
     return [
         Seen(f"{_experiment(run)}/{run.path.name}", title_of(planned.policy), where)
         for planned, run in going.beside
-        if (where := lane.read(run)) is not None
+        if (where := shop_file.read(run)) is not None
     ]
 
 

@@ -15,15 +15,15 @@ from runtime.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
-    """Where a lane's gateway and controller are on this machine; what it had counted before."""
+class LiveShop:
+    """The ports of a live shop's gateway and controller, and its counts before the run."""
 
     host: str
     gateway_port: int
     gateway_admin_port: int
     shop_controller_port: int
     came_at: float
-    """When the customers' clock began, Unix time; the same for all lanes."""
+    """When the customers' clock began, Unix time; the same for all shops."""
     time_scale: float
     before: Mapping[str, int]
     """Requests by fate (`arrived`, …) over all pages, and `confirms`."""
@@ -32,7 +32,7 @@ class Lane:
     def of(
         cls, lab: Settings, counts: Mapping[str, Any], *, came_at: float, time_scale: float
     ) -> Self:
-        """The lane whose shop has the settings `lab`; `counts` as `Appliance.counts` has them."""
+        """The live shop that has the settings `lab`; `counts` as `Appliance.counts` has them."""
         return cls(
             host=lab.gateway_admin_host,
             gateway_port=lab.gateway_port,
@@ -56,7 +56,7 @@ class Lane:
 
     def write(self, folder: RunFolder) -> None:
         """Lay it into the folder of its run."""
-        write_json(folder.lane_file, asdict(self))
+        write_json(folder.live_shop_file, asdict(self))
 
 
 def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
@@ -65,9 +65,9 @@ def counted(counts: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return found | {"confirms": counts["Tr-4"]["answered"]}
 
 
-def read(folder: RunFolder) -> Lane | None:
-    """The lane of a run whose customers are there; None of any other."""
+def read(folder: RunFolder) -> LiveShop | None:
+    """The live shop of a run whose customers are there; None of any other."""
     try:
-        return Lane(**read_json(folder.lane_file))
+        return LiveShop(**read_json(folder.live_shop_file))
     except (ExperimentError, TypeError):
         return None

@@ -346,7 +346,7 @@ TOGETHER = {"of": 2, "apart_s": 0.01, "shops": [[3], [2]], "rest": [0, 1], "crow
     [
         ({}, "At the same time: 2 shops, on CPU 3; 2; everything else on 0,1."),
         ({"crowded": True}, "CROWDED: the shops shared CPUs"),
-        ({"apart_s": 0.5}, "OUT OF STEP: customers of one lane began 0.50 s (real) later."),
+        ({"apart_s": 0.5}, "OUT OF STEP: customers of one live shop began 0.50 s (real) later."),
         ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time they serve 5.00"),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from lab.errors import SpecError
-from lab.spec.shop_cpus import LaneCpus, most_shops, plan
+from lab.spec.shop_cpus import ShopCpus, most_shops, plan
 from runtime.settings import load
 
 
@@ -15,14 +15,14 @@ def machine(shop, other):
 
 def test_the_first_shop_has_the_appliances_own_cpu_the_others_the_highest_left():
     four = machine((3,), (0, 1, 2))
-    assert plan(four, 2) == LaneCpus(((3,), (2,)), (0, 1))
-    assert plan(four, 3) == LaneCpus(((3,), (2,), (1,)), (0,))
+    assert plan(four, 2) == ShopCpus(((3,), (2,)), (0, 1))
+    assert plan(four, 3) == ShopCpus(((3,), (2,), (1,)), (0,))
     assert most_shops(four) == 3
 
 
 def test_each_shop_has_as_many_cpus_as_the_appliances():
     eight = machine((6, 7), (0, 1, 2, 3, 4))
-    assert plan(eight, 3) == LaneCpus(((6, 7), (3, 4), (1, 2)), (0,))
+    assert plan(eight, 3) == ShopCpus(((6, 7), (3, 4), (1, 2)), (0,))
     assert most_shops(eight) == 3
     assert most_shops(machine((14, 15), tuple(range(14)))) == 4
 
@@ -50,7 +50,7 @@ def test_too_few_are_refused_with_what_to_do_instead(shop, other, shops, needed)
 
 def test_crowded_shops_share_the_appliances_cpu_and_only_where_they_must():
     two = machine((1,), (0,))
-    assert plan(two, 3, "crowded") == LaneCpus(((1,),) * 3, (0,), crowded=True)
-    assert plan(machine((2,), (0, 1)), 2, "crowded") == LaneCpus(((2,), (1,)), (0,))
+    assert plan(two, 3, "crowded") == ShopCpus(((1,),) * 3, (0,), crowded=True)
+    assert plan(machine((2,), (0, 1)), 2, "crowded") == ShopCpus(((2,), (1,)), (0,))
     assert plan(machine((0,), (0,)), 2, "crowded").rest == (0,)
     assert most_shops(two) == most_shops(machine((0,), (0,))) == 0

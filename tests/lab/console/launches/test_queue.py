@@ -1,4 +1,4 @@
-"""Turns in the queue: between people, with a lane for short simulations."""
+"""Turns in the queue: between people, with a place for short simulations."""
 
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ print(json.dumps([used, titles, begun]))
 
 
 def test_a_quick_launch_does_not_wait_for_a_long_one(tmp_path):
-    """The quick lane takes short launches alone; long ones never wait behind both lanes."""
+    """The quick place takes only short launches; short ones never wait behind long ones."""
     found = told(
         tmp_path,
         """
@@ -98,7 +98,7 @@ print(json.dumps([waiting, begun]))
     assert found[1] == ["long", None, "quick", None, "longer", None]
 
 
-def test_quick_launches_leave_the_long_lane_free(tmp_path):
+def test_quick_launches_leave_the_long_place_free(tmp_path):
     """While one short launch runs, a long one of another person may begin."""
     found = told(
         tmp_path,

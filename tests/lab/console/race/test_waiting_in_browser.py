@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lab.engines.live.announcement import ToldRun
-from lab.engines.live.shop_file import Lane
+from lab.engines.live.shop_file import LiveShop
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
@@ -36,7 +36,7 @@ def race(console):
     folder = ComparisonResult.create(console.results, RACE, {}, comparison.plan(RACE))
     port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
     here = replace(load(), gateway_admin_port=port)
-    lane = Lane.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
+    lane = LiveShop.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
     with ExitStack() as told:
         told.enter_context(answering(Scene(), port))
         for planned in folder.plan():

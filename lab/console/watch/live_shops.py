@@ -1,4 +1,4 @@
-"""Shops that run at the same time, as a frame of the watch shows them: a lane each."""
+"""Live shops of several at once, as a frame of the watch shows them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from gateway.policies.interface import PAGES
 from lab.console.watch.frames import title
 from lab.engines.live.appliance import Appliance
-from lab.engines.live.shop_file import Lane, counted
+from lab.engines.live.shop_file import LiveShop, counted
 from lab.errors import ExperimentError
 from lab.palette import colour_of
 from runtime.settings import Settings
@@ -15,41 +15,41 @@ from runtime.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A lane to be looked at. `key`: the folder of its run; `title`: its policy, for people."""
+    """A live shop that is watched. `key`: its run's folder; `title`: its policy, for people."""
 
     key: str
     title: str
-    lane: Lane
+    shop: LiveShop
 
 
-LanesNow = Callable[[], Sequence[Seen]]
+LiveShopsNow = Callable[[], Sequence[Seen]]
 """In the order of their spec; empty where no shops run at once."""
 
 
-class LaneLooks:
-    """Looks at all lanes; keeps a connection to each as long as it is there."""
+class LiveShops:
+    """The live shops, sampled; each has a connection as long as it is there."""
 
-    def __init__(self, lab: Settings, lanes_now: LanesNow) -> None:
+    def __init__(self, lab: Settings, live_shops_now: LiveShopsNow) -> None:
         self._lab = lab
-        self._lanes_now = lanes_now
+        self._live_shops_now = live_shops_now
         self._shops: dict[str, Appliance] = {}
 
     def look(self, now: float) -> dict[str, Any]:
-        """What a frame says of the lanes at `now` (Unix time); nothing where there are none.
+        """Return a frame's part on the live shops at `now` (Unix time); empty without any.
 
-        `lanes`: as `lane_of`; `lanes_time_s`: paper seconds since their customers came;
+        `lanes`: as `live_shop_of`; `lanes_time_s`: paper seconds since their customers came;
         `lane_totals`: confirms, completed pages and waiting requests of each, for charts.
         """
-        lanes = self._lanes_now()
-        for key in self._shops.keys() - {one.key for one in lanes}:
+        shops = self._live_shops_now()
+        for key in self._shops.keys() - {one.key for one in shops}:
             self._shops.pop(key).close()
         try:
-            found = [lane_of(one, self._snapshot(one)) for one in lanes]
+            found = [live_shop_of(one, self._snapshot(one)) for one in shops]
         except ExperimentError:  # one has just ended, or has died: its run says so
             return {}
         if not found:
             return {}
-        first = lanes[0].lane
+        first = shops[0].shop
         return {
             "lanes": found,
             "lanes_time_s": max(0.0, (now - first.came_at) * first.time_scale),
@@ -61,14 +61,14 @@ class LaneLooks:
     def _snapshot(self, seen: Seen) -> Mapping[str, Any]:
         shop = self._shops.get(seen.key)
         if shop is None:
-            shop = self._shops[seen.key] = Appliance(seen.lane.settings(self._lab))
+            shop = self._shops[seen.key] = Appliance(seen.shop.settings(self._lab))
         return shop.gateway.call("GET", "/snapshot")
 
 
-def lane_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """A lane from its gateway's `GET /snapshot`; counts are those since the run began."""
+def live_shop_of(seen: Seen, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a live shop from its gateway's `GET /snapshot`; counts are those of the run."""
     counts = {
-        name: number - seen.lane.before[name]
+        name: number - seen.shop.before[name]
         for name, number in counted(snapshot["counts"]).items()
     }
     load = snapshot.get("load") or {}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gateway.policies.interface import FATES, PAGES
-from lab.console.watch.lanes import LaneLooks, Seen, lane_of
-from lab.engines.live import shop_file as lane
-from lab.engines.live.shop_file import Lane
+from lab.console.watch.live_shops import LiveShops, Seen, live_shop_of
+from lab.engines.live import shop_file
+from lab.engines.live.shop_file import LiveShop
 from lab.files.run_folder import RunFolder
 from lab.results.comparison import ComparisonResult
 from runtime.settings import load
@@ -18,13 +18,13 @@ from tests.lab.waiting import wait_until
 COUNTS = {"gateway": {page: dict.fromkeys(FATES, 1) for page in PAGES}}
 
 
-def lane_here(**other):
-    found = Lane.of(load(), COUNTS, came_at=1000.0, time_scale=10.0)
+def live_shop_here(**other):
+    found = LiveShop.of(load(), COUNTS, came_at=1000.0, time_scale=10.0)
     return replace(found, **other)
 
 
 def test_a_lane_counts_from_the_start_of_its_run():
-    found = lane_of(Seen("run", "SQ", lane_here()), snapshot())
+    found = live_shop_of(Seen("run", "SQ", live_shop_here()), snapshot())
     assert found["confirms"] == 1
     assert found["counts"]["arrived"] == 8
     assert found["counts"].keys() == set(FATES)
@@ -34,22 +34,22 @@ def test_a_lane_counts_from_the_start_of_its_run():
 
 def test_a_run_folder_has_its_lane_while_customers_come(tmp_path):
     folder = RunFolder(tmp_path)
-    assert lane.read(folder) is None
-    lane_here(gateway_admin_port=22999).write(folder)
-    found = lane.read(folder)
-    assert found == lane_here(gateway_admin_port=22999)
+    assert shop_file.read(folder) is None
+    live_shop_here(gateway_admin_port=22999).write(folder)
+    found = shop_file.read(folder)
+    assert found == live_shop_here(gateway_admin_port=22999)
     assert found.settings(load()).gateway_admin_port == 22999
-    folder.lane_file.write_text('{"host": 1}')
-    assert lane.read(folder) is None
+    folder.live_shop_file.write_text('{"host": 1}')
+    assert shop_file.read(folder) is None
 
 
 def test_without_lanes_a_frame_says_nothing_of_them():
-    assert LaneLooks(load(), lambda: ()).look(1001.0) == {}
+    assert LiveShops(load(), lambda: ()).look(1001.0) == {}
 
 
 def test_a_lane_that_does_not_answer_hides_them_until_the_next_look():
-    gone = Seen("run", "SQ", lane_here(gateway_admin_port=1))
-    assert LaneLooks(load(), lambda: [gone]).look(1001.0) == {}
+    gone = Seen("run", "SQ", live_shop_here(gateway_admin_port=1))
+    assert LiveShops(load(), lambda: [gone]).look(1001.0) == {}
 
 
 CROWDED = b"""version = 1
@@ -105,7 +105,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
         assert run.summary().reconciles
         (change,) = run.summary().load_generator.load_changes
         assert change["factor"] == 3.0
-        assert not run.lane_file.exists()
+        assert not run.live_shop_file.exists()
         assert not run.load_factor_file.exists()
     page = lab.get(f"/race/?result={name}").text
     assert 'data-lanes="2"' in page
