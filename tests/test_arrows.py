@@ -29,7 +29,7 @@ PARTS = {part.split("/")[0] for part in ARROWS}
 
 # packages and modules of the lab; each imports only those before it
 FLOORS = (
-    ("errors", "durations", "intervals", "titles", "palette"),
+    ("errors", "durations", "intervals", "titles"),
     ("files",),
     ("machine",),
     ("executors",),
@@ -144,6 +144,17 @@ def test_the_lab_imports_only_floors_before() -> None:
         for module, found in lab_imports().items()
         for imported in sorted(found)
         if module != "lab" and floor_of[imported.split(".")[1]] > floor_of[module.split(".")[1]]
+    ] == []
+
+
+def test_only_one_package_of_the_lab_draws() -> None:
+    """Every picture of the lab comes from `lab/report/drawing`."""
+    assert [
+        f"{path.relative_to(REPOSITORY)} imports {name}"
+        for path in modules("lab") + modules("lab/console")
+        for name in imports(path)
+        if within(name, "matplotlib")
+        and not path.is_relative_to(REPOSITORY / "lab" / "report" / "drawing")
     ] == []
 
 

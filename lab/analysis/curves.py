@@ -14,7 +14,6 @@ from lab.analysis import metrics
 from lab.analysis.cells import Cell, read_cells
 from lab.analysis.outcomes import FATES, after_warm_up, response_times_s, started_after
 from lab.intervals import estimate
-from lab.palette import colour_of
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
@@ -30,7 +29,7 @@ Band = Mapping[str, Sequence[float | None]]
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
     """JSON-ready: `times_s`, `lines` (one per policy and ρ) and `against_rho`.
 
-    A line has `key`, `policy`, `title`, `colour`, `rho`, `load`, `repetitions`, `attempts` (page →
+    A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions`, `attempts` (page →
     number), `above` (page → Band at `times_s`: share of attempts not answered within that time),
     `histogram` (page → share of attempts answered within each second) and `fates` (fate of a
     session → mean, low, high of its share of all that arrived). Raises ExperimentError when a log
@@ -77,7 +76,6 @@ def _line(folder: ComparisonResult, cell: Cell) -> dict[str, Any]:
         "key": f"{cell.policy}@{'' if cell.rho is None else f'{cell.rho:g}'}",
         "policy": cell.policy,
         "title": cell.title,
-        "colour": colour_of(cell.policy),
         "rho": cell.rho,
         "load": cell.load,
         "repetitions": len(cell.runs),

@@ -13,7 +13,7 @@ from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
 from lab.machine import speeds
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.results.result import made_here
 from lab.runner import estimates, stopwatch
 from lab.runner.estimates import COMMANDS, Estimate

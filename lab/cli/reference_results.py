@@ -24,7 +24,7 @@ from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_text
 from lab.leaderboard import BOARD_FILE
 from lab.machine.description import ROOT, describe_machine, describe_versions
-from lab.report.figure_files import compact_svg
+from lab.report.drawing.svg import compact_svg
 from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference

@@ -7,7 +7,7 @@ from itertools import pairwise
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
 from lab.intervals import Estimate, differences, estimate, over_parts
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 STEPS: tuple[tuple[str, str], ...] = (

@@ -12,7 +12,7 @@ from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard.ablation import efficiency, is_step
 from lab.leaderboard.recovery import Recovery
 from lab.leaderboard.recovery import note as recovery_note
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 from lab.titles import title_of

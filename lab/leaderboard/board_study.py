@@ -15,11 +15,11 @@ from lab.leaderboard.fairness import (
     fairness_of,
     waiting_table,
 )
-from lab.leaderboard.pictures import Heat, heat_table
 from lab.leaderboard.recovery import Recovery, gather
 from lab.report.claims import Claim, Verdict
-from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Panel, Series, Study
-from lab.report.table import Table
+from lab.report.drawing.pictures import Heat, Series
+from lab.report.drawing.table import Table
+from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Panel, Study
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Results
 from lab.spec.cases import AnyCase
@@ -115,7 +115,7 @@ def study(found: Board) -> Study:
             + _leaders_words(found.rows),
             (),
             drawing=Drawing(
-                lambda results: heat_table(_efficiency_heat(ranked)),
+                lambda results: _efficiency_heat(ranked),
                 f"Heat table of {len(ranked)} policies by offered load: revenue efficiency as "
                 "estimated. The numbers are in the table below.",
                 "The best policy over all loads is at the top.",
@@ -191,7 +191,7 @@ def _fairness_exhibit(found: Board) -> Exhibit:
         "has lost nothing but the visit; who leaves after half a minute has lost that, too.",
         (),
         drawing=Drawing(
-            lambda results: heat_table(_fairness_heat(found.fairness)),
+            lambda results: _fairness_heat(found.fairness),
             "Heat table of policies by planned length of the session: percent of sessions that got "
             "everything. The numbers are in the table below.",
             "Even colours in a row: the policy treats short and long sessions alike.",

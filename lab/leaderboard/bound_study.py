@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from matplotlib.figure import Figure
-
 from lab.intervals import Estimate, estimate, simultaneous
 from lab.leaderboard import BOUND, measures
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY
-from lab.leaderboard.pictures import Heat, heat_table
 from lab.report.claims import Claim, Verdict
+from lab.report.drawing.pictures import Heat
+from lab.report.drawing.table import Table
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
-from lab.report.table import Table
 from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
@@ -64,7 +62,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "Confirms to be expected of sessions that were served like these, over the bound.",
                 (),
                 drawing=Drawing(
-                    partial(_heat_figure, grid),
+                    partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(loads)} loads in runs of "
                     f"{grid.sessions:,} sessions: share of the bound. The numbers are in the table "
                     "below.",
@@ -148,10 +146,6 @@ def _heat(grid: _Grid, results: Results) -> Heat:
         2,
         "share of the bound",
     )
-
-
-def _heat_figure(grid: _Grid, results: Results) -> Figure:
-    return heat_table(_heat(grid, results))
 
 
 def _holds(grid: _Grid, results: Results) -> Verdict:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lab.analysis.outcomes import is_outcome
 from lab.intervals import Estimate, estimate
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from loadgen.attempts import AttemptOutcome
 
 TOLD = (AttemptOutcome.DROPPED, AttemptOutcome.REJECTED, AttemptOutcome.REFUSED)

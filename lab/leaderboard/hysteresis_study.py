@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from lab.analysis import hysteresis
 from lab.analysis.hysteresis import CONDUCTS, Conduct
@@ -13,11 +12,11 @@ from lab.intervals import estimate
 from lab.leaderboard import HYSTERESIS
 from lab.leaderboard import fallback as giving_up
 from lab.leaderboard.ablation import ranked
-from lab.leaderboard.pictures import Course, small_multiples
 from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recoveries, was_normal
 from lab.report.claims import Claim, Verdict
+from lab.report.drawing.pictures import Course, Courses
+from lab.report.drawing.table import Table
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
-from lab.report.table import Table
 from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
@@ -85,7 +84,7 @@ def _exhibit(conduct: Conduct, cases: Cases) -> Exhibit:
         conduct.what,
         (),
         drawing=Drawing(
-            lambda results: _picture(cases, results),
+            partial(_picture, cases),
             f"A small picture for each of {len(cases)} policies: response time and queue over "
             "time, before, during and after the rush. When each has recovered is in the table "
             "below.",
@@ -157,13 +156,13 @@ def _ordered(cases: Cases, results: Results) -> list[str]:
     return sorted(cases, key=place)
 
 
-def _picture(cases: Cases, results: Results) -> Figure:
+def _picture(cases: Cases, results: Results) -> Courses:
     courses = []
     for policy in _ordered(cases, results):
         runs = results.of(cases[policy])
         if runs:
             courses.append(course(policy, runs))
-    return small_multiples(courses, hysteresis.RUSH_S, CEILING_S)
+    return Courses(courses, hysteresis.RUSH_S, CEILING_S)
 
 
 def course(policy: str, runs: Sequence[Metrics]) -> Course:
@@ -181,13 +180,18 @@ def course(policy: str, runs: Sequence[Metrics]) -> Course:
     found = recoveries(runs)
     known = [value for value in found if value is not None]
     rush_ends_s = hysteresis.BEFORE_S + hysteresis.RUSH_S
+    recovered_s = _mean(known) if len(known) == len(found) else None
+    if recovered_s is not None:
+        ending = f"{recovered_s:.0f} s"
+    else:
+        ending = "stays" if was_normal(runs) else NOT_NORMAL
     return Course(
         title=_title(policy, runs),
         time_s=[start + 1 + i - rush_ends_s for i in range(end - start)],
         response_s=[_middle(column) for column in series.T],
         waiting=np.mean([run["waiting"][start:end] for run in runs], axis=0).tolist(),
-        recovered_s=_mean(known) if len(known) == len(found) else None,
-        was_normal=was_normal(runs),
+        recovered_s=recovered_s,
+        ending=ending,
     )
 
 

@@ -18,7 +18,7 @@ from lab.intervals import Estimate, estimate
 from lab.leaderboard import HYSTERESIS, measures
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import COURSE
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Metrics
 from lab.results.result import made_here

@@ -9,11 +9,11 @@ from lab.leaderboard import ROBUSTNESS, measures
 from lab.leaderboard import fallback as giving_up
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY
-from lab.leaderboard.pictures import Heat, heat_table
 from lab.leaderboard.scenarios import Scenario, scenarios
 from lab.report.claims import Claim, Verdict
+from lab.report.drawing.pictures import Heat
+from lab.report.drawing.table import Table
 from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
-from lab.report.table import Table
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
@@ -116,7 +116,7 @@ def study(base: Spec, *, quick: bool) -> Study:
                 "with each other.",
                 (),
                 drawing=Drawing(
-                    lambda results: heat_table(_heat(grid, results)),
+                    partial(_heat, grid),
                     f"Heat table of {len(policies)} policies by {len(every)} scenarios: revenue "
                     "efficiency as estimated. The numbers are in the table below.",
                     "The best policy over all scenarios is at the top.",

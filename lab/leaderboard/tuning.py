@@ -19,8 +19,8 @@ from lab.intervals import Estimate, over_parts, paired
 from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY, case_of
+from lab.report.drawing.table import Table
 from lab.report.exhibits import BuiltTable, Exhibit, Study
-from lab.report.table import Table
 from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed

@@ -8,27 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal, Protocol
 
-from matplotlib.figure import Figure
-
 from lab.report.claims import Claim
-from lab.report.table import Table
+from lab.report.drawing.pictures import Level, PanelKind, Picture, Series, Stretch
+from lab.report.drawing.table import Table
 from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """A curve with its numbers; `half_width` is that of the 95 % interval, None without one."""
-
-    label: str
-    x: Sequence[float]
-    y: Sequence[float | None]
-    half_width: Sequence[float | None]
-
-    @property
-    def has_intervals(self) -> bool:
-        """False of a formula, and of cases that were simulated once."""
-        return any(half is not None for half in self.half_width)
 
 
 class Curve(Protocol):
@@ -103,30 +87,6 @@ class FormulaCurve:
 
     def series(self, results: Results) -> Series:
         return Series(self.label, list(self.x), list(self.y), [None] * len(self.x))
-
-
-PanelKind = Literal["lines", "plain", "steps", "bars"]
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A part of the x axis that has a name."""
-
-    name: str
-    from_x: float
-    until_x: float
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """What was published of a curve over a part of the x axis: one value, or from low to high."""
-
-    label: str
-    """Of the curve."""
-    from_x: float
-    until_x: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +220,7 @@ class BuiltTable:
 class Drawing:
     """A figure that is no set of panels; `alternative` is for those who do not see it."""
 
-    draw: Callable[[Results], Figure]
+    picture: Callable[[Results], Picture]
     alternative: str
     caption: str
     is_wide: bool = False

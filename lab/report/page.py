@@ -1,8 +1,6 @@
 """The report of a reproduction: one HTML file that needs no other, and its figures and data."""
 
 import base64
-import csv
-import io
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,9 +15,9 @@ from lab.executors import broker
 from lab.files.documents import write_json, write_text
 from lab.report.charts import draw, draw_freely
 from lab.report.claims import held_words
+from lab.report.drawing.figure import note
+from lab.report.drawing.table import Table
 from lab.report.exhibits import Exhibit, Study
-from lab.report.figures import note
-from lab.report.table import Table
 from lab.results.metrics import Results
 from lab.results.result import Result, made_at
 
@@ -111,7 +109,7 @@ def _exhibit(exhibit: Exhibit, results: Results, result: Result, signed: str) ->
     tables = [part.table(results) for part in exhibit.tables]
     for i, table in enumerate(tables, start=1):
         name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"
-        write_text(result.tables / f"{name}.csv", _csv(table))
+        write_text(result.tables / f"{name}.csv", table.csv())
     shown: dict[str, Any] = {
         "key": exhibit.key,
         "heading": exhibit.heading,
@@ -162,14 +160,6 @@ def alternative_text(exhibit: Exhibit) -> str:
         for panel in exhibit.panels
     ]
     return " ".join((*panels, "The numbers are in the tables below."))
-
-
-def _csv(table: Table) -> str:
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(table.header)
-    lines.writerows(table.rows)
-    return text.getvalue()
 
 
 def made_by(

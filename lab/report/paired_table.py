@@ -10,7 +10,7 @@ from typing import Final
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
 from lab.intervals import paired
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 
 ALL_PAIRS_UP_TO: Final = 4

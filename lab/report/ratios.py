@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lab.intervals import Estimate, differences, estimate
 from lab.report.claims import Claim, Verdict, is_above_zero, is_between
-from lab.report.exhibits import Series
+from lab.report.drawing.pictures import Series
 from lab.results.metrics import Results, Value
 from lab.spec.cases import AnyCase
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lab.analysis.cells import Cell
 from lab.intervals import estimate
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.titles import title_of
 
 _VERDICTS = (

@@ -12,7 +12,7 @@ from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
 from lab.intervals import estimate
 from lab.report import paired_table, shadow_table, wasted_work
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 

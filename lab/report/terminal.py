@@ -1,19 +1,16 @@
-"""The drawing of tables and progress in a terminal."""
+"""Tables and progress in a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
-from rich import box
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from lab.files.run_summary import RunSummary
 from lab.machine.progress_file import progress_file
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 
 console = Console(highlight=False)
 if not console.is_terminal:
@@ -21,47 +18,11 @@ if not console.is_terminal:
 
 
 def show(table: Table) -> None:
-    """Print a table, a rule wherever the policy changes.
-
-    Cells of `published | measured` become two lines where the terminal is too narrow for one, and
-    rows become columns where it is too narrow for that.
-    """
-    drawn = _drawn(table, stacked=False)
-    if _width(drawn).maximum > console.width:
-        drawn = _drawn(table, stacked=True)
-        if _width(drawn).minimum > console.width:
-            drawn = _drawn(table.turned(), stacked=True)
-    console.print(drawn)
+    """Print a table and its note."""
+    console.print(table.in_terminal(console))
     if table.note:
         console.print(Text(table.note, style="dim"))
     console.print()
-
-
-def _width(drawn: RichTable) -> Measurement:
-    return Measurement.get(console, console.options.update(max_width=1000), drawn)
-
-
-def _drawn(table: Table, *, stacked: bool) -> RichTable:
-    title = table.title.replace(" | ", " above ")
-    drawn = RichTable(
-        title=title if stacked else table.title,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1),
-    )
-    words = [i for i, cell in enumerate(table.rows[0]) if cell[:1].isalpha()]
-    for i, name in enumerate(table.header):
-        drawn.add_column(name, justify="left" if i in words else "right", no_wrap=not stacked)
-    for i, row in enumerate(table.rows):
-        ends_group = (
-            "Requests" in table.header
-            and table.rows[i + 1 : i + 2]
-            and (table.rows[i + 1][:2] != row[:2])
-        )
-        cells = (cell.replace(" | ", "\n") if stacked else cell for cell in row)
-        drawn.add_row(*map(Text, cells), end_section=bool(ends_group))
-    return drawn
 
 
 def verdict(summary: RunSummary) -> str:

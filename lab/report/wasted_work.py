@@ -6,7 +6,7 @@ from typing import Any
 
 from lab.analysis.cells import Cell
 from lab.analysis.outcomes import Outcomes
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.spec.experiment import Spec
 from loadgen.attempts import AttemptOutcome
 

@@ -24,7 +24,7 @@ from gateway.students import naming
 from lab.errors import ExperimentError, SpecError
 from lab.intervals import Estimate, paired
 from lab.machine import description as machine
-from lab.report.table import Table
+from lab.report.drawing.table import Table
 from lab.results.comparison import ComparisonResult
 from lab.results.result import is_imported
 from lab.spec.experiment import Spec, changed, read_spec

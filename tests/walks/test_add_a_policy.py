@@ -66,7 +66,7 @@ def test_a_policy_takes_three_files(copy: ProjectCopy) -> None:
     assert "Stale</label>" in page
     copy.tests(
         "tests/lab/test_titles.py",
-        "tests/lab/test_palette.py",
+        "tests/lab/report/drawing/test_palette.py",
         "tests/lab/cli/test_policy_sheets.py",
     )
 

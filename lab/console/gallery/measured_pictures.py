@@ -15,11 +15,29 @@ import sys
 from itertools import cycle, islice
 from pathlib import Path
 
-from lab.analysis.cells import Cell, read_cells
+from lab.analysis.cells import read_cells
+from lab.analysis.hysteresis import CONDUCTS, RUSH_S
 from lab.leaderboard.ablation import is_step
-from lab.palette import COLOURS
+from lab.leaderboard.hysteresis_study import CEILING_S, course
+from lab.leaderboard.recovery import case_of
+from lab.report.drawing.figure import (
+    GALLERY_INCHES,
+    gallery_picture,
+    new_figure,
+    note,
+    place_legends,
+    save_gallery_picture,
+    sign,
+)
+from lab.report.drawing.palette import COLOURS
+from lab.report.drawing.pictures import Courses, Series
+from lab.report.drawing.plots import bars_with_intervals, draw_picture, lying_bars
+from lab.report.figures import note_of
 from lab.results.comparison import ComparisonResult
+from lab.results.metrics import Metrics
 from lab.results.result import made_at
+from lab.spec.cases import Case
+from lab.spec.experiment import load_spec
 
 FOLDER = Path(__file__).parent / "static" / "console"
 """Beside the published ones: one folder per engine."""
@@ -31,33 +49,30 @@ CROWDED = 8
 
 def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Path:
     """Write `name`.svg: estimated efficiency of every policy, a bar for each ρ."""
-    from matplotlib import pyplot as plt
-    from matplotlib import rc_context
-
-    from lab.report.figures import note_of, place_legends, sign
-
     spec = result.spec()
     is_board = spec.leaderboard  # on which steps of the ablation are not ranked
-    cells = [
-        cell
+    found = [
+        (cell, cell.rho, known)
         for cell in read_cells(result)
-        if _efficiency(cell) is not None and not (is_board and is_step(cell.policy))
+        if cell.rho is not None
+        and (known := cell.over_known(lambda run: run.estimated_efficiency_ratio)) is not None
+        and not (is_board and is_step(cell.policy))
     ]
-    titles = list(dict.fromkeys(cell.title for cell in cells))
-    loads = sorted({cell.rho for cell in cells})
-    size = 11 if len(titles) <= CROWDED else 7.5
-    height = 0.8 / len(loads)
-    with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
-        figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-        for nth, (rho, colour) in enumerate(zip(loads, cycle(COLOURS), strict=False)):
-            of_load = [cell for cell in cells if cell.rho == rho]
-            found = [_efficiency(cell) for cell in of_load]
-            places = [titles.index(cell.title) + (nth + 0.5) * height - 0.4 for cell in of_load]
-            axes.barh(places, [known.mean for known in found], height, color=colour,
-                      xerr=[known.half_width or 0.0 for known in found],
-                      label=f"ρ = {rho:g}")  # fmt: skip
-        axes.set_yticks(range(len(titles)), titles, fontsize=size)
-        axes.invert_yaxis()
+    titles = list(dict.fromkeys(cell.title for cell, _, _ in found))
+    loads = sorted({rho for _, rho, _ in found})
+    drawn = [
+        Series(
+            f"ρ = {load:g}",
+            [titles.index(cell.title) for cell, rho, _ in found if rho == load],
+            [known.mean for _, rho, known in found if rho == load],
+            [known.half_width for _, rho, known in found if rho == load],
+        )
+        for load in loads
+    ]
+    with gallery_picture(name):
+        figure, (axes,) = new_figure(1, 1, GALLERY_INCHES)
+        lying_bars(axes, titles, drawn)
+        axes.tick_params(axis="y", labelsize=11 if len(titles) <= CROWDED else 7.5)
         axes.axvline(1.0, color="0.35", linestyle=":", linewidth=1)
         axes.set(
             xlabel="revenue efficiency, estimated",
@@ -66,77 +81,55 @@ def draw(name: str, result: ComparisonResult, folder: Path | None = None) -> Pat
         )
         if len(loads) > 1:
             place_legends(figure)
-        sign(figure, note_of(result, cells))
+        sign(figure, note_of(result, [cell for cell, _, _ in found]))
         axes.spines[["top", "right"]].set_visible(False)
-        folder = folder or FOLDER / spec.engine
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        plt.close(figure)
-    return path
+        return save_gallery_picture(figure, (folder or FOLDER / spec.engine) / f"{name}.svg")
 
 
 def draw_confirms(name: str, result: ComparisonResult, folder: Path = FOLDER / "simulated") -> Path:
     """Write `name`.svg: confirms of a run under every policy, with 95 % intervals."""
-    from matplotlib import pyplot as plt
-    from matplotlib import rc_context
-
     spec = result.spec()
     cells = read_cells(result)
     confirms = [cell.over(lambda run: run.confirms) for cell in cells]
-    with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
-        figure, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-        bars = axes.bar(
-            [cell.title for cell in cells],
-            [one.mean for one in confirms],
-            color=list(islice(cycle((COLOURS[1], COLOURS[0], COLOURS[2])), len(cells))),
-            yerr=[one.half_width or 0.0 for one in confirms],
-            capsize=6,
-        )
-        axes.bar_label(bars, [f"{one.mean:.0f}" for one in confirms], padding=3)
+    drawn = Series(
+        "confirms",
+        range(len(cells)),
+        [one.mean for one in confirms],
+        [one.half_width for one in confirms],
+    )
+    colours = list(islice(cycle((COLOURS[1], COLOURS[0], COLOURS[2])), len(cells)))
+    with gallery_picture(name):
+        figure, (axes,) = new_figure(1, 1, GALLERY_INCHES)
+        bars_with_intervals(axes, [cell.title for cell in cells], drawn, colours)
         axes.set(
             ylabel=f"customers of {spec.load.sessions:,} who buy",
             title=f"ρ = {cells[0].rho:g}, {spec.engine}: mean of {spec.repetitions} runs",
         )
-        axes.margins(y=0.15)  # room for the figures above the intervals
         axes.spines[["top", "right"]].set_visible(False)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-        plt.close(figure)
-    return path
+        return save_gallery_picture(figure, folder / f"{name}.svg")
 
 
 def draw_rush(name: str, report: Path, folder: Path = FOLDER / "simulated") -> Path:
     """Write `name`.svg: a collapse that stays and one that does not, of a report on hysteresis."""
-    from matplotlib import rc_context
-
-    from lab.analysis.hysteresis import RUSH_S
-    from lab.leaderboard.hysteresis_study import CEILING_S, course
-    from lab.leaderboard.pictures import small_multiples
-    from lab.report.figures import note, sign
-
-    made: dict[str, list] = {policy: [] for policy in RUSH_POLICIES}
+    board = load_spec("leaderboard")
+    conduct = next(one for one in CONDUCTS if one.key == RUSH_CONDUCT)
+    wanted = {
+        case_of(board, conduct, policy, quick=quick).id: policy
+        for policy in RUSH_POLICIES
+        for quick in (False, True)
+    }
+    made: dict[str, list[Metrics]] = {policy: [] for policy in RUSH_POLICIES}
     for file in sorted((report / "simulations").glob("*.json")):
         found = json.loads(file.read_text(encoding="utf-8"))
-        case = found["case"]
-        policy = case["spec"]["policy"][0]
-        if case["scenario"] == RUSH_CONDUCT and policy["name"] in made:
-            made[policy["name"]].append(found["metrics"])
-    with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
-        courses = [course(policy, runs) for policy, runs in made.items() if runs]
-        figure = small_multiples(courses, RUSH_S, CEILING_S)
+        if policy := wanted.get(Case.of_json(found["case"]).id):
+            made[policy].append(found["metrics"])
+    courses = [course(policy, runs) for policy, runs in made.items() if runs]
+    with gallery_picture(name):
+        figure = draw_picture(Courses(courses, RUSH_S, CEILING_S))
         figure.suptitle("ρ = 3 for a minute, simulated", fontsize=11)
         number = sum(map(len, made.values()))
         sign(figure, note("Hysteresis", f"{number} runs, simulated", made_at(report)))
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}.svg"
-        figure.savefig(path, metadata={"Date": None})
-    return path
-
-
-def _efficiency(cell: Cell):
-    return cell.over_known(lambda run: run.estimated_efficiency_ratio)
+        return save_gallery_picture(figure, folder / f"{name}.svg")
 
 
 if __name__ == "__main__":

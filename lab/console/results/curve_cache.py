@@ -13,18 +13,24 @@ from lab.console.site.settings import FOLDER
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_text
 from lab.machine.description import code_digest
-from lab.palette import colour_of
+from lab.report.drawing.palette import colour_of
 
 PLACE = FOLDER / "curves"
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def curves(result: ResultEntry) -> dict[str, Any]:
-    """What `lab.analysis.curves` says of a comparison; raises ExperimentError."""
+    """What `lab.analysis.curves` says of a comparison, each line with its `colour`.
+
+    Raises ExperimentError.
+    """
     if result.reference and result.computed_curves.is_file():
-        return _shipped(result)
-    with _ONE_AT_A_TIME:  # of a class that looks at once one computes
-        return _kept(result)
+        found = _shipped(result)
+    else:
+        with _ONE_AT_A_TIME:  # of a class that looks at once one computes
+            found = _kept(result)
+    lines = [{**line, "colour": colour_of(str(line.get("policy")))} for line in found["lines"]]
+    return {**found, "lines": lines}
 
 
 def _shipped(result: ResultEntry) -> dict[str, Any]:
@@ -32,8 +38,7 @@ def _shipped(result: ResultEntry) -> dict[str, Any]:
     found = read_json(result.computed_curves)
     if not isinstance(found, dict) or not isinstance(found.get("lines"), list):
         raise ExperimentError(f"{result.name}/{result.computed_curves.name} holds no curves")
-    lines = [{**line, "colour": colour_of(str(line.get("policy")))} for line in found["lines"]]
-    return {**found, "lines": lines}  # in the colours of today, as every other result
+    return found
 
 
 def _kept(result: ResultEntry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lab.console.results.result_list import ResultEntry
-from lab.palette import curve_styles
+from lab.report.drawing.palette import curve_styles
 
 MOST_POINTS = 20_000
 """Points of one figure of one report that are drawn."""

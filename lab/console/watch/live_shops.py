@@ -9,7 +9,7 @@ from lab.console.watch.frames import title
 from lab.engines.live.appliance import Appliance
 from lab.engines.live.shop_file import LiveShop, counted
 from lab.errors import ExperimentError
-from lab.palette import colour_of
+from lab.report.drawing.palette import colour_of
 from runtime.settings import Settings
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lab.analysis.published import published
-from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, FormulaCurve, Panel, Series
+from lab.report.drawing.pictures import Series
+from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, FormulaCurve, Panel
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun

@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from lab.intervals import estimate
+from lab.report.drawing.pictures import Level, Stretch
 from lab.report.exhibits import (
     CaseCurve,
     EntryTable,
     Exhibit,
     FormulaCurve,
-    Level,
     Panel,
     ProfileCurve,
-    Stretch,
 )
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case

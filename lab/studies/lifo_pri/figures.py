@@ -8,6 +8,7 @@ import numpy as np
 from lab.analysis.cells import Cell
 from lab.analysis.published import published
 from lab.files.run_summary import LoadGenerator, RunSummary
+from lab.report.drawing.table import Table
 from lab.report.exhibits import (
     BuiltTable,
     CaseCurve,
@@ -17,7 +18,6 @@ from lab.report.exhibits import (
     Panel,
     ProfileCurve,
 )
-from lab.report.table import Table
 from lab.report.tables import ROWS, table4, table5
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case

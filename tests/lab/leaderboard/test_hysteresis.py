@@ -18,7 +18,7 @@ from lab.analysis.hysteresis import (
 )
 from lab.leaderboard import hysteresis_study
 from lab.leaderboard.hysteresis_study import recoveries
-from lab.leaderboard.recovery import case_of
+from lab.leaderboard.recovery import NOT_NORMAL, case_of
 from lab.results.metrics import Results
 from lab.spec.experiment import changed, load_spec
 from tests.lab.attempt_tables import table
@@ -109,9 +109,9 @@ def test_one_endless_calm_of_several_takes_nothing_away():
     assert row[1:3] == ("1 ± 0", "customers leave")
     assert verdicts == [("1 ± 0 s", True)]
     drawn = hysteresis_study.course("door-lifo", [good, odd, good])
-    assert (drawn.recovered_s, drawn.was_normal) == (1.0, True)
+    assert (drawn.recovered_s, drawn.ending) == (1.0, "1 s")
     drawn = hysteresis_study.course("door-lifo", [odd])
-    assert (drawn.recovered_s, drawn.was_normal) == (None, False)
+    assert (drawn.recovered_s, drawn.ending) == (None, NOT_NORMAL)
 
 
 def test_who_never_was_bad_has_recovered_at_once():

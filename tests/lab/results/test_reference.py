@@ -12,7 +12,7 @@ from lab.cli.commands import main
 from lab.cli.reference_results import PARTS
 from lab.console.results import result_list
 from lab.errors import ExperimentError
-from lab.report.figure_files import compact_svg
+from lab.report.drawing.svg import compact_svg
 from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference

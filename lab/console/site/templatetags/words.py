@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from lab import durations
-from lab.palette import colour_of
+from lab.report.drawing.palette import colour_of
 from lab.titles import title_of
 
 register = template.Library()

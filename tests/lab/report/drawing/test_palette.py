@@ -7,12 +7,19 @@ import pytest
 
 from lab.console.site.templatetags.words import policy_colour
 from lab.console.watch.live_shops import Seen, live_shop_of
-from lab.palette import COLOURS, colour_of, curve_styles, is_policy, numbered, styles_of
+from lab.report.drawing.palette import (
+    COLOURS,
+    colour_of,
+    curve_styles,
+    is_policy,
+    numbered,
+    styles_of,
+)
 from lab.titles import TITLES, title_of
 from tests.lab.console.watch.test_frames import snapshot
 from tests.lab.console.watch.test_live_shops import live_shop_here
 
-CONSOLE = Path(__file__).parents[2] / "lab" / "console"
+CONSOLE = Path(__file__).parents[4] / "lab" / "console"
 
 
 def luminance(colour):

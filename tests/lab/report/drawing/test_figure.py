@@ -8,7 +8,7 @@ import pytest
 
 from lab.analysis.cells import read_cells
 from lab.report import figures
-from lab.report.figures import finish, note, place_legends, save
+from lab.report.drawing.figure import finish, from_zero, note, place_legends, save
 from tests.lab.attempt_tables import RUSH
 from tests.lab.report.test_tables import SPEC, finished
 
@@ -58,7 +58,7 @@ def test_axes_end_beyond_the_intervals(lowest, highest):
     figure, axes = plt.subplots()
     middle = (lowest + highest) / 2
     axes.errorbar([2.0], [middle], yerr=[highest - middle], capsize=4)
-    figures._from_zero(axes)
+    from_zero(axes)
     bottom, top = axes.get_ylim()
     assert top > highest
     assert bottom == 0 if lowest > 0 else bottom < lowest

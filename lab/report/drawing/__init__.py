@@ -1,0 +1,1 @@
+"""Drawing: colours, figure style, kinds of plot, and tables; see ../README.md."""

@@ -1,0 +1,196 @@
+"""What every figure has: its size and style, its legends, its footer, and its files."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from textwrap import fill
+
+import matplotlib as mpl
+
+mpl.use("Agg")  # no display needed, and none looked for
+
+from matplotlib import pyplot as plt
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.container import Container
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+__all__ = [
+    "GALLERY_INCHES",
+    "Axes",
+    "Figure",
+    "finish",
+    "from_zero",
+    "gallery_picture",
+    "new_figure",
+    "note",
+    "place_legends",
+    "reproducible",
+    "save",
+    "save_gallery_picture",
+    "sign",
+]
+
+GALLERY_INCHES = (6.4, 3.6)
+"""Width and height of a picture of the gallery."""
+_NOTE_INCHES = 0.24
+"""Height of the line that tells where a figure comes from."""
+_NOTE_SIZE = 7.5
+_LETTER_INCHES = 0.075
+"""Width of a letter in a legend, about."""
+_ONLY_IN_SOME = 3
+"""Lines that only some panels have (a published value, a bound) may join the common legend."""
+_LABEL_LETTERS = 28
+"""Letters in a line of a legend beside the axes."""
+
+
+def new_figure(
+    rows: int,
+    columns: int,
+    inches: tuple[float, float],
+    *,
+    shares_x: bool = False,
+    shares_y: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of this width and height, and its axes row by row."""
+    figure, grid = plt.subplots(
+        rows,
+        columns,
+        figsize=inches,
+        layout="constrained",
+        sharex=shares_x,
+        sharey=shares_y,
+        squeeze=False,
+    )
+    return figure, list(grid.flat)
+
+
+@contextmanager
+def reproducible(key: str) -> Iterator[None]:
+    """Give the ids inside an SVG, and so the file, the same text every time."""
+    with rc_context({"svg.hashsalt": key}):
+        yield
+
+
+@contextmanager
+def gallery_picture(name: str) -> Iterator[None]:
+    """Draw in the gallery's style: large letters, which stay text in the SVG."""
+    with rc_context({"svg.hashsalt": name, "font.size": 11, "svg.fonttype": "none"}):
+        yield
+
+
+def note(experiment: str, number: str, when: datetime) -> str:
+    """Return the line under a figure; `number` says how many runs or sessions."""
+    return f"{experiment} · {number} · {when:%Y-%m-%d}"
+
+
+def from_zero(axes: Axes) -> None:
+    """An axis that begins at 0, or below the lowest interval, and ends above all that is drawn."""
+    if axes.dataLim.y0 >= 0:
+        axes.set_ylim(bottom=0)
+
+
+def finish(axes: Axes) -> None:
+    """Grid and frame as every figure has them."""
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def place_legends(figure: Figure) -> None:
+    """Put what the lines mean beside the axes: one legend for all that mean the same."""
+    drawn = {
+        axes: dict(zip(labels, handles, strict=True))
+        for axes in figure.axes
+        for handles, labels in [axes.get_legend_handles_labels()]
+        if labels and axes.get_visible() and axes.get_legend() is None
+    }
+    together: dict[str, Artist] = {}
+    looks = set()
+    for each in sorted(drawn.values(), key=len, reverse=True):
+        for label, handle in each.items():
+            together.setdefault(label, handle)
+            looks.add((label, _colour(handle)))
+    if not together:
+        return
+    in_all = set.intersection(*map(set, drawn.values()))
+    only_in_some = len(together) - len(in_all)
+    # One legend for all panels, if every label in it means the same in all of them.
+    if in_all and len(looks) == len(together) and only_in_some <= _ONLY_IN_SOME:
+        together = dict(sorted(together.items(), key=lambda one: one[0] not in in_all))
+        width = max(map(len, together)) * _LETTER_INCHES + 0.6
+        rows = -(-len(together) // max(1, int(figure.get_figwidth() / width)))
+        columns = -(-len(together) // rows)
+        figure.legend(
+            list(together.values()),
+            list(together),
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            fontsize=9,
+        )
+        return
+    for axes, of_axes in drawn.items():
+        axes.legend(
+            list(of_axes.values()),
+            [fill(label, _LABEL_LETTERS) for label in of_axes],
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+            fontsize="small",
+        )
+
+
+def _colour(handle: Artist) -> str:
+    """Colour of a line, a bar or a line with whiskers."""
+    if isinstance(handle, Container):
+        handle = next(iter(handle))
+    if hasattr(handle, "get_color"):
+        return to_hex(handle.get_color())
+    assert hasattr(handle, "get_facecolor")
+    return to_hex(handle.get_facecolor())
+
+
+def save(figure: Figure, stem: Path, note: str) -> Path:
+    """Write `stem`.svg and .png with `note` under the figure and close it; returns the PNG."""
+    place_legends(figure)
+    sign(figure, note)
+    # Not with_suffix(): the ".4" of "rho1.4" is no suffix.
+    files = [stem.with_name(stem.name + suffix) for suffix in (".svg", ".png")]
+    for file in files:
+        # The time of day would make another file of the same figure.
+        undated = {"Date": None} if file.suffix == ".svg" else None
+        figure.savefig(file, dpi=150, metadata=undated)
+    plt.close(figure)
+    return files[-1]
+
+
+def save_gallery_picture(figure: Figure, path: Path) -> Path:
+    """Write the SVG of a picture of the gallery, close it, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    return path
+
+
+def sign(figure: Figure, note: str) -> None:
+    """Write where a figure comes from into its lower right corner, below all that is drawn."""
+    width, height = figure.get_size_inches()
+    lines = fill(note, int(15 * width)).count("\n") + 1
+    bottom = (_NOTE_INCHES + 0.13 * (lines - 1)) / height
+    engine = figure.get_layout_engine()
+    assert isinstance(engine, ConstrainedLayoutEngine)
+    engine.set(rect=(0.0, bottom, 1.0, 1.0 - bottom))
+    figure.text(
+        1 - 0.1 / width,
+        0.06 / height,
+        fill(note, int(15 * width)),
+        ha="right",
+        va="bottom",
+        fontsize=_NOTE_SIZE,
+        color="0.35",
+        in_layout=False,
+    )

@@ -1,0 +1,106 @@
+"""A table as text, and its forms in a terminal, on a page, in Markdown and in CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table as RichTable
+from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as text: what a terminal, a Markdown file and a page can all draw."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]] = field(default_factory=list)
+    note: str = ""
+
+    def turned(self) -> "Table":
+        """The same with rows for columns."""
+        header, *rows = zip(self.header, *self.rows, strict=True)
+        return Table(self.title, header, rows, self.note)
+
+    def markdown(self) -> str:
+        """As a Markdown table with its title."""
+        lines = [f"### {self.title}", "", _line(self.header)]
+        lines.append(_line(["---"] + ["---:"] * (len(self.header) - 1)))
+        lines += [_line(row) for row in self.rows]
+        if self.note:
+            lines += ["", self.note]
+        return "\n".join(lines) + "\n"
+
+    def csv(self) -> str:
+        """Return the header and the rows as CSV."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow(self.header)
+        lines.writerows(self.rows)
+        return text.getvalue()
+
+    def html(self, *, of_words: bool = False) -> Markup:
+        """Return an HTML table with its note; one `of_words` needs no scrolling sideways."""
+        return Markup(_as_html()(table=self, of_words=of_words))
+
+    def in_terminal(self, console: Console) -> RichTable:
+        """Return what a terminal prints, a rule wherever the policy changes.
+
+        Cells of `published | measured` become two lines where the terminal is too narrow for one,
+        and rows become columns where it is too narrow for that.
+        """
+        drawn = self._rich(stacked=False)
+        if _width(drawn, console).maximum > console.width:
+            drawn = self._rich(stacked=True)
+            if _width(drawn, console).minimum > console.width:
+                drawn = self.turned()._rich(stacked=True)
+        return drawn
+
+    def _rich(self, *, stacked: bool) -> RichTable:
+        drawn = RichTable(
+            title=self.title.replace(" | ", " above ") if stacked else self.title,
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1),
+        )
+        words = [i for i, cell in enumerate(self.rows[0]) if cell[:1].isalpha()]
+        for i, name in enumerate(self.header):
+            drawn.add_column(name, justify="left" if i in words else "right", no_wrap=not stacked)
+        for i, row in enumerate(self.rows):
+            ends_group = (
+                "Requests" in self.header
+                and self.rows[i + 1 : i + 2]
+                and (self.rows[i + 1][:2] != row[:2])
+            )
+            cells = (cell.replace(" | ", "\n") if stacked else cell for cell in row)
+            drawn.add_row(*map(Text, cells), end_section=bool(ends_group))
+        return drawn
+
+
+@cache
+def _as_html() -> Callable[..., str]:
+    """Return what renders table.html.j2."""
+    # Jinja takes a tenth of a second to import: only a page pays for it.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = FileSystemLoader(Path(__file__).parent)
+    environment = Environment(
+        loader=folder, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("table.html.j2").render
+
+
+def _width(drawn: RichTable, console: Console) -> Measurement:
+    return Measurement.get(console, console.options.update(max_width=1000), drawn)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
