@@ -15,7 +15,7 @@ from lab.spec.experiment import SPECS, Spec, load_spec
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
+class Card:
     """One experiment of the gallery."""
 
     name: str
@@ -50,8 +50,8 @@ class Exhibit:
 LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
 TODAY = "What would you use today?"
 
-EXHIBITS: tuple[Exhibit, ...] = (
-    Exhibit(
+CARDS: tuple[Card, ...] = (
+    Card(
         "first-look",
         LIFO_PRI,
         "First look: one queue against eight, live",
@@ -62,7 +62,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         shows="how many of 1,500 customers buy with each policy at ρ = 2; mean of 20 runs with its "
         "95 % interval",
     ),
-    Exhibit(
+    Card(
         "lifo-pri",
         LIFO_PRI,
         "Three policies in the same rush, live",
@@ -71,7 +71,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "lifo-pri-confirms",
         engine="live",
     ),
-    Exhibit(
+    Card(
         "lifo-pri-simulated",
         LIFO_PRI,
         "The same at the paper's size, simulated",
@@ -79,7 +79,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "to the confirm.",
         "lifo-pri-fates",
     ),
-    Exhibit(
+    Card(
         "lifo-pri-full",
         LIFO_PRI,
         "Acceptance: three loads with repetitions, live",
@@ -87,7 +87,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "lifo-pri-stages",
         engine="live",
     ),
-    Exhibit(
+    Card(
         "sbac",
         SBAC,
         "Admission of whole sessions, simulated",
@@ -95,7 +95,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "with it nearly all that were admitted do.",
         "sbac-short-ones",
     ),
-    Exhibit(
+    Card(
         "sbac-live",
         SBAC,
         "Admission of whole sessions, live",
@@ -103,7 +103,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "sbac-aborted",
         engine="live",
     ),
-    Exhibit(
+    Card(
         "connection-sentry",
         SENTRY,
         "Work for customers who have left, live",
@@ -112,7 +112,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "connection-sentry-home",
         engine="live",
     ),
-    Exhibit(
+    Card(
         "reproduce-lifo-pri",
         LIFO_PRI,
         "Reproduce every figure and table (quick grid)",
@@ -120,7 +120,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "lifo-pri-fig5",
         ("reproduce", "lifo-pri", "--quick"),
     ),
-    Exhibit(
+    Card(
         "reproduce-sbac",
         SBAC,
         "Reproduce every figure and Table 2 (quick grid)",
@@ -128,7 +128,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "sbac-aborted",
         ("reproduce", "sbac", "--quick"),
     ),
-    Exhibit(
+    Card(
         "reproduce-connection-sentry",
         SENTRY,
         "Reproduce Tables 1 to 4, live (quick grid)",
@@ -137,7 +137,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         ("reproduce", "connection-sentry", "--quick"),
         engine="live",
     ),
-    Exhibit(
+    Card(
         "reproduce-ad-server",
         AD_SERVER,
         "Priority by threads, live (quick grid)",
@@ -146,7 +146,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         ("reproduce", "ad-server", "--quick"),
         engine="live",
     ),
-    Exhibit(
+    Card(
         "reproduce-edragon",
         EDRAGON,
         "Processors between two shops, simulated (quick grid)",
@@ -155,7 +155,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "edragon",
         ("reproduce", "edragon", "--quick"),
     ),
-    Exhibit(
+    Card(
         "leaderboard",
         TODAY,
         "Leaderboard: the papers' policies, today's and DOOR, simulated",
@@ -163,7 +163,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         "leaderboard",
         pictured="simulated",
     ),
-    Exhibit(
+    Card(
         "live-leaderboard",
         TODAY,
         "Leaderboard: DOOR beside HAProxy, nginx and the papers' best, live",
@@ -172,7 +172,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         engine="live",
         pictured="live",
     ),
-    Exhibit(
+    Card(
         "leaderboard-robustness",
         TODAY,
         "Robustness: other customers, another server, bursts, simulated",
@@ -181,7 +181,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         ("leaderboard", "robustness"),
         pictured="simulated",
     ),
-    Exhibit(
+    Card(
         "leaderboard-hysteresis",
         TODAY,
         "Hysteresis: the collapse that stays, simulated",
@@ -191,7 +191,7 @@ EXHIBITS: tuple[Exhibit, ...] = (
         pictured="simulated",
         shows="response time and queue before, during and after a rush of one minute",
     ),
-    Exhibit(
+    Card(
         "door-ablation",
         TODAY,
         "DOOR, one rule at a time, simulated",
@@ -201,12 +201,12 @@ EXHIBITS: tuple[Exhibit, ...] = (
     ),
 )
 
-TODAY_EXHIBITS = tuple(one for one in EXHIBITS if one.paper == TODAY)
+TODAY_CARDS = tuple(one for one in CARDS if one.paper == TODAY)
 
 
-def exhibit(name: str) -> Exhibit | None:
+def card(name: str) -> Card | None:
     """The one of this name."""
-    return next((one for one in EXHIBITS if one.name == name), None)
+    return next((one for one in CARDS if one.name == name), None)
 
 
 @cache
@@ -225,15 +225,15 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in SPECS.glob("*.toml"))
 
 
-def launch_of(exhibit: Exhibit, allowance: Allowance) -> Launch:
-    """The launch of an exhibit as it is, not yet in the queue; raises AllowanceError."""
-    spec = exhibit.spec
+def launch_of(card: Card, allowance: Allowance) -> Launch:
+    """The launch of a card as it is, not yet in the queue; raises AllowanceError."""
+    spec = card.spec
     if spec is not None:
         return launch_of_spec(spec, allowance)
-    require(allowance, "expected_s_per_launch", exhibit.real_s)
+    require(allowance, "expected_s_per_launch", card.real_s)
     return Launch(
-        title=f"{exhibit.paper}: {exhibit.title}",
-        engine=exhibit.engine,
-        arguments=list(exhibit.arguments),
-        expected_s=exhibit.real_s,
+        title=f"{card.paper}: {card.title}",
+        engine=card.engine,
+        arguments=list(card.arguments),
+        expected_s=card.real_s,
     )

@@ -1,4 +1,4 @@
-"""Pictures of what was simulated or measured, for the exhibits of the gallery that no paper has.
+"""Pictures of what was simulated or measured, for the cards of the gallery that no paper has.
 
 doorbuster simulate first-look --repetitions 20
 python -m lab.console.gallery.measured_pictures first-look results/<folder>

@@ -26,15 +26,15 @@ OVER = 286
 @require_http_methods(["GET", "POST"])
 def launch(request: HttpRequest, name: str) -> HttpResponse:
     """Show the form of an experiment; a launch that is sent joins the queue."""
-    exhibit = cards.exhibit(name)
-    if exhibit is None:
+    card = cards.card(name)
+    if card is None:
         raise Http404
-    base = exhibit.spec
+    base = card.spec
     allowance = permissions.allowance_of(request)
     if base is None:  # a reproduction has nothing to set
         if request.method == "POST":
-            return submit(request, lambda: cards.launch_of(exhibit, allowance))
-        return render(request, "console/launch.html", {"exhibit": exhibit})
+            return submit(request, lambda: cards.launch_of(card, allowance))
+        return render(request, "console/launch.html", {"card": card})
     form = LaunchForm(request.POST or None, initial=initial(base))
     if request.method == "POST":
         spec = form.spec(base, allowance)
@@ -49,7 +49,7 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
     return render(
         request,
         "console/launch.html",
-        {"exhibit": exhibit, "form": form, "expected_s": exhibit.real_s},
+        {"card": card, "form": form, "expected_s": card.real_s},
         status=400 if form.errors else 200,
     )
 
@@ -58,8 +58,8 @@ def launch(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def predict(request: HttpRequest, name: str) -> HttpResponse:
     """Show how long the launch in the form will take; the page asks whenever a field changes."""
-    exhibit = cards.exhibit(name)
-    base = exhibit.spec if exhibit else None
+    card = cards.card(name)
+    base = card.spec if card else None
     if base is None:
         raise Http404
     allowance = permissions.allowance_of(request)
@@ -78,8 +78,8 @@ def predict(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def spec_file(request: HttpRequest, name: str) -> HttpResponse:
     """Return the spec as a file, which a person can edit and upload."""
-    exhibit = cards.exhibit(name)
-    spec = exhibit.spec if exhibit else None
+    card = cards.card(name)
+    spec = card.spec if card else None
     if spec is None:
         raise Http404
     return _toml(spec)

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_GET
 
-from lab.console.gallery.cards import TODAY_EXHIBITS
+from lab.console.gallery.cards import TODAY_CARDS
 from lab.console.leaderboard import boards
 from lab.console.results import result_list
 from lab.console.site.permissions import readers
@@ -37,7 +37,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
             "boards": found,
             "robustness": boards.newest_report(results, ROBUSTNESS),
             "hysteresis": boards.newest_report(results, HYSTERESIS),
-            "exhibits": TODAY_EXHIBITS,
+            "cards": TODAY_CARDS,
             "scoreboard": _scoreboard(),
         },
     )

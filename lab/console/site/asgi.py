@@ -43,9 +43,9 @@ watch = Watch(LAB, _run_under_way, live_shops_now, proxy_now)
 def _first_look() -> None:
     """The first page a class sees shall move: a short comparison starts by itself, once."""
     if LAB.first_look and not Launch.objects.exists():
-        exhibit = cards.exhibit("first-look")
-        assert exhibit is not None
-        launch = cards.launch_of(exhibit, TEACHER)
+        card = cards.card("first-look")
+        assert card is not None
+        launch = cards.launch_of(card, TEACHER)
         launch.gives_way = True
         queue.enqueue(launch)
 

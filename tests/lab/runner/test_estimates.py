@@ -131,8 +131,8 @@ def test_everything_in_the_gallery_has_a_predicted_time(lab, tmp_path):
     gallery = told(
         tmp_path,
         """
-from lab.console.gallery.cards import EXHIBITS
-print(json.dumps([[one.name, one.arguments, one.engine, one.real_s] for one in EXHIBITS]))
+from lab.console.gallery.cards import CARDS
+print(json.dumps([[one.name, one.arguments, one.engine, one.real_s] for one in CARDS]))
 """,
     )
     every = {one.name: one for one in entries()}

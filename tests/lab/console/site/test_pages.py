@@ -53,7 +53,7 @@ def test_every_spec_that_comes_along_is_in_the_gallery(console):
 
 
 @pytest.mark.parametrize("page", ["/", "/launch/leaderboard/", "/launch/door-ablation/"])
-def test_every_exhibit_has_its_picture(console, page):
+def test_every_card_has_its_picture(console, page):
     found = re.findall(r'<img src="([^"]+\.svg)"', console.get(page).text)
     assert found
     for picture in found:

@@ -1,4 +1,4 @@
-"""Shops at the same time as the console sees them: what is a lane, when there are lanes."""
+"""Shops at the same time as the console sees them: which there are, and their counts."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def live_shop_here(**other):
     return replace(found, **other)
 
 
-def test_a_lane_counts_from_the_start_of_its_run():
+def test_a_live_shop_counts_from_the_start_of_its_run():
     found = live_shop_of(Seen("run", "SQ", live_shop_here()), snapshot())
     assert found["confirms"] == 1
     assert found["counts"]["arrived"] == 8
@@ -32,7 +32,7 @@ def test_a_lane_counts_from_the_start_of_its_run():
     assert found["waiting_by_page"][1] == 3
 
 
-def test_a_run_folder_has_its_lane_while_customers_come(tmp_path):
+def test_a_run_folder_has_its_live_shop_while_customers_come(tmp_path):
     folder = RunFolder(tmp_path)
     assert shop_file.read(folder) is None
     live_shop_here(gateway_admin_port=22999).write(folder)
@@ -43,11 +43,11 @@ def test_a_run_folder_has_its_lane_while_customers_come(tmp_path):
     assert shop_file.read(folder) is None
 
 
-def test_without_lanes_a_frame_says_nothing_of_them():
+def test_without_live_shops_a_frame_says_nothing_of_them():
     assert LiveShops(load(), lambda: ()).look(1001.0) == {}
 
 
-def test_a_lane_that_does_not_answer_hides_them_until_the_next_look():
+def test_a_live_shop_that_does_not_answer_hides_them_until_the_next_look():
     gone = Seen("run", "SQ", live_shop_here(gateway_admin_port=1))
     assert LiveShops(load(), lambda: [gone]).look(1001.0) == {}
 
