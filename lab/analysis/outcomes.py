@@ -330,7 +330,8 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
     """When each session was to arrive."""
     first = _first_attempts(attempts)
     arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
-    return arrived.drop_null().to_numpy()  # type: ignore[no-any-return]
+    times_s: npt.NDArray[np.float64] = arrived.drop_null().to_numpy()
+    return times_s
 
 
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
@@ -396,8 +397,9 @@ def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
 
 def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
     """A value per row: whether the attempt ended so."""
-    found = pc.equal(attempts.column("outcome"), outcome.value)
-    return found.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    equal = pc.equal(attempts.column("outcome"), outcome.value)
+    found: npt.NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
+    return found
 
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:

@@ -61,6 +61,7 @@ def tell() -> None:
     app.send_task(TASK, retry=False)
 
 
+# Celery makes `app.Worker` when it is first asked for.
 class _Worker(app.Worker):  # type: ignore[misc, name-defined]
     """Ends at SIGQUIT, now: Celery's own way there waits for its pool, sometimes for ever.
 

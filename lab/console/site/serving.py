@@ -8,6 +8,8 @@ import faulthandler
 import logging
 import socket
 import ssl
+from collections.abc import Callable
+from typing import Any
 
 import click
 from uvicorn import Config, Server
@@ -38,10 +40,11 @@ class ConsoleServer(Server):
             await super().startup(sockets)
             return
         await super().startup([])
-        self.servers = [
-            TlsListener(each, self.config.ssl, self._protocol)  # type: ignore[misc]
-            for each in sockets
+        # A listener has the methods of asyncio's server that uvicorn calls, and no more.
+        listeners: list[Any] = [
+            TlsListener(each, self.config.ssl, self._protocol) for each in sockets
         ]
+        self.servers = listeners
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         from lab.console.site.asgi import watch
@@ -50,7 +53,8 @@ class ConsoleServer(Server):
         await super().shutdown(sockets)
 
     def _protocol(self) -> object:
-        return self.config.http_protocol_class(  # type: ignore[call-arg]
+        protocol: Callable[..., object] = self.config.http_protocol_class
+        return protocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
 
