@@ -48,7 +48,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Story:
+class DecisionTrace:
     """What happened to one attempt within the policy; times in paper seconds."""
 
     found: bool = False
@@ -82,11 +82,11 @@ class Story:
 
 
 class Watched(Recorded):
-    """A policy that behaves as the one it wraps, and tells the story of one attempt."""
+    """A policy that behaves as the one it wraps, and records the decision trace of one attempt."""
 
     def __init__(self, policy: Policy, wanted: Wanted) -> None:
         super().__init__(policy)
-        self.story = Story()
+        self.trace = DecisionTrace()
         self._wanted = wanted
         self._id: int | None = None
         self._waits = False
@@ -135,51 +135,51 @@ class Watched(Recorded):
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
         """Called after every event; keeps only what concerns the one attempt."""
-        story = self.story
+        trace = self.trace
         if name == "load_sample":
             self._load = told[0]
         if self._id is None:
             return verdicts
         if name == "arrival" and told[0].id == self._id:
-            story.found, story.arrived_s, story.knew_at_arrival = True, time_s, self._knew
-            story.load = asdict(self._load) if self._load else None
-            story.disciplines.append((time_s, str(self._knew.get("discipline", ""))))
+            trace.found, trace.arrived_s, trace.knew_at_arrival = True, time_s, self._knew
+            trace.load = asdict(self._load) if self._load else None
+            trace.disciplines.append((time_s, str(self._knew.get("discipline", ""))))
         elif name == "completion" and told[0] == self._id:
             outcome: Outcome = told[1]
-            story.ended_s, story.outcome = time_s, outcome.value
+            trace.ended_s, trace.outcome = time_s, outcome.value
         elif name == "abandonment" and told[0] == self._id:
-            story.left_s = time_s
+            trace.left_s = time_s
         elif name == "withdraw":
             self._beside.pop(told[0], None)
             if told[0] == self._id:
-                story.withdrawn_s, self._waits = time_s, False
+                trace.withdrawn_s, self._waits = time_s, False
         if self._waits:
             self._decided(time_s, verdicts)
         return verdicts
 
     def _decided(self, time_s: float, verdicts: Verdicts) -> None:
         assert self._id is not None  # it waits
-        story = self.story
+        trace = self.trace
         discipline = str(self.policy.snapshot().get("discipline", ""))
-        if discipline != story.disciplines[-1][1]:
-            story.disciplines.append((time_s, discipline))
+        if discipline != trace.disciplines[-1][1]:
+            trace.disciplines.append((time_s, discipline))
         for verdict in verdicts:
             kind = type(verdict).__name__.lower()
             if verdict.id == self._id:
                 self._waits = False
                 if isinstance(verdict, Dispatch):
-                    story.dispatched_s = time_s
-                    story.knew_at_dispatch = {**self._knew, **self._place()}
+                    trace.dispatched_s = time_s
+                    trace.knew_at_dispatch = {**self._knew, **self._place()}
                 elif isinstance(verdict, Cancel):  # the policy itself took it out of its queue
-                    story.withdrawn_s = time_s
+                    trace.withdrawn_s = time_s
                 else:
-                    story.refused, story.refused_s, story.reason = kind, time_s, verdict.reason
+                    trace.refused, trace.refused_s, trace.reason = kind, time_s, verdict.reason
                 return
             other = self._beside.pop(verdict.id, None)
             if kind == "dispatch" and other is not None:
-                counted = story.served_before if other.id < self._id else story.overtook
+                counted = trace.served_before if other.id < self._id else trace.overtook
                 counted[other.page.value] = counted.get(other.page.value, 0) + 1
-                story.preferred.append(
+                trace.preferred.append(
                     {
                         "time_s": time_s,
                         "page": other.page.value,
@@ -187,10 +187,10 @@ class Watched(Recorded):
                         "knew": self._knew,
                     }
                 )
-                del story.preferred[:-PREFERRED_KEPT]
+                del trace.preferred[:-PREFERRED_KEPT]
 
 
-def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> Story:
+def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
     """Make the run again and follow `wanted`; takes as long as the run took.
 
     Raises ExperimentError when the run was not simulated or its logs are damaged.
@@ -205,5 +205,5 @@ def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> St
     watched = Watched(scenario.policy, wanted)
     log = AttemptLog()
     simulate(replace(scenario, policy=watched), log=log)
-    watched.story.same_run = log.table().equals(folder.run(planned).attempts())
-    return watched.story
+    watched.trace.same_run = log.table().equals(folder.run(planned).attempts())
+    return watched.trace

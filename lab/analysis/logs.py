@@ -217,7 +217,7 @@ def write_csv(asked: Asked) -> None:
 
 
 def explain(asked: Asked) -> dict[str, Any]:
-    """The story (`explaining.Story`) of the attempt `wanted` of a simulated `run`."""
+    """Return the `DecisionTrace` of the attempt `wanted` of a simulated `run`."""
     folder, planned, _ = _run(asked)
     return asdict(explaining.explain(folder, planned, explaining.Wanted(**asked["wanted"])))
 

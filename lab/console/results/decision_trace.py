@@ -10,7 +10,7 @@ from gateway.policies import NO_ADMISSION
 from gateway.policies.registry import admission_sheet, sheet
 from gateway.policies.sheet import Sheet
 from gateway.students.naming import sheet_of_file
-from lab.analysis.decision_trace import Story, Wanted
+from lab.analysis.decision_trace import DecisionTrace, Wanted
 from lab.baselines import sheets as proxies
 from lab.baselines.sheets import PROXIES
 from lab.console.results.decision_words import answer, facts, sentences
@@ -66,22 +66,22 @@ def told(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -
 
     The first time it takes as long as the run took. Raises ExperimentError.
     """
-    story = _kept(result, planned, attempt)
-    if not story.same_run:
+    trace = _kept(result, planned, attempt)
+    if not trace.same_run:
         raise ExperimentError(
             "This version of Doorbuster makes another run of the same spec and seed than the one "
             "that was kept (see Machine and versions), so that it cannot say what happened in it. "
             "Run it again and look there."
         )
-    if not story.found:
+    if not trace.found:
         raise ExperimentError("No policy was asked about this one: books' covers take no worker.")
     spec = ComparisonResult(result.path).spec()
     abandonment = spec.abandonment_of(spec.choice(planned.policy))
     return {
-        "answer": answer(story),
-        "sentences": sentences(story, attempt, abandonment),
+        "answer": answer(trace),
+        "sentences": sentences(trace, attempt, abandonment),
         "preferred": [
-            one | {"knew": facts(one["knew"], attempt["page"])} for one in story.preferred[-5:]
+            one | {"knew": facts(one["knew"], attempt["page"])} for one in trace.preferred[-5:]
         ],
     }
 
@@ -96,7 +96,7 @@ def logged(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any])
     return found | {"not_known": NOT_KNOWN}
 
 
-def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> Story:
+def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) -> DecisionTrace:
     wanted = Wanted(
         *(attempt[name] for name in ("session", "step", "attempt", "page", "started_s"))
     )
@@ -109,14 +109,14 @@ def _kept(result: ResultEntry, planned: PlannedRun, attempt: Mapping[str, Any]) 
     digest = hashlib.sha256(json.dumps([told_of, asdict(wanted)]).encode()).hexdigest()[:32]
     path = PLACE / f"{digest}.json"
     try:
-        return Story(**json.loads(path.read_text(encoding="utf-8")))
+        return DecisionTrace(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         pass  # not told yet
     found = ask(result, "explain", large=True, run=planned.folder, wanted=asdict(wanted))
-    story, text = Story(**found), json.dumps(found)
+    trace, text = DecisionTrace(**found), json.dumps(found)
     PLACE.mkdir(parents=True, exist_ok=True)
     kept = sorted(PLACE.glob("*.json"), key=lambda one: one.stat().st_mtime)
     for old in kept[: max(0, len(kept) - MOST_KEPT)]:
         old.unlink(missing_ok=True)
     write_text(path, text)
-    return story
+    return trace

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.policies.interface import PAGES
-from lab.analysis.decision_trace import Story
+from lab.analysis.decision_trace import DecisionTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,70 +18,70 @@ class Sentence:
     knew: Mapping[str, Any] | None = None
 
 
-def answer(story: Story) -> str:
+def answer(trace: DecisionTrace) -> str:
     """In one sentence."""
-    if _waited_in_vain(story):
-        waited_s = (story.refused_s or 0.0) - (story.arrived_s or 0.0)
-        return f"Held for {waited_s:.2f} s, then turned away: {story.reason}."
-    if story.refused == "reject":
-        return f"Refused by admission when it came: {story.reason}."
-    if story.refused:
-        return f"Refused by the queue: {story.reason}."
-    if story.dispatched_s is None:
+    if _waited_in_vain(trace):
+        waited_s = (trace.refused_s or 0.0) - (trace.arrived_s or 0.0)
+        return f"Held for {waited_s:.2f} s, then turned away: {trace.reason}."
+    if trace.refused == "reject":
+        return f"Refused by admission when it came: {trace.reason}."
+    if trace.refused:
+        return f"Refused by the queue: {trace.reason}."
+    if trace.dispatched_s is None:
         return "Held, and never served."
-    waited_s = story.dispatched_s - (story.arrived_s or 0.0)
-    if waited_s == 0.0 and not story.served_before and not story.overtook:
+    waited_s = trace.dispatched_s - (trace.arrived_s or 0.0)
+    if waited_s == 0.0 and not trace.served_before and not trace.overtook:
         served = "Served at once: a worker was free when it came"
     else:
         served = f"Held for {waited_s:.2f} s, then served"
-    if story.outcome == "orphaned":
+    if trace.outcome == "orphaned":
         return f"{served}; but its customer had left: an orphan request, work for nobody."
-    if story.outcome == "cancelled":
+    if trace.outcome == "cancelled":
         return f"{served}, and stopped in the middle: its customer had left."
     return f"{served}."
 
 
-def sentences(story: Story, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
+def sentences(trace: DecisionTrace, attempt: Mapping[str, Any], abandonment: str) -> list[Sentence]:
     """What happened to it, in the order of time; `abandonment` is the run's."""
     page = attempt["page"]
-    assert story.arrived_s is not None
-    knew = story.knew_at_arrival
-    text = f"{_queue(knew, page)} {_load(story)}"
-    verdict = f"The verdict: {story.refused}, “{story.reason}”."
-    if story.refused and not _waited_in_vain(story):
+    assert trace.arrived_s is not None
+    knew = trace.knew_at_arrival
+    text = f"{_queue(knew, page)} {_load(trace)}"
+    verdict = f"The verdict: {trace.refused}, “{trace.reason}”."
+    if trace.refused and not _waited_in_vain(trace):
         text += f" {verdict}"
     else:
         text += " No verdict: it waits."
-    told = [Sentence(story.arrived_s, "It came", text, facts(knew, page))]
-    for time_s, discipline in story.disciplines[1:]:
+    told = [Sentence(trace.arrived_s, "It came", text, facts(knew, page))]
+    for time_s, discipline in trace.disciplines[1:]:
         told.append(
             Sentence(
                 time_s, "The discipline changed", f"From now on {discipline}, while it waited."
             )
         )
-    if story.served_before or story.overtook:
-        told.append(_held(story))
-    if story.left_s is not None:
-        told.append(Sentence(story.left_s, "Its customer left", _left(story, abandonment)))
-    if story.refused_s is not None and _waited_in_vain(story):
-        told.append(Sentence(story.refused_s, "It was turned away", verdict))
-    if story.dispatched_s is not None:
+    if trace.served_before or trace.overtook:
+        told.append(_held(trace))
+    if trace.left_s is not None:
+        told.append(Sentence(trace.left_s, "Its customer left", _left(trace, abandonment)))
+    if trace.refused_s is not None and _waited_in_vain(trace):
+        told.append(Sentence(trace.refused_s, "It was turned away", verdict))
+    if trace.dispatched_s is not None:
         told.append(
             Sentence(
-                story.dispatched_s,
+                trace.dispatched_s,
                 "A worker took it",
-                _served(story.knew_at_dispatch, page),
-                facts(story.knew_at_dispatch, page),
+                _served(trace.knew_at_dispatch, page),
+                facts(trace.knew_at_dispatch, page),
             )
         )
-    if story.ended_s is not None:
-        told.append(Sentence(story.ended_s, "Its work ended", _ENDS[story.outcome]))
+    if trace.ended_s is not None:
+        told.append(Sentence(trace.ended_s, "Its work ended", _ENDS[trace.outcome]))
     return sorted(told, key=lambda one: one.time_s)
 
 
-def _waited_in_vain(story: Story) -> bool:
+def _waited_in_vain(trace: DecisionTrace) -> bool:
     """Whether it was refused after it had been let wait."""
-    return bool(story.refused) and story.refused_s != story.arrived_s
+    return bool(trace.refused) and trace.refused_s != trace.arrived_s
 
 
 _QUEUES = {"all": "the one queue", "inside": "the line inside", "door": "the line at the door"}
@@ -107,25 +107,25 @@ def _queue(knew: Mapping[str, Any], page: str) -> str:
     return f"{words}; the discipline{where} was {discipline}." if discipline else f"{words}."
 
 
-def _load(story: Story) -> str:
-    if story.load is None:
+def _load(trace: DecisionTrace) -> str:
+    if trace.load is None:
         return "The server had not reported its load yet."
     return (
-        f"The last load sample said {100 * story.load['cpu_utilisation_ratio']:.0f} % CPU and "
-        f"{story.load['busy_workers']} busy workers."
+        f"The last load sample said {100 * trace.load['cpu_utilisation_ratio']:.0f} % CPU and "
+        f"{trace.load['busy_workers']} busy workers."
     )
 
 
-def _held(story: Story) -> Sentence:
-    assert story.arrived_s is not None
+def _held(trace: DecisionTrace) -> Sentence:
+    assert trace.arrived_s is not None
     parts = []
-    if story.served_before:
-        parts.append(f"{_total(story.served_before)} had come before it")
-    if story.overtook:
-        parts.append(f"{_total(story.overtook)} came after it and overtook it")
-    count = sum(story.served_before.values()) + sum(story.overtook.values())
+    if trace.served_before:
+        parts.append(f"{_total(trace.served_before)} had come before it")
+    if trace.overtook:
+        parts.append(f"{_total(trace.overtook)} came after it and overtook it")
+    count = sum(trace.served_before.values()) + sum(trace.overtook.values())
     return Sentence(
-        story.arrived_s,
+        trace.arrived_s,
         "It was held",
         f"While it waited, workers were given to {count} others: {'; '.join(parts)}.",
     )
@@ -136,12 +136,12 @@ def _total(counted: Mapping[str, int]) -> str:
     return f"{sum(counted.values())} ({', '.join(f'{page} {n}' for page, n in ranked)})"
 
 
-def _left(story: Story, abandonment: str) -> str:
-    if story.dispatched_s is not None and (story.left_s or 0.0) >= story.dispatched_s:
+def _left(trace: DecisionTrace, abandonment: str) -> str:
+    if trace.dispatched_s is not None and (trace.left_s or 0.0) >= trace.dispatched_s:
         if abandonment == "cancel":
             return "While it was served; abandonment cancels: its work was stopped."
         return "While it was served; that is not looked at here: it was executed in full."
-    if story.withdrawn_s is not None:
+    if trace.withdrawn_s is not None:
         return "While it waited; it was taken out of its queue."
     return "While it waited. Abandonment is ignored: it kept its place, an orphan request."
 

@@ -113,8 +113,8 @@ def why(request: HttpRequest, name: str) -> HttpResponse:
         context["wait"] = request.get_full_path()  # made again; the page asks for it once it stands
     else:
         try:
-            context["story"] = decision_trace.told(result, planned, attempt)
+            context["trace"] = decision_trace.told(result, planned, attempt)
         except ExperimentError as fault:
             context["fault"] = str(fault)
-        return render(request, "console/story.html", context)
+        return render(request, "console/decision_trace.html", context)
     return render(request, "console/why.html", context)

@@ -18,14 +18,14 @@ def watched(policy, parameters=None):
 
 
 def words(policy):
-    return [one.head for one in sentences(policy.story, ATTEMPT, "ignore")]
+    return [one.head for one in sentences(policy.trace, ATTEMPT, "ignore")]
 
 
 def test_whom_the_policy_takes_out_of_its_line_was_withdrawn():
     policy = watched("door-lifo")
     policy.abandonment(9.0, 1)
-    assert policy.story.withdrawn_s == 9.0
-    assert answer(policy.story) == "Held, and never served."
+    assert policy.trace.withdrawn_s == 9.0
+    assert answer(policy.trace) == "Held, and never served."
     assert words(policy) == ["It came", "Its customer left"]
 
 
@@ -33,8 +33,8 @@ def test_who_is_pushed_out_had_waited():
     policy = watched("door-lifo", {"places": 1})
     policy.arrival(3.5, Request(2, "Br-1", 3.5, "8.1"))
     reason = "door full (1), others are newer"
-    assert answer(policy.story) == f"Held for 2.50 s, then turned away: {reason}."
-    came, away = sentences(policy.story, ATTEMPT, "ignore")
+    assert answer(policy.trace) == f"Held for 2.50 s, then turned away: {reason}."
+    came, away = sentences(policy.trace, ATTEMPT, "ignore")
     assert came.text.endswith("No verdict: it waits.")
     assert (away.head, away.text) == ("It was turned away", f"The verdict: drop, “{reason}”.")
 
@@ -42,7 +42,7 @@ def test_who_is_pushed_out_had_waited():
 def test_who_has_waited_long_enough_is_not_refused_by_admission():
     policy = watched("door-fifo")
     policy.timer_due(7.0)
-    assert answer(policy.story) == "Held for 6.00 s, then turned away: waited 6 s at the door."
+    assert answer(policy.trace) == "Held for 6.00 s, then turned away: waited 6 s at the door."
 
 
 @pytest.mark.parametrize(
@@ -59,5 +59,5 @@ def test_who_has_waited_long_enough_is_not_refused_by_admission():
     ],
 )
 def test_queues_are_named_as_far_as_they_have_places(policy, said):
-    (came,) = sentences(watched(policy).story, ATTEMPT, "ignore")
+    (came,) = sentences(watched(policy).trace, ATTEMPT, "ignore")
     assert came.text.startswith(said)

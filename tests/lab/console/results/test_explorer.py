@@ -50,11 +50,11 @@ def told(console, address):
 
 def test_a_dropped_one_found_its_queue_full(console, result):
     _, found = rows(console, result, run=run_of(console, result, "sq"), kind="dropped")
-    story = told(console, found[0])
-    assert "Refused by the queue: queue full (100)." in story
-    assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in story
-    assert "The verdict: drop, “queue full (100)”." in story
-    assert "all its attempts came out the same" in story
+    trace = told(console, found[0])
+    assert "Refused by the queue: queue full (100)." in trace
+    assert "In the one queue 100 of 100 places were taken; the discipline was FIFO." in trace
+    assert "The verdict: drop, “queue full (100)”." in trace
+    assert "all its attempts came out the same" in trace
     page = html.unescape(console.get(found[0]).text)
     assert "drop an arrival that finds capacity requests waiting" in page
     assert "capacity = 100" in page
@@ -65,20 +65,20 @@ def test_a_slow_one_was_held_while_others_were_served(console, result):
     text, found = rows(console, result, run=run, kind="slow")
     took = [float(one) for one in re.findall(r"<td>([\d.]+)</td><td>completed</td>", text)]
     assert took == sorted(took, reverse=True)
-    story = told(console, found[0])
-    assert re.search(r"Held for \d+\.\d\d s, then served\.", story)
-    assert "had come before it" in story
-    assert "overtook" not in story  # FIFO
-    assert re.search(r"It was the oldest of \d+ there, and the discipline was FIFO", story)
+    trace = told(console, found[0])
+    assert re.search(r"Held for \d+\.\d\d s, then served\.", trace)
+    assert "had come before it" in trace
+    assert "overtook" not in trace  # FIFO
+    assert re.search(r"It was the oldest of \d+ there, and the discipline was FIFO", trace)
 
 
 def test_a_purchase_went_first_by_its_priority(console, result):
     run = run_of(console, result, "8q-lifo-pri")
     text, found = rows(console, result, run=run, kind="confirmed")
     assert set(re.findall(r"<td>((?:Br|Tr)-\d)</td>", text)) == {"Tr-4"}
-    story = told(console, found[-1])
-    assert re.search(r"(Held for|Served at once)", story)
-    assert "Queue Tr-4 had the largest N × utility: 1 × 5000 = 5000" in story
+    trace = told(console, found[-1])
+    assert re.search(r"(Held for|Served at once)", trace)
+    assert "Queue Tr-4 had the largest N × utility: 1 × 5000 = 5000" in trace
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ def test_a_run_of_another_version_is_not_explained(console, result):
     pq.write_table(table.set_column(place, "finished_s", pc.add(table["finished_s"], 0.5)), file)
     try:
         _, found = rows(console, result, run=run, kind="dropped")
-        story = requests.get(
+        trace = requests.get(
             console.url(found[1]), headers={"HX-Request": "true"}, timeout=PATIENCE_S
         )
-        assert "makes another run of the same spec and seed" in story.text
+        assert "makes another run of the same spec and seed" in trace.text
     finally:
         file.write_bytes(kept)
 
