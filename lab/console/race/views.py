@@ -28,7 +28,7 @@ LISTED = 50
 @students
 @require_http_methods(["GET", "POST"])
 def race(request: HttpRequest) -> HttpResponse:
-    """Show the lanes of a result, or without one a form and the results that can be raced."""
+    """Show the runs of a result side by side; without a result, a form and what can be raced."""
     if request.method == "POST":
         return _begin(request)
     name = request.GET.get("result", "")
@@ -46,7 +46,7 @@ def race(request: HttpRequest) -> HttpResponse:
     lanes = [one for one in runs if one[0].folder in wanted] if wanted else runs[: race_forms.MOST]
     fault = ""
     if wanted and not race_forms.FEWEST <= len(lanes) <= race_forms.MOST:
-        fault = f"lanes: {len(lanes)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
+        fault = f"runs: {len(lanes)} chosen; choose {race_forms.FEWEST} to {race_forms.MOST}"
         lanes = runs[: race_forms.MOST]
     context = {
         "result": chosen,

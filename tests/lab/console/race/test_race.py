@@ -56,7 +56,7 @@ def test_lanes_are_chosen(console, race):
     assert sorted(re.findall(r'data-run="([^"]+)"', page)) == sorted(folders)
     one = console.get(f"/race/?result={race}&lane={folders[0]}")
     assert one.status_code == 400
-    assert "lanes: 1 chosen; choose 2 to 4" in one.text
+    assert "runs: 1 chosen; choose 2 to 4" in one.text
 
 
 @pytest.mark.parametrize(
