@@ -286,6 +286,7 @@ def test_students_delete_what_they_imported(classroom, made, tmp_path):
 # ---- finding 15: what is taken away runs nothing -------------------------------------------------
 
 
+@pytest.mark.browser
 def test_pages_of_a_bundle_run_nothing_from_a_disk(console, made, chromium, tmp_path):
     """Scripts of an imported report do not run in a browser that opens the files from a disk."""
     script = (
