@@ -1,9 +1,8 @@
-"""The driver of a policy: turns what happens to requests into events, and verdicts into deeds.
+"""The dispatcher: drives the gateway's policy, counts fates, and tells a witness what happens.
 
-Owns: which request waits, is in service or is done; the count of free workers; counts by outcome;
-switching policies without losing a request.
-Must not know: sockets, asyncio, HTTP. Time comes from the clock it is given (paper seconds), deeds
-go to the host it is given.
+It adds to `gateway.policies.driver` what a gateway needs: a clock (paper seconds), events that
+arrive from within an effect, counts by page type, and switching policies without losing a request.
+It knows no sockets, no asyncio and no HTTP; effects go to the host that it is given.
 """
 
 from collections import Counter, deque
@@ -12,11 +11,9 @@ from math import inf
 from typing import NamedTuple, Protocol
 
 from gateway.policies import Abandonment
+from gateway.policies.driver import Driver
 from gateway.policies.interface import (
     FATES,
-    BrokenPolicyError,
-    Cancel,
-    Dispatch,
     Drop,
     LoadSample,
     Outcome,
@@ -24,7 +21,6 @@ from gateway.policies.interface import (
     Policy,
     Reject,
     Request,
-    Verdicts,
 )
 
 
@@ -97,17 +93,15 @@ class Dispatcher:
         host: Host,
         abandonment: Abandonment = "ignore",
     ) -> None:
-        self.policy = policy
         self.workers = workers
         self.abandonment = abandonment
-        self.witness: Witness | None = None
         self._clock_s = clock_s
-        self._host = host
-        self._ids = 0
-        self._waiting: dict[int, Request] = {}
-        self._in_service: dict[int, Request] = {}
-        self._gone: set[int] = set()  # who waits although the customer has left
         self._counts: dict[Page, Counter[str]] = {page: Counter() for page in Page}
+        self._effects = _Effects(host, self._counts)
+        self._places = _Places(workers)
+        self._driver: Driver[Request] = Driver(policy, self._places, self._effects)
+        self._places.in_service = self._driver.in_service
+        self._ids = 0
         self._events: deque[Callable[[float], None]] = deque()
         self._busy = False
 
@@ -126,8 +120,7 @@ class Dispatcher:
         def arrival(now_s: float) -> None:
             request = Request(id, page, now_s, session, session_is_new, attempt)
             self._counts[page]["arrived"] += 1
-            self._waiting[id] = request
-            self._decided(now_s, self.policy.arrival(now_s, request))
+            self._driver.arrival(now_s, request, request)
             if self.witness is not None:
                 self.witness.arrival(now_s, request)
 
@@ -137,9 +130,8 @@ class Dispatcher:
         """A dispatched request has ended and its worker is free."""
 
         def completion(now_s: float) -> None:
-            request = self._in_service.pop(id)
-            self._counts[request.page][outcome.value] += 1
-            self._decided(now_s, self.policy.completion(now_s, id, outcome))
+            self._counts[self._driver.in_service[id].page][outcome.value] += 1
+            self._driver.completion(now_s, id, outcome)
             if self.witness is not None:
                 self.witness.completion(now_s, id, outcome)
 
@@ -154,20 +146,13 @@ class Dispatcher:
 
         def abandonment(now_s: float) -> None:
             does = mode or self.abandonment
-            waiting = self._waiting.get(id)
-            if waiting is None and id not in self._in_service:
+            driver = self._driver
+            waiting = driver.waiting.get(id)
+            if waiting is None and id not in driver.in_service:
                 return
-            if id not in self._gone:
-                if waiting is not None:
-                    self._counts[waiting.page]["abandoned_waiting"] += 1
-                    self._gone.add(id)
-                self._obey(now_s, self.policy.abandonment(now_s, id))
-            if does == "cancel" and id in self._in_service:
-                self._host.cancel(id)
-            elif does != "ignore" and id in self._waiting:
-                self.policy.withdraw(now_s, id)
-                self._withdraw(now_s, id)
-            self._offer_workers(now_s)
+            if waiting is not None and id not in driver.gone:
+                self._counts[waiting.page]["abandoned_waiting"] += 1
+            driver.abandonment(now_s, id, does)
             if self.witness is not None:
                 self.witness.abandonment(now_s, id, does)
 
@@ -177,7 +162,7 @@ class Dispatcher:
         """The shop has reported its load."""
 
         def load_sample(now_s: float) -> None:
-            self._decided(now_s, self.policy.load_sample(now_s, sample))
+            self._driver.load_sample(now_s, sample)
             if self.witness is not None:
                 self.witness.load_sample(now_s, sample)
 
@@ -189,7 +174,7 @@ class Dispatcher:
         def timer_due(now_s: float) -> None:
             wanted_s = self.policy.next_timer_s()
             if wanted_s is not None and wanted_s <= due_s:  # else it is the witness's time
-                self._decided(now_s, self.policy.timer_due(now_s))
+                self._driver.timer_due(now_s)
             if self.witness is not None:
                 self.witness.tick(now_s, due_s)
 
@@ -209,9 +194,7 @@ class Dispatcher:
         """
 
         def switching(now_s: float) -> None:
-            policy.adopt(now_s, list(self._waiting.values()))
-            self.policy = policy
-            self._tell_of_the_gone(now_s)
+            self._driver.switch(now_s, policy, list(self._driver.waiting.values()))
             if self.witness is not None:
                 self.witness.switched(now_s)
 
@@ -225,34 +208,44 @@ class Dispatcher:
         """
 
         def taking_over(now_s: float) -> None:
-            self._waiting = {request.id: request for request in others.waiting}
-            self._in_service = {request.id: request for request in others.in_service}
-            self._gone = set(others.gone)
-            self.policy.adopt(now_s, others.waiting)
-            self._tell_of_the_gone(now_s)
+            driver = self._driver
+            driver.waiting.update((request.id, request) for request in others.waiting)
+            driver.in_service.update((request.id, request) for request in others.in_service)
+            driver.gone.update(others.gone)
+            driver.switch(now_s, self.policy, others.waiting)
 
         self._handle(taking_over)
-
-    def _tell_of_the_gone(self, now_s: float) -> None:
-        for id in [id for id in self._waiting if id in self._gone]:
-            self._obey(now_s, self.policy.abandonment(now_s, id))
-        self._offer_workers(now_s)
 
     # ---- what others may look at ---------------------------------------------------------------
 
     @property
+    def policy(self) -> Policy:
+        """The policy that decides."""
+        return self._driver.policy
+
+    @property
+    def witness(self) -> Witness | None:
+        """Is told what happens; None for nobody."""
+        return self._effects.witness
+
+    @witness.setter
+    def witness(self, witness: Witness | None) -> None:
+        self._effects.witness = witness
+
+    @property
     def waiting(self) -> int:
         """Requests that wait for a verdict."""
-        return len(self._waiting)
+        return len(self._driver.waiting)
 
     @property
     def in_service(self) -> int:
         """Requests at a worker."""
-        return len(self._in_service)
+        return len(self._driver.in_service)
 
     def at_hand(self) -> AtHand:
         """Everybody who waits or is in service, the oldest first."""
-        return AtHand([*self._waiting.values()], [*self._in_service.values()], {*self._gone})
+        driver = self._driver
+        return AtHand([*driver.waiting.values()], [*driver.in_service.values()], {*driver.gone})
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Page type → fate → requests, cumulative (see FATES)."""
@@ -260,7 +253,7 @@ class Dispatcher:
 
     def snapshot(self) -> Mapping[str, object]:
         """Queue lengths by page type, workers, counts and the policy's own view."""
-        by_page = Counter(request.page for request in self._waiting.values())
+        by_page = Counter(request.page for request in self._driver.waiting.values())
         return {
             "policy": {"name": self.policy.name, "snapshot": dict(self.policy.snapshot())},
             "workers": self.workers,
@@ -283,63 +276,54 @@ class Dispatcher:
         finally:
             self._busy = False
 
-    def _decided(self, now_s: float, verdicts: Verdicts) -> None:
-        self._obey(now_s, verdicts)
-        self._offer_workers(now_s)
 
-    def _offer_workers(self, now_s: float) -> None:
-        free = self.workers - len(self._in_service)
-        if free > 0 and self._waiting:
-            self._obey(now_s, self.policy.workers_free(now_s, free))
+class _Places:
+    """The shop's workers: one for each request in service."""
 
-    def _obey(self, now_s: float, verdicts: Verdicts) -> None:
-        for verdict in verdicts:
-            match verdict:
-                case Dispatch(id):
-                    self._dispatch(now_s, id)
-                case Drop(id):
-                    self._refuse(now_s, id, "dropped", verdict)
-                case Reject(id):
-                    self._refuse(now_s, id, "rejected", verdict)
-                case Cancel(id):
-                    if id in self._in_service:
-                        self._host.cancel(id)
-                    elif id in self._gone:
-                        self._withdraw(now_s, id)
-                    else:
-                        raise BrokenPolicyError(
-                            f"{self.policy.name}: {id} is neither in service nor left waiting"
-                        )
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self.in_service: Mapping[int, Request] = {}
 
-    def _dispatch(self, now_s: float, id: int) -> None:
-        if len(self._in_service) >= self.workers:
-            raise BrokenPolicyError(f"{self.policy.name}: dispatched {id} without a free worker")
-        request = self._take_waiting(id)
-        self._in_service[id] = request
+    @property
+    def free(self) -> int:
+        """Workers that could start a request now."""
+        return self._workers - len(self.in_service)
+
+
+class _Effects:
+    """The effects of a verdict: it is counted, the witness hears of it, the host acts.
+
+    It does not know the dispatcher: what knows each other outlives its use.
+    """
+
+    def __init__(self, host: Host, counts: Mapping[Page, Counter[str]]) -> None:
+        self.witness: Witness | None = None
+        self._host = host
+        self._counts = counts
+
+    def start(self, now_s: float, id: int, request: Request) -> None:
         self._counts[request.page]["dispatched"] += 1
         if self.witness is not None:
             self.witness.dispatched(now_s, request)
         self._host.start(id)
 
-    def _refuse(self, now_s: float, id: int, fate: str, verdict: Drop | Reject) -> None:
-        request = self._take_waiting(id)
-        self._counts[request.page][fate] += 1
+    def refuse(self, now_s: float, id: int, request: Request, verdict: Drop | Reject) -> None:
+        self._counts[request.page]["dropped" if isinstance(verdict, Drop) else "rejected"] += 1
         if self.witness is not None:
             self.witness.refused(now_s, request, verdict)
         self._host.refuse(id, verdict)
 
-    def _withdraw(self, now_s: float, id: int) -> None:
-        request = self._take_waiting(id)
+    def rejected(self, now_s: float, number: int) -> None:
+        """The gateway writes rejections itself; they cost no worker of the shop."""
+
+    def cancel(self, now_s: float, id: int) -> None:
+        self._host.cancel(id)
+
+    def withdraw(self, now_s: float, id: int, request: Request) -> None:
         self._counts[request.page]["withdrawn"] += 1
         if self.witness is not None:
             self.witness.withdrawn(now_s, request)
         self._host.withdraw(id)
-
-    def _take_waiting(self, id: int) -> Request:
-        if id not in self._waiting:
-            raise BrokenPolicyError(f"{self.policy.name}: verdict on {id}, which does not wait")
-        self._gone.discard(id)
-        return self._waiting.pop(id)
 
 
 def earliest(times_s: Iterable[float | None]) -> float | None:

@@ -15,23 +15,18 @@ PLACES = 256
 
 
 class FileLane:
-    """First come, first served; a request that finds the queue full is turned away.
+    """First come, first served; a request that finds the queue full is turned away."""
 
-    `in_service` is the simulation's own table of what is in service, files among the pages.
-    """
-
-    def __init__(self, server: Server, record: Record, in_service: dict[int, Asked]) -> None:
+    def __init__(self, server: Server, record: Record) -> None:
         self.waiting: dict[int, Asked] = {}
         """In the order of arrival."""
-        self.busy = 0
-        """Files in service."""
+        self.in_service: dict[int, Asked] = {}
         self._server = server
         self._record = record
-        self._in_service = in_service
 
     def submit(self, now_s: float, id: int, asked: Asked) -> bool:
         """A file is asked for; False when there is no place for it."""
-        if self.busy < IN_SERVICE:
+        if len(self.in_service) < IN_SERVICE:
             self._start(now_s, id, asked)
         elif len(self.waiting) < PLACES:
             self.waiting[id] = asked
@@ -39,15 +34,14 @@ class FileLane:
             return False
         return True
 
-    def ended(self, now_s: float) -> None:
+    def ended(self, now_s: float, id: int) -> None:
         """A file in service has ended."""
-        self.busy -= 1
+        del self.in_service[id]
         if self.waiting:
-            id = next(iter(self.waiting))
-            self._start(now_s, id, self.waiting.pop(id))
+            next_id = next(iter(self.waiting))
+            self._start(now_s, next_id, self.waiting.pop(next_id))
 
     def _start(self, now_s: float, id: int, asked: Asked) -> None:
-        _, place, work = self._in_service[id] = asked
-        self.busy += 1
+        _, place, work = self.in_service[id] = asked
         self._record.dispatched[place] += 1
         self._server.start(now_s, id, place, work)

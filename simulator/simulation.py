@@ -1,8 +1,7 @@
 """The simulation: customers, a policy and a server in virtual time.
 
-Owns: the order of events, the discipline in which a policy is driven (that of the gateway's
-dispatcher).
-Must not know: what customers do next, how a policy decides, how a server shares its time, files.
+It holds the order of events. `gateway.policies.driver` drives the policy, `simulator.conduct` knows
+what customers do next, and the server's model knows how it shares its time.
 """
 
 import gc
@@ -10,17 +9,16 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from heapq import heappop
+from itertools import chain
 
+from gateway.policies.driver import Driver
 from gateway.policies.interface import (
     PAGES,
     BrokenPolicyError,
-    Cancel,
-    Dispatch,
     Drop,
     Outcome,
     Reject,
     Request,
-    Verdicts,
 )
 from loadgen.attempts import AttemptKeeper, AttemptOutcome
 from simulator.conduct import Conduct
@@ -79,16 +77,14 @@ class _Simulation:
     ) -> None:
         self._scenario = scenario
         self._customers = scenario.customers
-        self._policy = scenario.policy
         self._server = _server_at_work(scenario)
+        self._driver: Driver[Asked] = Driver(scenario.policy, self._server, self)
         self._on_progress = on_progress
         self._record = Record(scenario, self._server, log)
         self._to_come = SessionsToCome(scenario)
         self._requests = 0
         self._report_at = PROGRESS_EVERY if on_progress else INF
-        self._waiting: dict[int, Asked] = {}
-        self._in_service: dict[int, Asked] = {}
-        self._files = FileLane(self._server, self._record, self._in_service)
+        self._files = FileLane(self._server, self._record)
         self._cancelled: set[int] = set()
         self._conduct = Conduct(scenario, self._record)
         self._patience_ends, self._note_patience, self._forget_patience = ends_of_patience(
@@ -99,7 +95,8 @@ class _Simulation:
     # ---- the events, in order ------------------------------------------------------------------
 
     def run(self) -> Simulated:
-        server, policy, record = self._server, self._policy, self._record
+        server, driver, record = self._server, self._driver, self._record
+        policy = driver.policy
         due, patience_ends = self._conduct.due, self._patience_ends
         next_timer_s = policy.next_timer_s
         stop_s = INF if self._scenario.stop_s is None else self._scenario.stop_s
@@ -138,7 +135,7 @@ class _Simulation:
                     idle_samples = 0
                     self._request_ended(now_s, id)
                 elif server.free > free:  # the last rejection is served
-                    self._offer_workers(now_s)
+                    driver.offer(now_s)
                 else:
                     events += 1
                     continue  # a slice of a request: nothing that a policy sees
@@ -154,16 +151,16 @@ class _Simulation:
                         f"{policy.name}: next_timer_s gives {wanted_s} again and again, and "
                         f"timer_due at {now_s:g} s does not change it"
                     )
-                self._after_event(now_s, policy.timer_due(now_s))
+                driver.timer_due(now_s)
             elif now_s == sample_s:
                 if server_s == send_s == arrival_s == INF:
-                    if not self._waiting:  # whatever a policy's timer still wants: all is over
+                    if not driver.waiting:  # whatever a policy's timer still wants: all is over
                         break
                     if patience_s == INF:
                         idle_samples += 1
                     if idle_samples > IDLE_SAMPLES:
                         raise BrokenPolicyError(
-                            f"{policy.name}: {len(self._waiting)} requests wait for ever"
+                            f"{policy.name}: {len(driver.waiting)} requests wait for ever"
                         )
                 samples += 1
                 sample_s = (samples + 1) * interval_s
@@ -179,19 +176,22 @@ class _Simulation:
             wanted_s = next_timer_s()
             timer_s = INF if wanted_s is None else max(wanted_s, now_s)
         if end_s > samples * interval_s:  # the interval that was not over yet
-            load = record.load_sample(end_s, len(self._in_service))
-            record.sample(end_s, load, self._waiting.values(), load.busy_workers - self._files.busy)
-        for id, (session, _, _) in self._in_service.items():
+            load = record.load_sample(end_s, self._in_service)
+            record.sample(end_s, load, driver.waiting.values(), len(driver.in_service))
+        for id, (session, _, _) in chain(driver.in_service.items(), self._files.in_service.items()):
             if session.awaits != id:
                 record.left_alone(id, server.spent_until(end_s, id))
         return record.result(end_s=end_s, requests=self._requests, events=events)
 
     def _sample(self, now_s: float) -> None:
-        in_service = len(self._in_service)
-        load = self._record.load_sample(now_s, in_service)
-        self._after_event(now_s, self._policy.load_sample(now_s, load))
-        busy = len(self._in_service) - self._files.busy
-        self._record.sample(now_s, load, self._waiting.values(), busy)
+        driver = self._driver
+        load = self._record.load_sample(now_s, self._in_service)
+        driver.load_sample(now_s, load)
+        self._record.sample(now_s, load, driver.waiting.values(), len(driver.in_service))
+
+    @property
+    def _in_service(self) -> int:
+        return len(self._driver.in_service) + len(self._files.in_service)
 
     def _send(self, now_s: float, session: Session) -> None:
         """The customer asks for the page of the session's step."""
@@ -210,18 +210,11 @@ class _Simulation:
                 self._record.dropped[place] += 1
                 self._conduct.failed(now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED)
             return
-        self._waiting[id] = (session, place, work)
         # What Request(...) does, in half the time.
         request = tuple.__new__(
             Request, (id, PAGES[place], now_s, session.name, session.is_new, attempt)
         )
-        # As `_after_event` does; this and `_request_ended` are where the time goes.
-        verdicts = self._policy.arrival(now_s, request)
-        if verdicts:
-            self._obey(now_s, verdicts)
-        free = self._server.free
-        if free and self._waiting:
-            self._obey(now_s, self._policy.workers_free(now_s, free))
+        self._driver.arrival(now_s, request, (session, place, work))
         if session.is_new and self._is_known_once_admitted and session.awaits:
             session.is_new = False
         if id >= self._report_at and self._on_progress is not None:
@@ -230,7 +223,9 @@ class _Simulation:
 
     def _request_ended(self, now_s: float, id: int) -> None:
         """The server is done with a request."""
-        session, place, _ = self._in_service.pop(id)
+        asked = self._driver.in_service.get(id)
+        is_file = asked is None
+        session, place, _ = self._files.in_service[id] if asked is None else asked
         record = self._record
         spent_s = self._server.spent_s
         record.spent_s[session.index] += spent_s
@@ -247,15 +242,10 @@ class _Simulation:
         else:
             outcome = Outcome.ORPHANED
             record.orphaned[place] += 1
-        if place == FILE_PLACE:
-            self._files.ended(now_s)
+        if is_file:
+            self._files.ended(now_s, id)
         else:
-            verdicts = self._policy.completion(now_s, id, outcome)
-            if verdicts:
-                self._obey(now_s, verdicts)
-            free = self._server.free
-            if free and self._waiting:
-                self._obey(now_s, self._policy.workers_free(now_s, free))
+            self._driver.completion(now_s, id, outcome)
         if outcome is Outcome.ANSWERED:
             self._conduct.answered(now_s, session, place)
         elif is_awaited:  # the policy cancelled it
@@ -263,11 +253,10 @@ class _Simulation:
 
     def _patience_ended(self, now_s: float, id: int, session: Session) -> None:
         """The customer closes the connection, and tries again or leaves."""
-        abandonment = self._scenario.abandonment
-        record = self._record
+        mode = self._scenario.abandonment
+        record, driver, files = self._record, self._driver, self._files
         is_file = session.walk[session.step] == FILE
-        waiting = self._files.waiting if is_file else self._waiting
-        asked = waiting.get(id)
+        asked = (files.waiting if is_file else driver.waiting).get(id)
         if asked is None:
             record.left_in_service(id, self._server.spent_until(now_s, id))
         else:
@@ -275,78 +264,49 @@ class _Simulation:
         session.awaits = 0
         record.attempt_failed(now_s, session, AttemptOutcome.TIMED_OUT, 0)
         if not is_file:
-            self._obey(now_s, self._policy.abandonment(now_s, id))
-        if abandonment != "ignore" and id in waiting:
-            if not is_file:
-                self._policy.withdraw(now_s, id)
-            record.withdrawn[waiting.pop(id)[1]] += 1
-        elif abandonment == "cancel" and id in self._in_service:
-            self._cancel(now_s, id)
-        self._offer_workers(now_s)
+            driver.abandonment(now_s, id, mode)
+        else:
+            if mode != "ignore" and id in files.waiting:
+                record.withdrawn[files.waiting.pop(id)[1]] += 1
+            elif mode == "cancel" and id in files.in_service:
+                self.cancel(now_s, id)
+            driver.offer(now_s)
         self._conduct.left(now_s, session)
 
-    # ---- driving the policy --------------------------------------------------------------------
+    # ---- as the driver's host ------------------------------------------------------------------
 
-    def _after_event(self, now_s: float, verdicts: Verdicts) -> None:
-        self._obey(now_s, verdicts)
-        self._offer_workers(now_s)
+    def start(self, now_s: float, id: int, asked: Asked) -> None:
+        """The server begins the request."""
+        _, place, work = asked
+        self._record.dispatched[place] += 1
+        self._server.start(now_s, id, place, work)
 
-    def _offer_workers(self, now_s: float) -> None:
-        free = self._server.free
-        if free and self._waiting:
-            self._obey(now_s, self._policy.workers_free(now_s, free))
+    def refuse(self, now_s: float, id: int, asked: Asked, verdict: Drop | Reject) -> None:
+        """The customer hears of it, and tries again or leaves."""
+        session, place, _ = asked
+        if type(verdict) is Drop:
+            self._record.dropped[place] += 1
+            outcome, fate = AttemptOutcome.DROPPED, SessionFate.DROPPED
+        else:
+            self._record.rejected[place] += 1
+            outcome, fate = AttemptOutcome.REJECTED, SessionFate.REJECTED
+        if session.awaits == id:
+            self._conduct.failed(now_s, session, outcome, fate)
 
-    def _obey(self, now_s: float, verdicts: Verdicts) -> None:
-        rejections = 0
-        for verdict in verdicts:
-            id = verdict.id
-            if type(verdict) is Dispatch:
-                asked = self._take_waiting(id)
-                if not self._server.free:
-                    raise BrokenPolicyError(
-                        f"{self._policy.name}: dispatched {id} without a free worker"
-                    )
-                _, place, work = self._in_service[id] = asked
-                self._record.dispatched[place] += 1
-                self._server.start(now_s, id, place, work)
-            elif type(verdict) is Drop:
-                session, place, _ = self._take_waiting(id)
-                self._record.dropped[place] += 1
-                if session.awaits == id:
-                    self._conduct.failed(
-                        now_s, session, AttemptOutcome.DROPPED, SessionFate.DROPPED
-                    )
-            elif type(verdict) is Reject:
-                session, place, _ = self._take_waiting(id)
-                self._record.rejected[place] += 1
-                rejections += 1
-                if session.awaits == id:
-                    self._conduct.failed(
-                        now_s, session, AttemptOutcome.REJECTED, SessionFate.REJECTED
-                    )
-            elif type(verdict) is Cancel:
-                if id in self._in_service:
-                    self._cancel(now_s, id)
-                    continue
-                left = self._waiting.get(id)
-                if left is None or left[0].awaits == id:
-                    raise BrokenPolicyError(
-                        f"{self._policy.name}: {id} is neither in service nor left waiting"
-                    )
-                self._record.withdrawn[self._waiting.pop(id)[1]] += 1
-        for _ in range(rejections):  # not before the workers that were offered are taken
+    def rejected(self, now_s: float, number: int) -> None:
+        """The server writes each rejection."""
+        for _ in range(number):
             self._server.reject(now_s)
 
-    def _take_waiting(self, id: int) -> Asked:
-        asked = self._waiting.pop(id, None)
-        if asked is None:
-            raise BrokenPolicyError(f"{self._policy.name}: verdict on {id}, which does not wait")
-        return asked
-
-    def _cancel(self, now_s: float, id: int) -> None:
+    def cancel(self, now_s: float, id: int) -> None:
+        """The server stops the request, once."""
         if id not in self._cancelled:
             self._cancelled.add(id)
             self._server.cancel(now_s, id)
+
+    def withdraw(self, now_s: float, id: int, asked: Asked) -> None:
+        """A request whose customer has left waits no more."""
+        self._record.withdrawn[asked[1]] += 1
 
 
 def _server_at_work(scenario: Scenario) -> Server:

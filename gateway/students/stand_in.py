@@ -9,8 +9,15 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gateway.policies import registry
-from gateway.policies.interface import LoadSample, Outcome, Policy, Request, Verdicts
-from gateway.students.ledger import BrokenRuleError, Ledger
+from gateway.policies.driver import REMEMBERED, Ledger
+from gateway.policies.interface import (
+    BrokenPolicyError,
+    LoadSample,
+    Outcome,
+    Policy,
+    Request,
+    Verdicts,
+)
 from gateway.students.limits import Limits
 from gateway.students.process import Child, MisbehavedError
 
@@ -45,7 +52,7 @@ class StandIn:
         self._child = child
         self._limits = limits
         self._on_fall_back = on_fall_back
-        self._ledger = Ledger()
+        self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
         self._unanswered_s: float | None = None
         """Since when workers were offered, somebody waited and nobody was in service."""
@@ -57,7 +64,7 @@ class StandIn:
     def arrival(self, time_s: float, request: Request) -> Verdicts:
         if self._fifo is not None:
             return self._fifo.arrival(time_s, request)
-        self._ledger.arrived(request)
+        self._ledger.waiting[request.id] = request
         if len(self._ledger.waiting) > self._limits.waiting:
             self._fall_back(
                 time_s,
@@ -76,7 +83,8 @@ class StandIn:
         return verdicts
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> Verdicts:
-        self._ledger.completed(time_s, id)
+        if id in self._ledger.in_service:  # else another policy dispatched it
+            self._ledger.completed(time_s, id)
         return self._ask(time_s, "completion", (id, outcome)) or ()
 
     def abandonment(self, time_s: float, id: int) -> Verdicts:
@@ -87,7 +95,7 @@ class StandIn:
         if self._fifo is not None:
             self._fifo.withdraw(time_s, id)
             return
-        self._ledger.withdrawn(time_s, id)
+        self._ledger.take(time_s, id, "withdrawn")
         self._ask(time_s, "withdraw", (id,))
 
     def load_sample(self, time_s: float, sample: LoadSample) -> Verdicts:
@@ -122,7 +130,7 @@ class StandIn:
         if self._fifo is not None:
             self._fifo.adopt(time_s, requests)
             return
-        self._ledger.adopted(requests)
+        self._ledger.waiting.update((request.id, request) for request in requests)
         self._ask(time_s, "adopt", (list(requests),))
 
     def waiting(self) -> Sequence[Request]:
@@ -158,7 +166,7 @@ class StandIn:
             self._ledger.obey(time_s, event, verdicts, offered)
             if self._ledger.in_service or not self._ledger.waiting:
                 self._unanswered_s = None
-        except (MisbehavedError, BrokenRuleError) as fault:
+        except (MisbehavedError, BrokenPolicyError) as fault:
             self._fall_back(time_s, str(fault))
             return None
         return verdicts
@@ -179,7 +187,7 @@ class StandIn:
         self._child.end()
         self._fifo = registry.create("sq", {})
         self._fifo.adopt(time_s, list(self._ledger.waiting.values()))
-        self._ledger = Ledger()
+        self._ledger = Ledger(remembered=REMEMBERED)
         self._unanswered_s = None
         self.fallen_back = FallBack(time_s, reason)
         self._on_fall_back(self.fallen_back)

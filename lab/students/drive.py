@@ -7,8 +7,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gateway.policies.driver import REMEMBERED, Driver
 from gateway.policies.interface import (
     PAGES,
+    BrokenPolicyError,
+    Cancel,
     Dispatch,
     Drop,
     LoadSample,
@@ -17,9 +20,7 @@ from gateway.policies.interface import (
     Reject,
     Request,
     Verdict,
-    Verdicts,
 )
-from gateway.students.ledger import BrokenRuleError, Ledger
 
 WORKERS = 4
 
@@ -34,21 +35,33 @@ class Drive:
     """Drives one policy, event by event, 0.1 paper seconds apart.
 
     Every third request would open a session; the others belong to one of seven. Raises
-    BrokenRuleError for a verdict that the rules forbid.
+    BrokenPolicyError for a verdict that the rules forbid.
     """
 
     def __init__(self, policy: Policy) -> None:
-        self.policy = policy
         self.time_s, self.ids = 0.0, 0
-        self.ledger = Ledger()
-        self.in_service: list[int] = []
-        """In the order in which they were dispatched."""
         self.verdicts: list[Verdict] = []
+        self._driver: Driver[Request] = Driver(policy, self, self, remembered=REMEMBERED)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that decides now."""
+        return self._driver.policy
 
     @property
     def waiting(self) -> dict[int, Request]:
-        """Who waits, by id, in order of arrival."""
-        return self.ledger.waiting
+        """The requests that wait, by id, in the order of arrival."""
+        return self._driver.waiting
+
+    @property
+    def in_service(self) -> list[int]:
+        """The ids in service, in the order in which they were dispatched."""
+        return list(self._driver.in_service)
+
+    @property
+    def free(self) -> int:
+        """Workers that could start a request now."""
+        return WORKERS - len(self._driver.in_service)
 
     def event(self, kind: str, value: Any) -> None:
         """One of `arrival` (page), `completion` (place in service), `abandonment`, `withdraw`
@@ -56,64 +69,61 @@ class Drive:
         every event brings). One that cannot be is passed over.
         """
         self.time_s += 0.1
-        now = self.time_s
+        now, driver = self.time_s, self._driver
         self._obey_timers()
         match kind:
             case "arrival":
                 self._arrival(now, value)
             case "completion" if value < len(self.in_service):
-                done = self.in_service.pop(value)
-                self.ledger.completed(now, done)
-                verdicts = self.policy.completion(now, done, Outcome.ANSWERED)
-                self._obey("completion", verdicts)
-            case "abandonment" if value in self.waiting or value in self.in_service:
-                self._leave(now, value)
+                driver.completion(now, self.in_service[value], Outcome.ANSWERED)
+            case "abandonment":
+                driver.abandonment(now, value, "ignore")
             case "withdraw" if value in self.waiting:
-                self._leave(now, value)
-                if value in self.waiting:
-                    self.policy.withdraw(now, value)
-                    self.ledger.withdrawn(now, value)
+                driver.abandonment(now, value, "drop-queued")
             case "load_sample":
-                sample = LoadSample(value, len(self.in_service), 1.0)
-                self._obey("load_sample", self.policy.load_sample(now, sample))
+                driver.load_sample(now, LoadSample(value, len(self.in_service), 1.0))
             case "switch":
-                self.policy = value
-                self.policy.adopt(now, list(self.waiting.values()))
+                driver.switch(now, value, list(self.waiting.values()))
                 self._obey_timers()
-        if (free := WORKERS - len(self.in_service)) > 0 and self.waiting:
-            self._obey("workers_free", self.policy.workers_free(now, free), free)
 
     def _arrival(self, now: float, page: Any) -> None:
         self.ids += 1
         opens = self.ids % 3 == 0
         session = None if opens else f"session {self.ids % 7}"
         request = Request(self.ids, page, now, session, opens)
-        self.ledger.arrived(request)
-        self._obey("arrival", self.policy.arrival(now, request))
-
-    def _leave(self, now: float, id: int) -> None:
-        self.ledger.customer_left(id)
-        self._obey("abandonment", self.policy.abandonment(now, id))
-
-    def _obey(self, event: str, verdicts: Verdicts, offered: int = 0) -> None:
-        self.ledger.obey(self.time_s, event, verdicts, offered)
-        if any(isinstance(one, Drop | Reject) and not one.reason for one in verdicts):
-            raise BrokenRuleError(f"{event} turned somebody away without a reason")
-        self.verdicts += verdicts
-        self.in_service += [one.id for one in verdicts if type(one) is Dispatch]
+        self._driver.arrival(now, request, request)
 
     def _obey_timers(self) -> None:
         while (due_s := self.policy.next_timer_s()) is not None and due_s <= self.time_s:
-            self._obey("timer_due", self.policy.timer_due(self.time_s))
+            self._driver.timer_due(self.time_s)
+
+    # ---- as the driver's host ------------------------------------------------------------------
+
+    def start(self, now_s: float, id: int, item: Request) -> None:
+        self.verdicts.append(Dispatch(id))
+
+    def refuse(self, now_s: float, id: int, item: Request, verdict: Drop | Reject) -> None:
+        self.verdicts.append(verdict)
+
+    def rejected(self, now_s: float, number: int) -> None:
+        """No worker is charged."""
+
+    def cancel(self, now_s: float, id: int) -> None:
+        self.verdicts.append(Cancel(id))
+
+    def withdraw(self, now_s: float, id: int, item: Request) -> None:
+        """Nobody waits for an answer."""
+
+    # ---- what holds ----------------------------------------------------------------------------
 
     def check(self, waiting: Sequence[int] | None = None) -> None:
         """What holds between any two events; `waiting` are the ids as the policy has them."""
         known = [one.id for one in self.policy.waiting()] if waiting is None else list(waiting)
         if known != list(self.waiting):
-            raise BrokenRuleError(_difference(known, list(self.waiting), self.time_s))
+            raise BrokenPolicyError(_difference(known, list(self.waiting), self.time_s))
         timer_s = self.policy.next_timer_s()
         if timer_s is not None and timer_s < self.time_s:
-            raise BrokenRuleError(
+            raise BrokenPolicyError(
                 f"next_timer_s gives {timer_s:g} s at {self.time_s:g} s: that is over already"
             )
 

@@ -14,7 +14,6 @@ from gateway.policies.interface import PAGES, Dispatch, Outcome, Request, Verdic
 from gateway.policies.sheet import Sheet
 from gateway.students import confinement, files
 from gateway.students.files import PolicyFile
-from gateway.students.ledger import BrokenRuleError
 from gateway.students.limits import WITHOUT_CUSTOMERS
 from gateway.students.process import Child, MisbehavedError
 from gateway.students.stand_in import StandIn
@@ -81,7 +80,7 @@ def check(path: Path, on_finding: Callable[[Finding], None] = lambda _: None) ->
     for name, look in under_test.checks():
         try:
             tell(Finding(name, True, look()))
-        except (_FailedError, BrokenRuleError, BrokenPolicyError, MisbehavedError) as fault:
+        except (_FailedError, BrokenPolicyError, MisbehavedError) as fault:
             tell(Finding(name, False, str(fault)))
             if name in _NEEDED:
                 break

@@ -4,11 +4,12 @@ import random
 
 import pytest
 
-from gateway.dispatcher import BrokenPolicyError, Dispatcher
+from gateway.dispatcher import AtHand, Dispatcher
 from gateway.policies import POLICIES
 from gateway.policies.base import IgnoringPolicy
 from gateway.policies.interface import (
     PAGES,
+    BrokenPolicyError,
     Cancel,
     Dispatch,
     Drop,
@@ -16,6 +17,7 @@ from gateway.policies.interface import (
     Outcome,
     Page,
     Reject,
+    Request,
 )
 from gateway.policies.registry import create
 
@@ -174,18 +176,25 @@ def test_counts_add_up_in_a_random_history():
 
 
 class Says(IgnoringPolicy):
-    """A policy that answers every arrival with what a test wants."""
+    """A policy that answers the offer of workers for the newest request with what a test wants."""
 
     name = "says"
 
-    def __init__(self, *answers):
-        self.answers = answers
+    def __init__(self, *answers, sampled=()):
+        self.answers, self.sampled = answers, sampled
 
     def arrival(self, time_s, request):
-        return [make(request.id) for make in self.answers]
+        self.id = request.id
+        return ()
 
     def workers_free(self, time_s, free):
-        return ()
+        return [make(self.id) for make in self.answers]
+
+    def adopt(self, time_s, requests):
+        self.id = requests[-1].id
+
+    def load_sample(self, time_s, sample):
+        return [make(self.id) for make in self.sampled]
 
     def snapshot(self):
         return {}
@@ -195,8 +204,9 @@ def test_rejections_and_cancels_reach_the_host():
     driver, host = dispatcher(Says(lambda id: Reject(id, "busy", 30.0)))
     submit(driver)
     assert host.refused == [(1, Reject)]
-    driver, host = dispatcher(Says(Dispatch, Cancel))
+    driver, host = dispatcher(Says(Dispatch, sampled=[Cancel]))
     submit(driver)
+    driver.load_sample(LoadSample(1.0, 1, 1.0))
     assert (host.started, host.cancelled) == ([1], [1])
 
 
@@ -210,7 +220,6 @@ def test_forbidden_verdicts_are_named(answers):
 
 
 def test_a_policy_cannot_use_more_workers_than_there_are():
-    driver, _ = dispatcher(Says(Dispatch), workers=1)
-    submit(driver)
-    with pytest.raises(BrokenPolicyError, match="without a free worker"):
-        submit(driver)
+    driver, _ = dispatcher(Says(Dispatch, lambda id: Dispatch(id - 1)), workers=1)
+    with pytest.raises(BrokenPolicyError, match="offered 1 and answered 2"):
+        driver.take_over(AtHand([Request(id, Page.HOME, 0.0) for id in (1, 2)], [], set()))

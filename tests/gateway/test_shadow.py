@@ -161,7 +161,7 @@ def test_a_shadow_that_fails_is_taken_away_and_says_why(caplog):
     world.run(crowd(50, 8.0))
     found = figures(world)
     assert found["faulty"]["fault"] == "KeyError: 'no such thing'"
-    assert "verdict on 2, which does not wait" in found["breaking"]["fault"]
+    assert "although no request 2 waits" in found["breaking"]["fault"]
     assert found["well"]["verdicts"]["same"] == 50
     assert len(world.served) == 50
     assert "the shadow faulty is taken away" in caplog.text

@@ -51,16 +51,21 @@ class Driven:
         assert snapshot["discipline"] == "FIFO"
         return fall_back.reason
 
+    @property
+    def served(self):
+        """The ids in service."""
+        return [request.id for request in self.dispatcher.at_hand().in_service]
+
     def serves_on(self, waiting):
         """FIFO for these, who wait while all workers are busy, and for who comes later."""
-        for id in list(self.dispatcher._in_service):
+        for id in self.served:
             self.finished(id)
         for id in waiting:
-            if id in self.dispatcher._in_service:
+            if id in self.served:
                 self.finished(id)
         self.submit(99)
         while self.dispatcher.in_service:
-            for id in list(self.dispatcher._in_service):
+            for id in self.served:
                 self.finished(id)
         assert self.dispatcher.waiting == 0
         own = [id for id in self.started if id in {*waiting, 99}]
@@ -117,7 +122,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         ("return 'abc'", "returned str"),
         ("return [Dispatch(1)]", "Dispatch(1) in workers_free, although 1 ended at 0 s"),
         ("return [Dispatch(2)]", "2 is in service already"),
-        ("return [Dispatch(77)]", "there is no request 77"),
+        ("return [Dispatch(77)]", "no request 77 waits"),
         ("return [Dispatch(3), Dispatch(3)]", "two verdicts on 3"),
         ("return [Dispatch(3), Dispatch(4)]", "offered 1 and answered 2"),
         ("return [Cancel(2), Cancel(2)]", "two verdicts on 2"),

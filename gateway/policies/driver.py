@@ -1,0 +1,292 @@
+"""The driver of a policy: it tells the policy what happens, and carries out its verdicts.
+
+The gateway, the simulator, shadows and the checks of policies all drive a policy through `Driver`.
+They supply the time, the workers and the effects; the rules are stated here alone:
+
+- A request without a verdict waits.
+- After every event the driver offers the free workers once, if a request waits.
+- Only the answer to that offer may dispatch, and at most as many requests as workers were offered.
+- Only a request that waits may be dispatched, dropped or rejected.
+- A request may be cancelled in service, or where it waits after its customer has left.
+- A refusal gives a reason.
+- An answer has one verdict on a request at most; an answer that breaks a rule is not carried out.
+- At a switch the new policy adopts every request that waits, whatever its capacity.
+"""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final, Generic, Protocol, TypeVar
+
+from gateway.policies import Abandonment
+from gateway.policies.interface import (
+    BrokenPolicyError,
+    Cancel,
+    Dispatch,
+    Drop,
+    LoadSample,
+    Outcome,
+    Policy,
+    Reject,
+    Request,
+    Verdict,
+    Verdicts,
+)
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+"""What a host keeps of a request."""
+
+REMEMBERED: Final = 10_000
+"""The number of ended requests whose fate a ledger for authors of policies remembers."""
+
+
+class Workers(Protocol):
+    """The workers that serve requests."""
+
+    @property
+    def free(self) -> int:
+        """The number of workers that could start a request now."""
+
+
+class Host(Protocol[T_contra]):
+    """The effects of verdicts; each is called once per request, with what the host keeps of it."""
+
+    def start(self, now_s: float, id: int, item: T_contra) -> None:
+        """Give the request to a free worker now."""
+
+    def refuse(self, now_s: float, id: int, item: T_contra, verdict: Drop | Reject) -> None:
+        """Turn the request away; the driver has forgotten it."""
+
+    def rejected(self, now_s: float, number: int) -> None:
+        """Charge the server for `number` rejections, once an answer has been carried out."""
+
+    def cancel(self, now_s: float, id: int) -> None:
+        """Stop the request in service; a completion follows once it has stopped."""
+
+    def withdraw(self, now_s: float, id: int, item: T_contra) -> None:
+        """Forget a waiting request whose customer has left, as the driver has."""
+
+
+class Ledger(Generic[T]):
+    """Which requests wait and which are in service, and which verdicts on them are allowed."""
+
+    def __init__(self, *, remembered: int = 0) -> None:
+        """Errors tell the fate of the last `remembered` requests that ended."""
+        self.waiting: dict[int, T] = {}
+        """By id, in the order of arrival."""
+        self.in_service: dict[int, T] = {}
+        """By id, in the order of dispatch."""
+        self.gone: set[int] = set()
+        """The ids that wait although their customers have left."""
+        self._remembered = remembered
+        self._fates: OrderedDict[int, str] = OrderedDict()
+
+    def completed(self, now_s: float, id: int) -> T:
+        """Take a request out of service and return what is kept of it."""
+        if self._remembered:
+            self._remember(id, f"ended at {now_s:g} s")
+        return self.in_service.pop(id)
+
+    def customer_left(self, id: int) -> None:
+        """Note that nobody waits for the answer any more."""
+        if id in self.waiting:
+            self.gone.add(id)
+
+    def obey(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
+        """Check an answer, then note its verdicts; raises BrokenPolicyError before any is noted."""
+        self.check(event, verdicts, offered)
+        for verdict in verdicts:
+            id = verdict.id
+            if type(verdict) is Dispatch:
+                self.in_service[id] = self.take(now_s, id)
+            elif id not in self.in_service:
+                self.take(now_s, id, _FATES[type(verdict)])
+
+    def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
+        """Raise BrokenPolicyError if the answer to `event` breaks a rule; `offered` are workers."""
+        waiting = self.waiting
+        if offered and len(verdicts) == 1 and type(verdicts[0]) is Dispatch:  # nearly every one
+            if verdicts[0].id not in waiting:
+                raise self._broken(self._forbidden(verdicts[0], event))
+            return
+        judged: set[int] = set()
+        dispatched = 0
+        for verdict in verdicts:
+            id = verdict.id
+            if id in judged:
+                raise self._broken(f"{_short(verdict)}: {event} gave two verdicts on {id}")
+            judged.add(id)
+            if type(verdict) is Cancel:
+                if id in self.in_service or id in self.gone:
+                    continue
+                if id in waiting:
+                    raise self._broken(
+                        f"{_short(verdict)} in {event}, although {id} waits and its customer is "
+                        "still there; Cancel is for requests whose customers have left, Drop and "
+                        "Reject turn others away"
+                    )
+            if id not in waiting:
+                raise self._broken(self._forbidden(verdict, event))
+            if type(verdict) is Dispatch:
+                dispatched += 1
+            elif isinstance(verdict, Drop | Reject) and not verdict.reason:
+                raise self._broken(f"{_short(verdict)} in {event} gives no reason")
+        if dispatched > offered:
+            if event != "workers_free":
+                raise self._broken(
+                    f"{event} answered with Dispatch; only workers_free may: keep the request, you "
+                    "are asked for one as soon as a worker is free"
+                )
+            raise self._broken(
+                f"workers_free was offered {offered} and answered {dispatched} Dispatch; dispatch "
+                "at most `free` of them"
+            )
+
+    def take(self, now_s: float, id: int, fate: str = "") -> T:
+        """Take a request out of those that wait and return what is kept of it."""
+        if self.gone:
+            self.gone.discard(id)
+        if fate and self._remembered:
+            self._remember(id, f"was {fate} at {now_s:g} s")
+        return self.waiting.pop(id)
+
+    def _remember(self, id: int, fate: str) -> None:
+        self._fates[id] = fate
+        if len(self._fates) > self._remembered:
+            self._fates.popitem(last=False)
+
+    def _forbidden(self, verdict: Verdict, event: str) -> str:
+        id = verdict.id
+        given = f"{_short(verdict)} in {event}, although"
+        if id in self.in_service:
+            return (
+                f"{given} {id} is in service already; take a request out of your queue when you "
+                "dispatch it"
+            )
+        if id in self._fates:
+            return (
+                f"{given} {id} {self._fates[id]}; take a request out of your queue when you give a "
+                "verdict on it, and in withdraw"
+            )
+        return f"{given} no request {id} waits; verdicts name the id of a request that waits"
+
+    def _broken(self, words: str) -> BrokenPolicyError:
+        return BrokenPolicyError(words)
+
+
+class Driver(Ledger[T]):
+    """Drives one policy.
+
+    Events come one after the other, never from within a host's method. Every method that tells an
+    event raises BrokenPolicyError when an answer breaks a rule.
+    """
+
+    def __init__(
+        self, policy: Policy, workers: Workers, host: Host[T], *, remembered: int = 0
+    ) -> None:
+        super().__init__(remembered=remembered)
+        self.policy = policy
+        self._workers = workers
+        self._host = host
+
+    def arrival(self, now_s: float, request: Request, item: T) -> None:
+        """A request has come; the host keeps `item` of it."""
+        self.waiting[request.id] = item
+        verdicts = self.policy.arrival(now_s, request)
+        if verdicts:
+            self._carry_out(now_s, "arrival", verdicts)
+        if self.waiting:
+            self.offer(now_s)
+
+    def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
+        """A request in service has ended; return what the host keeps of it."""
+        item = self.completed(now_s, id)
+        verdicts = self.policy.completion(now_s, id, outcome)
+        if verdicts:
+            self._carry_out(now_s, "completion", verdicts)
+        if self.waiting:
+            self.offer(now_s)
+        return item
+
+    def abandonment(self, now_s: float, id: int, mode: Abandonment) -> None:
+        """The customer of a request has left; nothing happens for one that has ended.
+
+        The policy hears of it first, once. What then still waits is withdrawn, and what is in
+        service is cancelled, as far as `mode` says.
+        """
+        if id not in self.waiting and id not in self.in_service:
+            return
+        if id not in self.gone:
+            self.customer_left(id)
+            self._carry_out(now_s, "abandonment", self.policy.abandonment(now_s, id))
+        if mode == "cancel" and id in self.in_service:
+            self._host.cancel(now_s, id)
+        elif mode != "ignore" and id in self.waiting:
+            self.policy.withdraw(now_s, id)
+            self._host.withdraw(now_s, id, self.take(now_s, id, "withdrawn"))
+        self.offer(now_s)
+
+    def load_sample(self, now_s: float, sample: LoadSample) -> None:
+        """The server has reported its load."""
+        self._carry_out(now_s, "load_sample", self.policy.load_sample(now_s, sample))
+        self.offer(now_s)
+
+    def timer_due(self, now_s: float) -> None:
+        """The time that `policy.next_timer_s` gave has come."""
+        self._carry_out(now_s, "timer_due", self.policy.timer_due(now_s))
+        self.offer(now_s)
+
+    def switch(self, now_s: float, policy: Policy, requests: Sequence[Request]) -> None:
+        """Replace the policy; it adopts `requests`, which are those that wait, oldest first.
+
+        It then hears of those whose customers have left, as if they left now.
+        """
+        policy.adopt(now_s, requests)
+        self.policy = policy
+        for id in [id for id in self.waiting if id in self.gone]:
+            self._carry_out(now_s, "abandonment", policy.abandonment(now_s, id))
+        self.offer(now_s)
+
+    def offer(self, now_s: float) -> None:
+        """Offer the free workers to the policy, if a request waits."""
+        free = self._workers.free
+        if free > 0 and self.waiting:
+            verdicts = self.policy.workers_free(now_s, free)
+            if verdicts:
+                self._carry_out(now_s, "workers_free", verdicts, free)
+
+    def _carry_out(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
+        if not verdicts:
+            return
+        self.check(event, verdicts, offered)
+        host = self._host
+        rejections = 0
+        for verdict in verdicts:
+            id = verdict.id
+            if type(verdict) is Dispatch:
+                item = self.in_service[id] = self.take(now_s, id)
+                host.start(now_s, id, item)
+            elif isinstance(verdict, Drop | Reject):
+                kind = type(verdict)
+                rejections += kind is Reject
+                host.refuse(now_s, id, self.take(now_s, id, _FATES[kind]), verdict)
+            elif id in self.in_service:
+                host.cancel(now_s, id)
+            else:
+                host.withdraw(now_s, id, self.take(now_s, id, "cancelled"))
+        if rejections:
+            host.rejected(now_s, rejections)
+
+    def _broken(self, words: str) -> BrokenPolicyError:
+        return BrokenPolicyError(f"{self.policy.name}: {words}")
+
+
+_FATES: Final[dict[type[Verdict], str]] = {
+    Drop: "dropped",
+    Reject: "rejected",
+    Cancel: "cancelled",
+}
+
+
+def _short(verdict: Verdict) -> str:
+    return f"{type(verdict).__name__}({verdict.id})"
