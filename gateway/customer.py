@@ -11,9 +11,9 @@ from typing import Any, cast
 
 from gateway import endings, refusals
 from gateway.deadlines import NEVER
-from gateway.door import Door
 from gateway.exchange import Exchange
 from gateway.framing import END
+from gateway.frontend import Frontend
 from gateway.limits import KIB
 from gateway.refusals import RefusedError
 from gateway.request_reader import RequestHead, RequestReader
@@ -31,8 +31,8 @@ class Customer(asyncio.Protocol):
     __slots__ = (
         "_awaits_head",
         "_body_mark_bytes",
-        "_door",
         "_exchange",
+        "_front",
         "_has_sent_eof",
         "_is_closing",
         "_is_held",
@@ -47,10 +47,10 @@ class Customer(asyncio.Protocol):
         "is_tls",
     )
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
-        self._loop = door.loop
-        self._reader = RequestReader(door.head_limits, door.body_limits)
+    def __init__(self, front: Frontend) -> None:
+        self._front = front
+        self._loop = front.loop
+        self._reader = RequestReader(front.head_limits, front.body_limits)
         self._transport = cast(asyncio.Transport, None)
         self._peer = b"unknown"
         self._exchange: Exchange | None = None
@@ -75,7 +75,7 @@ class Customer(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         self.is_tls = transport.get_extra_info("sslcontext") is not None
-        limits = self._door.customer_limits
+        limits = self._front.customer_limits
         transport.set_write_buffer_limits(high=limits.response_buffer_bytes)
         peer = transport.get_extra_info("peername")
         if peer:
@@ -84,7 +84,7 @@ class Customer(asyncio.Protocol):
         if sock is not None and sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.deadline_s = self._loop.time() + limits.idle_s
-        self._door.opened(self)
+        self._front.connections.opened(self)
 
     def data_received(self, data: bytes) -> None:
         if self._is_closing:
@@ -95,7 +95,10 @@ class Customer(asyncio.Protocol):
             self._advance()
         elif not exchange.body_is_complete:
             self._take_body(exchange)
-        if self._reader.buffered_bytes > self._door.customer_limits.pipeline_bytes or self._is_held:
+        if (
+            self._reader.buffered_bytes > self._front.customer_limits.pipeline_bytes
+            or self._is_held
+        ):
             self._update_reading()
 
     def eof_received(self) -> bool:
@@ -127,8 +130,8 @@ class Customer(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closing = True
-        self._door.closed(self)
-        self._door.hangups.forget(self)
+        self._front.connections.closed(self)
+        self._front.hangups.forget(self)
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.customer_gone()
@@ -151,7 +154,7 @@ class Customer(asyncio.Protocol):
 
     def deadline_passed(self) -> None:
         """Whatever this connection waited for took too long."""
-        limits = self._door.customer_limits
+        limits = self._front.customer_limits
         unsent = self._transport.get_write_buffer_size()
         if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
             self._watch_writing()
@@ -225,18 +228,18 @@ class Customer(asyncio.Protocol):
             return
         if type(head) is RequestHead:
             self._begin(head)
-        elif self._has_sent_eof or self._door.is_draining:
+        elif self._has_sent_eof or self._front.connections.is_draining:
             self._close()
         elif self._reader.buffered_bytes and not self._awaits_head:
             self._awaits_head = True
-            self.deadline_s = self._loop.time() + self._door.customer_limits.head_s
+            self.deadline_s = self._loop.time() + self._front.customer_limits.head_s
             if self._is_held:
                 self._update_reading()
 
     def _begin(self, head: RequestHead) -> None:
         self._awaits_head = False
         self.deadline_s = NEVER
-        exchange = self._exchange = self._door.exchange(self, head, self._peer)
+        exchange = self._exchange = self._front.exchange_of(self, head, self._peer)
         if exchange.body_is_complete:
             exchange.submit()
             if self._has_sent_eof and self._exchange is exchange:
@@ -245,11 +248,11 @@ class Customer(asyncio.Protocol):
         if head.expects_continue and not self._reader.buffered_bytes:
             self.write(_CONTINUE)
         self._body_mark_bytes = 0
-        self.deadline_s = self._loop.time() + self._door.customer_limits.body_s
+        self.deadline_s = self._loop.time() + self._front.customer_limits.body_s
         self._take_body(exchange)
 
     def _take_body(self, exchange: Exchange) -> None:
-        limits = self._door.customer_limits
+        limits = self._front.customer_limits
         while not exchange.upload_is_held and not exchange.body_is_complete:
             try:
                 event = self._reader.pull()
@@ -285,15 +288,15 @@ class Customer(asyncio.Protocol):
     def _go_on_with_body(self) -> None:
         exchange = self._exchange
         if exchange is not None and not exchange.body_is_complete and not self._is_closing:
-            self.deadline_s = self._loop.time() + self._door.customer_limits.body_s
+            self.deadline_s = self._loop.time() + self._front.customer_limits.body_s
             self._take_body(exchange)
 
     def _await_next(self) -> None:
-        if self._reader.buffered_bytes or self._has_sent_eof or self._door.is_draining:
+        if self._reader.buffered_bytes or self._has_sent_eof or self._front.connections.is_draining:
             # Never from within: a burst of pipelined requests must not grow the stack, nor go
             # before the other customers.
             self._loop.call_soon(self._advance)
-        self.deadline_s = self._loop.time() + self._door.customer_limits.idle_s
+        self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
         self._unsent_bytes = self._transport.get_write_buffer_size()
         if self._is_held:
             self._update_reading()
@@ -306,7 +309,7 @@ class Customer(asyncio.Protocol):
         TCP says the same of both until something is sent to them. Once the answer has begun nothing
         but the answer may be sent, and who ends its stream then has left.
         """
-        how = self._door.customer_limits.half_close
+        how = self._front.customer_limits.half_close
         if how == "leave" or (how == "probe" and exchange.has_begun):
             self.abort()
             return
@@ -317,11 +320,11 @@ class Customer(asyncio.Protocol):
     def _watch_hangup(self, *, for_end: bool) -> None:
         sock = self._transport.get_extra_info("socket")
         if sock is not None:
-            self._door.hangups.watch(sock, self, for_end=for_end)
+            self._front.hangups.watch(sock, self, for_end=for_end)
 
     def _update_reading(self) -> None:
         exchange = self._exchange
-        pipeline_bytes = self._door.customer_limits.pipeline_bytes
+        pipeline_bytes = self._front.customer_limits.pipeline_bytes
         # A head that is not whole has a limit of its own, and only reading on makes it whole.
         is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
         holds = is_full or (
@@ -334,12 +337,12 @@ class Customer(asyncio.Protocol):
             self._transport.pause_reading()
             self._watch_hangup(for_end=not self._has_sent_eof)
         elif not self._has_sent_eof:  # else the end would be told a second time
-            self._door.hangups.forget(self)
+            self._front.hangups.forget(self)
             self._transport.resume_reading()
 
     def _watch_writing(self) -> None:
         self._unsent_bytes = self._transport.get_write_buffer_size()
-        self.deadline_s = self._loop.time() + self._door.customer_limits.write_s
+        self.deadline_s = self._loop.time() + self._front.customer_limits.write_s
 
     # ---- endings -------------------------------------------------------------------------------
 
@@ -351,14 +354,16 @@ class Customer(asyncio.Protocol):
             if exchange.has_begun:
                 self._close()
                 return
-        self._door.count_refusal(refusal.status)
-        request_id = exchange.request_id if exchange is not None else self._door.new_request_id()
+        self._front.context.count_refusal(refusal.status)
+        request_id = (
+            exchange.request_id if exchange is not None else self._front.context.new_request_id()
+        )
         self.write(
             refusals.response(
                 refusal.status,
                 refusals.page(refusal.status, refusal.reason),
                 request_id=request_id,
-                date=self._door.date(),
+                date=self._front.context.date(),
                 keep_alive=False,
                 is_head=exchange is not None and exchange.head.method == b"HEAD",
                 headers=refusal.headers,
@@ -379,7 +384,7 @@ class Customer(asyncio.Protocol):
         if self._is_held:
             self._is_held = False
             # Else the end of both streams would be taken for a reset, and cost the answer.
-            self._door.hangups.forget(self)
+            self._front.hangups.forget(self)
             self._transport.resume_reading()
         self._transport.write_eof()
 
@@ -394,6 +399,6 @@ class Customer(asyncio.Protocol):
         self._transport.close()
 
     def _set_close_deadline(self) -> None:
-        limits = self._door.customer_limits
+        limits = self._front.customer_limits
         unsent = self._unsent_bytes = self._transport.get_write_buffer_size()
         self.deadline_s = self._loop.time() + (limits.write_s if unsent else limits.linger_s)

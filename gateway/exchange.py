@@ -9,18 +9,54 @@ customer's connection, the lane it waits in, the connection to the shop.
 
 from enum import Enum, auto
 from math import ceil
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from gateway import forwarding, refusals, rejection
 from gateway.policies.interface import Outcome, Page
 from gateway.request_reader import IDEMPOTENT, RequestHead
+from gateway.response_context import ResponseContext
 from gateway.response_reader import ResponseHead
 from gateway.sessions import Session
 
-if TYPE_CHECKING:
-    from gateway.customer import Customer
-    from gateway.door import Door
-    from gateway.upstream import ShopConnection
+
+class CustomerSide(Protocol):
+    """The customer's connection, as an exchange uses it."""
+
+    is_tls: bool
+
+    def write(self, data: bytes) -> None:
+        """Send parts of a response."""
+
+    def answered(self, keeps_alive: bool) -> None:
+        """The current request has its whole answer."""
+
+    def cut_short(self, *, reset: bool) -> None:
+        """The rest of the response will never come; show it by closing early."""
+
+    def resume_upload(self) -> None:
+        """The current request can take more of its body."""
+
+
+class ShopSide(Protocol):
+    """The connection to the shop, as an exchange uses it."""
+
+    def send_body(self, data: bytes) -> None:
+        """Send more of a request body that is still streaming in."""
+
+    def hold_response(self) -> None:
+        """The customer reads too slowly: stop reading the response."""
+
+    def resume_response(self) -> None:
+        """The customer has caught up."""
+
+    def end_requests(self) -> None:
+        """End our stream, which shows the shop that the customer has left."""
+
+    def stop(self) -> None:
+        """The response is not wanted."""
+
+    def reset(self) -> None:
+        """Close at once, and show the shop that the request was not complete."""
 
 
 class Lane(Protocol):
@@ -55,7 +91,7 @@ class Exchange:
 
     __slots__ = (
         "_body",
-        "_door",
+        "_context",
         "_ends_with_connection",
         "_is_chunked",
         "_is_doomed",
@@ -84,20 +120,26 @@ class Exchange:
     )
 
     def __init__(
-        self, door: "Door", customer: "Customer", head: RequestHead, *, peer: bytes, lane: Lane
+        self,
+        context: ResponseContext,
+        customer: CustomerSide,
+        head: RequestHead,
+        *,
+        peer: bytes,
+        lane: Lane,
     ) -> None:
-        self._door = door
-        self.customer: Customer | None = customer
+        self._context = context
+        self.customer: CustomerSide | None = customer
         self.head = head
         self.peer = peer
         self.scheme = b"https" if customer.is_tls else b"http"
         self.lane = lane
         self.page: Page | None = None
         self.session: Session | None = None  # only for the eight pages
-        self.request_id = forwarding.request_id_of(head) or door.new_request_id()
+        self.request_id = forwarding.request_id_of(head) or context.new_request_id()
         self.id = 0  # the lane's
         self.arrived_s = 0.0  # the lane's
-        self.connection: ShopConnection | None = None
+        self.connection: ShopSide | None = None
         self.body_bytes = 0
         self.body_is_complete = not head.has_body
         self.is_sent = False
@@ -160,7 +202,7 @@ class Exchange:
         self.customer = None
         self.has_left = True
         if self._state is State.IN_SERVICE:
-            self._door.count_left_in_service()
+            self._context.count_left_in_service()
         if self._state in (State.WAITING, State.IN_SERVICE):
             self.lane.left(self)
         if not self.body_is_complete:
@@ -199,7 +241,7 @@ class Exchange:
         """A worker is free for this request. False if there is nothing to serve (any more)."""
         self._state = State.IN_SERVICE
         if self.has_left:
-            self._door.count_left_in_service()
+            self._context.count_left_in_service()
         if self._is_doomed:
             self._finish(Outcome.CANCELLED)
             return False
@@ -219,7 +261,7 @@ class Exchange:
         """Admission turns the request's session away for `retry_after_s` real seconds."""
         self._state = State.OVER
         wait_s = max(1, ceil(retry_after_s))
-        page = rejection.page(reason, wait_s, self._door.wall_s())
+        page = rejection.page(reason, wait_s, self._context.wall_s())
         retry_after = (b"Retry-After", b"%d" % wait_s)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
 
@@ -237,10 +279,10 @@ class Exchange:
         self.is_sent = not is_streamed
         head = forwarding.request_head(
             self.head,
-            self._door.sessions.cookie,
+            self._context.sessions.cookie,
             peer=self.peer,
             scheme=self.scheme,
-            own_host=self._door.own_hosts[self.scheme],
+            own_host=self._context.own_hosts[self.scheme],
             request_id=self.request_id,
             buffered_length_bytes=None if is_streamed else self.body_bytes,
         )
@@ -284,19 +326,19 @@ class Exchange:
             self.head.keeps_alive
             and self.body_is_complete
             and not self._ends_with_connection
-            and not self._door.is_draining
+            and not self._context.is_draining()
         )
-        door = self._door
+        context = self._context
         session = self.session
         return forwarding.response_head(
             head,
-            door.sessions.cookie,
+            context.sessions.cookie,
             request_id=self.request_id,
-            date=door.date(),
+            date=context.date(),
             is_chunked=self._is_chunked,
             keeps_alive=self._keeps_alive,
             to_http_1_0=is_1_0,
-            set_cookie=door.sessions.set_cookie(session) if session is not None else None,
+            set_cookie=context.sessions.set_cookie(session) if session is not None else None,
         )
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
@@ -350,14 +392,16 @@ class Exchange:
         customer, self.customer = self.customer, None
         if customer is None:
             return
-        keeps_alive = self.head.keeps_alive and self.body_is_complete and not self._door.is_draining
-        self._door.count_refusal(status)
+        keeps_alive = (
+            self.head.keeps_alive and self.body_is_complete and not self._context.is_draining()
+        )
+        self._context.count_refusal(status)
         customer.write(
             refusals.response(
                 status,
                 page,
                 request_id=self.request_id,
-                date=self._door.date(),
+                date=self._context.date(),
                 keep_alive=keeps_alive,
                 is_head=self.head.method == b"HEAD",
                 headers=headers,

@@ -40,16 +40,16 @@ class GatewayFigures:
             "load": self._gateway.probe.snapshot(),
             **{
                 one.name: {"in_service": one.lane.in_service, "waiting": one.lane.waiting}
-                for one in self._gateway.beside
+                for one in self._gateway.bypasses
             },
             "connections": {
-                "customers": len(self._gateway.door.customers),
+                "customers": len(self._gateway.connections.customers),
                 "shop": sum(pool.open_connections for pool in self._gateway.pools),
                 **self._gateway.gate.counts(),
                 "admission": self._gateway.gate.described(),
             },
             "cpu_manager": manager.snapshot() if manager is not None else None,
-            "refusals": {str(status): n for status, n in self._gateway.door.refusals.items()},
+            "refusals": {str(status): n for status, n in self._gateway.context.refusals.items()},
             "is_draining": self._gateway.is_draining,
         }
 
@@ -69,9 +69,9 @@ class GatewayFigures:
         return self._gateway.shadow_policies.counts()
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Page type, and what goes beside, → fate → requests, cumulative."""
-        beside = {one.name: one.lane.counts() for one in self._gateway.beside}
-        return {**self._gateway.pages.dispatcher.counts(), **beside}
+        """Page type, and bypass, → fate → requests, cumulative."""
+        bypasses = {one.name: one.lane.counts() for one in self._gateway.bypasses}
+        return {**self._gateway.pages.dispatcher.counts(), **bypasses}
 
     def abandonment(self) -> dict[str, object]:
         """What leaving does, and what became of the requests of customers who left; cumulative."""
@@ -84,7 +84,7 @@ class GatewayFigures:
             "mode": self._gateway.pages.dispatcher.abandonment,
             "left_waiting": total("abandoned_waiting"),
             "withdrawn": total("withdrawn"),
-            "left_in_service": self._gateway.door.left_in_service,
+            "left_in_service": self._gateway.context.left_in_service,
             "cancelled": total("cancelled"),
             "finished": total("orphaned"),
             "overdue": self._overdue,
@@ -105,10 +105,10 @@ class GatewayFigures:
         return {"time_s": now_s, "waiting": lane.dispatcher.waiting, "requests": requests}
 
     def waiting(self) -> dict[str, int]:
-        """Page type, and what goes beside, → requests that wait."""
+        """Page type, and bypass, → requests that wait."""
         return {
             **self._waiting_by_page(),
-            **{one.name: one.lane.waiting for one in self._gateway.beside},
+            **{one.name: one.lane.waiting for one in self._gateway.bypasses},
         }
 
     def _waiting_by_page(self) -> dict[str, int]:
@@ -136,7 +136,7 @@ class GatewayFigures:
         }
 
     def refusals(self) -> dict[int, int]:
-        return self._gateway.door.refusals
+        return self._gateway.context.refusals
 
     def policy(self) -> tuple[str, Mapping[str, object]]:
         policy = self._gateway.pages.dispatcher.policy
@@ -159,7 +159,7 @@ class GatewayFigures:
             ),
             "customer_connections": (
                 "Open connections of customers",
-                len(self._gateway.door.customers),
+                len(self._gateway.connections.customers),
             ),
             "shop_connections": ("Open connections to the shop", shop),
             "policy_fallbacks_total": (
@@ -168,11 +168,11 @@ class GatewayFigures:
             ),
             "turned_away_connections_total": (
                 "Connections beyond the limit",
-                self._gateway.door.turned_away,
+                self._gateway.connections.turned_away,
             ),
             "abandonments_in_service_total": (
                 "Customers who left while their request was served, or about to be",
-                self._gateway.door.left_in_service,
+                self._gateway.context.left_in_service,
             ),
             "overdue_cancels_total": (
                 "Requests the shop did not end in time, though their customers had left",

@@ -11,7 +11,7 @@ from typing import Final
 
 from gateway.clock import PaperClock
 from gateway.connection_gate import ConnectionGate
-from gateway.door import Door
+from gateway.frontend import Frontend
 from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.processor_client import ProcessorClient
 from gateway.processor_protocol import Register
@@ -86,7 +86,7 @@ def expected_token(settings: Settings) -> bytes | None:
     return sent_token(settings) if settings.inner_token_required else None
 
 
-def handshakes(settings: Settings, door: Door, gate: ConnectionGate) -> Handshakes | None:
+def handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
     """None without a port for TLS. Raises SettingsError for files that cannot be used."""
     if settings.tls_port is None:
         return None
@@ -99,7 +99,7 @@ def handshakes(settings: Settings, door: Door, gate: ConnectionGate) -> Handshak
     except CertificateError as error:
         raise SettingsError(f"{variable(error.field)}: {error}") from None
     return Handshakes(
-        door,
+        front,
         gate,
         context,
         threads=settings.tls_handshakes or len(os.sched_getaffinity(0)),

@@ -12,14 +12,14 @@ from gateway import pages, parts
 from gateway.admin import AdminApi
 from gateway.admin_server import AdminConnection, AdminPlaces
 from gateway.balance import Balance, Processors
-from gateway.beside import ADS, OTHER, Beside
 from gateway.clock import PaperClock
 from gateway.connection_gate import ConnectionGate
+from gateway.connections import Connections
 from gateway.customer import Customer
 from gateway.deadlines import Deadlines
-from gateway.door import Door
 from gateway.exchange import Exchange
 from gateway.figures import GatewayFigures
+from gateway.frontend import Frontend
 from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.load_probe import LoadProbe
@@ -29,6 +29,8 @@ from gateway.policies import Abandonment
 from gateway.policies.interface import Policy
 from gateway.policy_choice import PolicyChoice
 from gateway.reading_room import ReadingRoom
+from gateway.response_context import ResponseContext
+from gateway.routing import ADS, OTHER, Bypass, Router
 from gateway.sessions import Sessions
 from gateway.settings import Settings, SettingsError, variable
 from gateway.shadow import ShadowError
@@ -84,7 +86,7 @@ class Gateway:
         def balance(host: str, *ports: int) -> Balance:
             return Balance([connections(host, port) for port in ports], self.processors)
 
-        def beside(name: str, prefix: bytes, limit: int, servers: Balance) -> Beside:
+        def bypass(name: str, prefix: bytes, limit: int, servers: Balance) -> Bypass:
             lane = OtherLane(
                 self.clock,
                 limit=limit,
@@ -93,7 +95,7 @@ class Gateway:
                 observe=lambda exchange, fate: self._observe(exchange, fate, name),
                 abandonment=settings.abandonment,
             )
-            return Beside(name, prefix, lane, servers.pools)
+            return Bypass(name, prefix, lane, servers.pools)
 
         self.processors = Processors()
         shop = (settings.shop_host, *(settings.shop_ports or (settings.shop_port,)))
@@ -108,12 +110,12 @@ class Gateway:
             abandonment=settings.abandonment,
         )
         self.shadow_policies = Shadows(self.pages.dispatcher, self.clock)
-        self.beside: list[Beside] = []
+        self.bypasses: list[Bypass] = []
         if settings.ads_port is not None:
             ads = balance(settings.ads_host, settings.ads_port)
-            self.beside.append(beside(ADS, b"/ads/", settings.ads_limit, ads))
-        self.beside.append(beside(OTHER, b"", settings.other_limit, balance(*shop)))
-        self.pools = [*shops.pools, *(pool for one in self.beside for pool in one.pools)]
+            self.bypasses.append(bypass(ADS, b"/ads/", settings.ads_limit, ads))
+        self.bypasses.append(bypass(OTHER, b"", settings.other_limit, balance(*shop)))
+        self.pools = [*shops.pools, *(pool for one in self.bypasses for pool in one.pools)]
         self.sessions = Sessions(
             parts.signed_cookie(settings),
             self.clock,
@@ -121,19 +123,22 @@ class Gateway:
             timeout_s=settings.session_timeout_s,
             is_guarded=self.choice.needs_sessions,
         )
-        self.door = Door(
+        self.connections = Connections(self.deadlines, most=settings.max_connections)
+        self.context = ResponseContext(
+            self.sessions,
+            parts.own_hosts(settings),
+            is_draining=lambda: self.connections.is_draining,
+        )
+        router = Router(rules, self.context, self.pages, self.bypasses)
+        self.front = Frontend(
             loop,
-            deadlines=self.deadlines,
-            hangups=self.hangups,
-            head_limits=head_limits,
-            body_limits=body_limits,
-            customer_limits=parts.customer_limits(settings),
-            max_connections=settings.max_connections,
-            rules=rules,
-            sessions=self.sessions,
-            own_hosts=parts.own_hosts(settings),
-            pages=self.pages,
-            beside=self.beside,
+            self.connections,
+            self.context,
+            self.hangups,
+            head_limits,
+            body_limits,
+            parts.customer_limits(settings),
+            router.exchange_of,
         )
         self.gate = ConnectionGate(
             loop,
@@ -142,7 +147,7 @@ class Gateway:
             settings.connection_admission_parameters,
         )
         self.cpu_manager = parts.cpu_manager(settings, self.clock, self.gate, self._assigned)
-        self._handshakes = parts.handshakes(settings, self.door, self.gate)
+        self._handshakes = parts.handshakes(settings, self.front, self.gate)
         self.probe = LoadProbe(
             self.clock,
             host=settings.shop_host,
@@ -161,7 +166,7 @@ class Gateway:
 
     async def start(self) -> None:
         """Begins to accept callers and customers; raises SettingsError when a port is taken."""
-        self._server = await self._listen(lambda: Customer(self.door), "host", "port")
+        self._server = await self._listen(lambda: Customer(self.front), "host", "port")
         if (handshakes := self._handshakes) is not None:
             self._tls_server = await self._listen(lambda: Handshake(handshakes), "host", "tls_port")
         # The last: who finds it healthy finds the doors open.
@@ -215,21 +220,21 @@ class Gateway:
     @property
     def requests(self) -> int:
         """Requests that wait or are in service, of all kinds."""
-        return self.pages.requests + sum(one.lane.requests for one in self.beside)
+        return self.pages.requests + sum(one.lane.requests for one in self.bypasses)
 
     async def drain(self) -> bool:
         """Accepts nobody any more, answers who is there, ends; False if the time ran out."""
         for server in (self._server, self._tls_server):
             if server is not None:
                 server.close()
-        self.door.drain()
+        self.connections.drain()
         deadline_s = self._loop.time() + self.settings.drain_s
-        while self.door.customers or self.requests:
+        while self.connections.customers or self.requests:
             if self._loop.time() >= deadline_s:
                 break
             await asyncio.sleep(0.02)
-        is_clean = not (self.door.customers or self.requests)
-        for customer in list(self.door.customers):
+        is_clean = not (self.connections.customers or self.requests)
+        for customer in list(self.connections.customers):
             customer.abort()
         await asyncio.sleep(0)  # connections end in the next round of the loop
         for pool in self.pools:
@@ -251,7 +256,7 @@ class Gateway:
 
     @property
     def is_draining(self) -> bool:
-        return self.door.is_draining
+        return self.connections.is_draining
 
     def snapshot(self) -> Mapping[str, object]:
         return self.figures.snapshot()
@@ -345,7 +350,7 @@ class Gateway:
             self.probe.interval_s = utilisation_interval_s
         if abandonment is not None:
             self.pages.dispatcher.abandonment = abandonment
-            for one in self.beside:
+            for one in self.bypasses:
                 one.lane.abandonment = abandonment
         return {
             "time_scale": self.clock.scale,

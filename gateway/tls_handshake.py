@@ -18,7 +18,7 @@ from typing import Any, Final, cast
 from gateway import endings
 from gateway.connection_gate import ConnectionGate
 from gateway.customer import Customer
-from gateway.door import Door
+from gateway.frontend import Frontend
 from gateway.handshake_places import Known, Places
 from gateway.limits import KIB
 from gateway.tls_connection import TlsConnection
@@ -43,7 +43,7 @@ class Handshakes:
 
     def __init__(
         self,
-        door: Door,
+        front: Frontend,
         gate: ConnectionGate,
         context: ssl.SSLContext,
         *,
@@ -52,7 +52,7 @@ class Handshakes:
         deadline_s: float,
     ) -> None:
         """`context` as `tls_context.server_context` makes it, asking this `gate`."""
-        self.door = door
+        self.front = front
         self.gate = gate
         self.context = context
         self.deadline_s = deadline_s
@@ -70,7 +70,7 @@ class Handshakes:
     def _compute(self, handshake: "Handshake") -> None:
         step = handshake.step()
         with suppress(RuntimeError):  # the loop has been closed meanwhile
-            self.door.loop.call_soon_threadsafe(handshake.stepped, step)
+            self.front.loop.call_soon_threadsafe(handshake.stepped, step)
 
 
 class Handshake(asyncio.Protocol):
@@ -109,13 +109,13 @@ class Handshake(asyncio.Protocol):
         self._is_held = False
         self._is_over = False
         self.known = Known.NOTHING
-        self.deadline_s = shared.door.loop.time() + shared.deadline_s
+        self.deadline_s = shared.front.loop.time() + shared.deadline_s
 
     # ---- what asyncio tells ----------------------------------------------------------------------
 
     def connection_made(self, transport: Any) -> None:
         self._raw = transport
-        self._shared.door.knocked(self)
+        self._shared.front.connections.shaking_hands(self)
 
     def data_received(self, data: bytes) -> None:
         if self._is_over:
@@ -146,7 +146,7 @@ class Handshake(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if not self._is_over:
             self._fail("handshake_failed")
-        self._shared.door.went(self)
+        self._shared.front.connections.handshake_over(self)
 
     def deadline_passed(self) -> None:
         """Over or not, it has taken too long."""
@@ -230,12 +230,12 @@ class Handshake(asyncio.Protocol):
 
     def _hand_over(self, ssl_object: AskedSSLObject) -> None:
         """The handshake is done: from now on it is a customer's connection."""
-        door = self._shared.door
+        front = self._shared.front
         raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
         self._end()
-        door.went(self)
+        front.connections.handshake_over(self)
         connection = TlsConnection(
-            raw, ssl_object, self._incoming, self._outgoing, Customer(door), door.loop
+            raw, ssl_object, self._incoming, self._outgoing, Customer(front), front.loop
         )
         raw.set_protocol(connection)
         if is_held:
@@ -246,10 +246,10 @@ class Handshake(asyncio.Protocol):
 
     def _answer_plainly(self) -> None:
         """Somebody has typed http:// before this port: they are told, not left with nothing."""
-        door, raw, is_held = self._shared.door, self._raw, self._is_held
+        front, raw, is_held = self._shared.front, self._raw, self._is_held
         self._end()
-        door.went(self)
-        customer = Customer(door)
+        front.connections.handshake_over(self)
+        customer = Customer(front)
         raw.set_protocol(customer)
         if is_held:
             raw.resume_reading()

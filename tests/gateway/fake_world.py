@@ -7,17 +7,19 @@ import asyncio
 import heapq
 from collections import deque
 
-from gateway.beside import OTHER, Beside
 from gateway.clock import PaperClock
+from gateway.connections import Connections
 from gateway.customer import Customer
 from gateway.deadlines import Deadlines
-from gateway.door import Door
+from gateway.frontend import Frontend
 from gateway.hangups import Hangups
 from gateway.lanes import OtherLane, PolicyLane
 from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
 from gateway.pages import load
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
+from gateway.response_context import ResponseContext
+from gateway.routing import OTHER, Bypass, Router
 from gateway.session_cookie import SessionCookie
 from gateway.sessions import Sessions
 from gateway.upstream import Pool, ShopAddress, ShopConnection
@@ -207,20 +209,23 @@ class World:
             is_guarded=admission is not None,
             wall_s=self.wall_s,
         )
-        self.door = Door(
-            self.loop,
-            deadlines=self.deadlines,
-            hangups=Hangups(self.loop),
-            head_limits=HeadLimits(),
-            body_limits=BodyLimits(),
-            customer_limits=CustomerLimits(**limits),
-            max_connections=100,
-            rules=load(),
-            sessions=self.sessions,
-            own_hosts={b"http": b"own.example:8080", b"https": b"own.example:8443"},
-            pages=self.lane,
-            beside=[Beside(OTHER, b"", self.other, (self.pool,))],
+        self.connections = Connections(self.deadlines, most=100)
+        self.context = ResponseContext(
+            self.sessions,
+            {b"http": b"own.example:8080", b"https": b"own.example:8443"},
+            is_draining=lambda: self.connections.is_draining,
             wall_s=self.wall_s,
+        )
+        bypasses = [Bypass(OTHER, b"", self.other, (self.pool,))]
+        self.front = Frontend(
+            self.loop,
+            self.connections,
+            self.context,
+            Hangups(self.loop),
+            HeadLimits(),
+            BodyLimits(),
+            CustomerLimits(**limits),
+            Router(load(), self.context, self.lane, bypasses).exchange_of,
         )
         self.deadlines.start()
 
@@ -237,7 +242,7 @@ class World:
             connection.data_received(self.answer)
 
     def connect(self):
-        customer = Customer(self.door)
+        customer = Customer(self.front)
         transport = FakeTransport(self.loop, customer)
         customer.connection_made(transport)
         return customer, transport

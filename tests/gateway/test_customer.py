@@ -572,7 +572,7 @@ def test_draining_answers_who_is_there_and_closes():
     world = World()
     (_, idle_transport), (busy, transport) = world.connect(), world.connect()
     say(world, busy, GET)
-    world.door.drain()
+    world.connections.drain()
     world.loop.run()
     assert not idle_transport.is_open
     world.pool.connections[0][0].data_received(OK)
@@ -584,11 +584,11 @@ def test_draining_answers_who_is_there_and_closes():
 
 def test_who_was_accepted_just_before_draining_is_not_kept():
     world = World()
-    world.door.drain()
+    world.connections.drain()
     customer, transport = world.connect()
     say(world, customer, GET)
     assert not transport.is_open
-    assert world.door.customers == set()
+    assert world.connections.customers == set()
     assert world.at_shop == b""
 
 
@@ -598,4 +598,4 @@ def test_one_customer_too_many_is_cut_off():
         world.connect()
     _, transport = world.connect()
     assert transport.was_aborted
-    assert world.door.turned_away == 1
+    assert world.connections.turned_away == 1

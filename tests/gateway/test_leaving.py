@@ -61,7 +61,7 @@ def test_who_is_refused_in_mid_body_has_not_left(mode):
     say(world, customer, b"zz\r\n")
     assert transport.written.startswith(b"HTTP/1.1 400 ")
     assert world.fates == ["cancelled"]
-    assert world.door.left_in_service == 0
+    assert world.context.left_in_service == 0
     assert world.lane.requests == 0
 
 

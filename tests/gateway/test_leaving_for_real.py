@@ -132,7 +132,7 @@ class Street:
             return {fate: count for fate, count in found.items() if count}
 
         gateway = self.bed.gateway
-        await self.bed.until(lambda: not (gateway.door.customers or gateway.requests))
+        await self.bed.until(lambda: not (gateway.connections.customers or gateway.requests))
         assert fates() == grown
 
 
@@ -279,7 +279,7 @@ def test_being_read(street, way, data):
         async with street() as s:
             caller = await s.caller()
             caller.send(data)
-            await s.bed.until(lambda: len(s.bed.gateway.door.customers) == 1)
+            await s.bed.until(lambda: len(s.bed.gateway.connections.customers) == 1)
             getattr(caller, way)()
             await s.counts()
             assert s.bed.shop.requests == []
@@ -294,7 +294,7 @@ def test_a_reset_is_noticed_however_much_is_unread(street):
     async def scene():
         async with street() as s:
             caller = await in_service(s, rest=BEHIND["more than is read"])
-            (customer,) = s.bed.gateway.door.customers
+            (customer,) = s.bed.gateway.connections.customers
             await s.bed.until(lambda: customer._is_held)
             caller.fill()
             caller.reset()
@@ -318,7 +318,7 @@ def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way
     async def scene():
         async with street(half_close=how) as s:
             caller = await in_service(s)
-            (customer,) = s.bed.gateway.door.customers
+            (customer,) = s.bed.gateway.connections.customers
             while is_far and not is_unread(customer):
                 caller.send((GET % b"/") * 500)
                 await asyncio.sleep(0.01)  # time to be read

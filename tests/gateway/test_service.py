@@ -206,7 +206,7 @@ def test_a_shell_pipe_gets_its_answer():
             request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
             answer = asyncio.ensure_future(b.talk(request * 2, half_close=True))
             await b.until(lambda: b.shop.busy == 1)
-            (customer,) = b.gateway.door.customers
+            (customer,) = b.gateway.connections.customers
             await b.until(lambda: customer._has_sent_eof)
             b.shop.let_go(2)
             said = await answer
@@ -302,7 +302,7 @@ def test_a_slow_reader_of_something_large_holds_the_shop_back_then_is_cut_off():
             slow.transport.pause_reading()
             slow.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             await b.until(lambda: b.shop.busy == 1)
-            (customer,) = b.gateway.door.customers
+            (customer,) = b.gateway.connections.customers
             await b.until(lambda: customer._is_write_held)
             assert customer._transport.get_write_buffer_size() < 2_000_000
             await b.until(lambda: b.gateway.figures.counts()["Br-1"]["orphaned"] == 1)
@@ -461,7 +461,7 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
             for _ in range(6):
                 await asyncio.gather(*(customer(b) for _ in range(60)))
             driver = b.gateway.pages.dispatcher
-            await b.until(lambda: b.gateway.requests == 0 and not b.gateway.door.customers)
+            await b.until(lambda: b.gateway.requests == 0 and not b.gateway.connections.customers)
             assert (driver.in_service, driver.waiting, b.gateway.requests) == (0, 0, 0)
             for page, fates in b.gateway.figures.counts().items():
                 refused = ("dropped", "rejected", "withdrawn")

@@ -153,7 +153,7 @@ def test_a_rejection_is_explicit_and_costs_the_shop_nothing():
     assert world.pool.connections == []
     assert world.fates == ["rejected"]
     assert world.counts() == {"arrived": 1, "rejected": 1}
-    assert world.door.refusals == {503: 1}
+    assert world.context.refusals == {503: 1}
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_a_slow_reader_holds_the_shop_back_and_is_not_forgotten(files):
             with await customer(b, files) as sock:
                 sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
                 await b.until(lambda: b.shop.busy == 1)
-                (one,) = b.gateway.door.customers
+                (one,) = b.gateway.connections.customers
                 await b.until(lambda: one._is_write_held)
                 assert one._transport.get_write_buffer_size() < 2_000_000
                 assert b.shop.finished == 0
@@ -104,7 +104,7 @@ def test_who_pipelines_without_end_is_not_read_for_ever(files):
             )
             writer.write(GET)
             await b.until(lambda: b.shop.busy == 1)
-            (one,) = b.gateway.door.customers
+            (one,) = b.gateway.connections.customers
             many = 4000
             writer.write(GET * (many - 1))
             await b.until(lambda: one._is_held)
@@ -161,7 +161,7 @@ def test_a_record_that_was_tampered_with_ends_the_connection(files, spoilt):
             record = bytearray(outgoing.read())
             record[spoilt] ^= 0xFF
             raw.sendall(record)
-            await b.until(lambda: not b.gateway.door.customers)
+            await b.until(lambda: not b.gateway.connections.customers)
             assert len(b.shop.requests) == 1
             for sock in (ours, theirs, raw):
                 sock.close()
@@ -202,7 +202,7 @@ def test_new_keys_and_renegotiation_do_no_harm(files, version):
                 await process.stdout.read()
                 await process.wait()
             await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))  # it goes on serving
-            await b.until(lambda: not b.gateway.door.customers)
+            await b.until(lambda: not b.gateway.connections.customers)
 
     run(scene())
 

@@ -83,7 +83,7 @@ def test_s_client_reconnects(files, tickets):
                 "-reconnect", "-CAfile", files.authority, *tickets,
             )  # fmt: skip
             assert printed.count("Reused, TLSv1.2") == 5, printed
-            await b.until(lambda: not b.gateway.door.customers)
+            await b.until(lambda: not b.gateway.connections.customers)
             assert kinds(b) == (1, 5)
 
     run(scene())
@@ -153,7 +153,7 @@ def test_a_claim_alone_is_a_new_connection(files, claim):
             assert admission.seen == [False]
             counts = b.gateway.gate.counts()
             assert (counts["new"], counts["refused"], counts["handshake_failed"]) == (1, 1, 0)
-            await b.until(lambda: not b.gateway.door.newcomers)
+            await b.until(lambda: not b.gateway.connections.newcomers)
             assert b.gateway.gate.counts()["under_way"] == 0
 
     run(scene())
@@ -276,7 +276,7 @@ def test_a_session_id_survives_customers_who_leave_abruptly(files, ending):
             context = trusting(files, V1_2)
             context.options |= ssl.OP_NO_TICKET
             session = await asyncio.to_thread(leave, b.gateway.tls_port, context)
-            await b.until(lambda: kinds(b) == (1, 0) and not b.gateway.door.customers)
+            await b.until(lambda: kinds(b) == (1, 0) and not b.gateway.connections.customers)
             _, _, resumed = await asyncio.to_thread(ask, b.gateway.tls_port, context, session)
             assert resumed
 

@@ -102,7 +102,7 @@ def test_plain_http_is_told_to_come_by_https(files, rest):
             assert said.startswith(b"HTTP/1.1 400 ")
             assert b"HTTPS" in said
             assert counts(b, "new", "resumed", "handshake_failed") == (0, 0, 1)
-            assert b.gateway.door.refusals[400] == 1
+            assert b.gateway.context.refusals[400] == 1
             await quiet(b)
             await serves(b, files)
 
@@ -173,7 +173,7 @@ def test_leaving_in_mid_handshake(files, sends, hears, how):
             if hears:
                 await record(reader)
             else:
-                await b.until(lambda: b.gateway.door.newcomers)
+                await b.until(lambda: b.gateway.connections.newcomers)
             if how == "RST":
                 writer.transport.abort()
             else:

@@ -75,7 +75,7 @@ def test_a_trickle_keeps_no_place(files):
             tls_bed(files, tls_waiting=2, **UNDER_WAY) as b,
             knocking(b, hello()[:10], hello()[:10]) as (trickling, silent),
         ):
-            handshakes = list(b.gateway.door.newcomers)
+            handshakes = list(b.gateway.connections.newcomers)
             trickling.write(hello()[10:20])
             await b.until(lambda: max(each._fed_bytes for each in handshakes) == 20)
             await knows(b, 2, 0, 0)
@@ -118,13 +118,13 @@ def test_connections_count_from_the_moment_they_are_accepted(files):
             customer = await asyncio.to_thread(connect, b.gateway.tls_port, trusting(files))
             _, silent = await asyncio.open_connection("127.0.0.1", b.gateway.tls_port)
             _, plain = await asyncio.open_connection("127.0.0.1", b.gateway.port)
-            door = b.gateway.door
-            await b.until(lambda: (len(door.customers), len(door.newcomers)) == (2, 1))
+            known = b.gateway.connections
+            await b.until(lambda: (len(known.customers), len(known.newcomers)) == (2, 1))
             for port in (b.gateway.port, b.gateway.tls_port):
                 assert await says(port, b"") in (b"", None)
-            assert door.turned_away == 2
+            assert known.turned_away == 2
             silent.transport.abort()
-            await b.until(lambda: not door.newcomers)
+            await b.until(lambda: not known.newcomers)
             await serves(b, files)
             plain.transport.abort()
             customer.close()
@@ -141,8 +141,8 @@ def test_draining_ends_handshakes_and_takes_leave_of_customers(files):
             reader, half = await asyncio.open_connection("127.0.0.1", port)
             half.write(hello())
             await record(reader)
-            door = b.gateway.door
-            await b.until(lambda: (len(door.customers), len(door.newcomers)) == (1, 2))
+            known = b.gateway.connections
+            await b.until(lambda: (len(known.customers), len(known.newcomers)) == (1, 2))
             assert await b.gateway.drain() is True
             # A close_notify: else it would be an SSLEOFError.
             assert await asyncio.to_thread(customer.recv, 1) == b""
@@ -158,7 +158,7 @@ def test_draining_ends_handshakes_and_takes_leave_of_customers(files):
 def test_who_was_accepted_just_before_the_door_closed_does_not_outlive_it(files):
     async def scene():
         async with tls_bed(files, **UNDER_WAY) as b:
-            b.gateway.door.drain()  # the listening sockets are still open
+            b.gateway.connections.drain()  # the listening sockets are still open
             assert await says(b.gateway.tls_port, b"") in (None, b"")
             assert await says(b.gateway.tls_port, hello()) in (None, b"")
             assert counts(b, "under_way", "new") == (0, 0)

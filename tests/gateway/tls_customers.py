@@ -169,8 +169,8 @@ def counts(b, *names):
 
 async def quiet(b):
     """Wait until nobody is connected and no handshake is under way."""
-    door = b.gateway.door
-    await b.until(lambda: not (door.newcomers or door.customers))
+    connections = b.gateway.connections
+    await b.until(lambda: not (connections.newcomers or connections.customers))
     await b.until(lambda: counts(b, "under_way") == (0,))
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from gateway.beside import Beside, lane_for
+from gateway.routing import Bypass, lane_for
 from tests.gateway.real_sockets import Shop, bed, closed_port, run
 
-BESIDE = [Beside("ads", b"/ads/", "ad lane", ()), Beside("other", b"", "other lane", ())]
+BYPASSES = [Bypass("ads", b"/ads/", "ad lane", ()), Bypass("other", b"", "other lane", ())]
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ BESIDE = [Beside("ads", b"/ads/", "ad lane", ()), Beside("other", b"", "other la
     ],
 )
 def test_the_first_prefix_that_fits_has_it(target, lane):
-    assert lane_for(target, BESIDE) == lane
+    assert lane_for(target, BYPASSES) == lane
 
 
 def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
