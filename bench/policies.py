@@ -24,7 +24,6 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gateway.dispatcher import Dispatcher
 from gateway.policies import POLICIES, PolicyError
 from gateway.policies.interface import (
     PAGES,
@@ -37,7 +36,8 @@ from gateway.policies.interface import (
     Request,
 )
 from gateway.policies.registry import create, sheet
-from gateway.shadows import Shadows
+from gateway.queues.dispatcher import Dispatcher
+from gateway.shadow.shadows import Shadows
 from runtime.one_line import OneLineCommand
 
 LENGTHS: Final = (100, 10_000, 100_000)

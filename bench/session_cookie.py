@@ -15,12 +15,12 @@ from itertools import cycle
 from rich.console import Console
 from rich.table import Table
 
-from gateway import forwarding, rejection
 from gateway.clock import PaperClock
-from gateway.limits import BodyLimits, HeadLimits
-from gateway.request_reader import RequestHead, RequestReader
-from gateway.session_cookie import SessionCookie
-from gateway.sessions import Sessions
+from gateway.http import forwarding, rejection
+from gateway.http.limits import BodyLimits, HeadLimits
+from gateway.http.request_reader import RequestHead, RequestReader
+from gateway.http.session_cookie import SessionCookie
+from gateway.http.sessions import Sessions
 
 CALLS = 1000
 ROUNDS = 400

@@ -15,7 +15,7 @@ import click
 import uvloop
 
 from gateway import settings as gateway_settings
-from gateway.pages import RulesError
+from gateway.http.pages import RulesError
 from gateway.policies import PolicyError, registry
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
@@ -71,7 +71,7 @@ async def _serve(settings: Settings) -> bool:
     await told_to_stop.wait()
     for number in (signal.SIGTERM, signal.SIGINT):  # a second signal does not wait
         loop.remove_signal_handler(number)
-    log.info("draining: %d requests in the gateway", gateway.requests)
+    log.info("draining: %d requests in the gateway", gateway.parts.requests)
     return await gateway.drain()
 
 

@@ -1,39 +1,197 @@
-"""Parts of a gateway, made from its settings.
+"""The parts of a gateway's data path, made from its settings."""
 
-Owns: which settings go into which part. Must not know: in which order parts start and end, what
-any of them does inside.
-"""
-
+import asyncio
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from gateway.clock import PaperClock
-from gateway.connection_gate import ConnectionGate
-from gateway.frontend import Frontend
-from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
-from gateway.processor_client import ProcessorClient
-from gateway.processor_protocol import Register
-from gateway.session_cookie import SessionCookie
+from gateway.http import pages
+from gateway.http.connections import Connections
+from gateway.http.deadlines import Deadlines
+from gateway.http.exchange import Exchange
+from gateway.http.frontend import Frontend
+from gateway.http.hangups import Hangups
+from gateway.http.limits import BodyLimits, CustomerLimits, HeadLimits
+from gateway.http.response_context import ResponseContext
+from gateway.http.session_cookie import SessionCookie
+from gateway.http.sessions import Sessions
+from gateway.http.upstream import Pool, ShopAddress
+from gateway.policies.interface import Policy
+from gateway.queues.balance import Balance, Processors
+from gateway.queues.lanes import OtherLane, PolicyLane
+from gateway.queues.load_probe import LoadProbe
+from gateway.queues.routing import ADS, OTHER, Bypass, Router
 from gateway.settings import Settings, SettingsError, variable
-from gateway.tls_context import CertificateError, server_context
-from gateway.tls_handshake import Handshakes
+from gateway.shadow.shadows import Shadows
+from gateway.tls.context import CertificateError, server_context
+from gateway.tls.gate import ConnectionGate
+from gateway.tls.handshake import Handshakes
+from gateway.tls.processor_client import ProcessorClient
+from gateway.tls.processor_protocol import Register
 
 _K_APL_S: Final = 2.0
 """Paper seconds after which the CPU manager is told anew, should the admission policy have no
 interval of its own (edragon.txt, section 3.2)."""
 
 
-def head_limits(settings: Settings) -> HeadLimits:
+class Parts:
+    """Everything between a customer's connection and the shop, for one gateway.
+
+    Raises RulesError, and SettingsError for a certificate that cannot be used.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        loop: asyncio.AbstractEventLoop,
+        policy: Policy,
+        *,
+        needs_sessions: bool,
+        on_end: Callable[[str, str, str, float], None],
+    ) -> None:
+        """`needs_sessions` says whether the policy must know which requests are of one session.
+
+        `on_end` gets policy, page, fate and paper seconds of each request that ends.
+        """
+        self.settings = settings
+        rules = pages.load(settings.pages_file)
+        self.clock = PaperClock(settings.time_scale)
+        self.deadlines = Deadlines(loop)
+        self.hangups = Hangups(loop)
+        self._on_end = on_end
+        self.processors = Processors()
+        shop_ports = settings.shop_ports or (settings.shop_port,)
+        shops = self._balance(loop, settings.shop_host, *shop_ports)
+        self.pages = PolicyLane(
+            loop,
+            self.clock,
+            policy,
+            workers=settings.workers,
+            serve=shops.serve,
+            observe=self._observe,
+            abandonment=settings.abandonment,
+        )
+        self.shadow_policies = Shadows(self.pages.dispatcher, self.clock)
+        self.bypasses: list[Bypass] = []
+        if settings.ads_port is not None:
+            ads = self._balance(loop, settings.ads_host, settings.ads_port)
+            self.bypasses.append(self._bypass(ADS, b"/ads/", settings.ads_limit, ads))
+        others = self._balance(loop, settings.shop_host, *shop_ports)
+        self.bypasses.append(self._bypass(OTHER, b"", settings.other_limit, others))
+        self.pools: Sequence[Pool] = [
+            *shops.pools,
+            *(pool for one in self.bypasses for pool in one.pools),
+        ]
+        self.sessions = Sessions(
+            _signed_cookie(settings),
+            self.clock,
+            shop_cookie=settings.session_cookie,
+            timeout_s=settings.session_timeout_s,
+            is_guarded=needs_sessions,
+        )
+        self.connections = Connections(self.deadlines, most=settings.max_connections)
+        self.context = ResponseContext(
+            self.sessions,
+            _own_hosts(settings),
+            is_draining=lambda: self.connections.is_draining,
+        )
+        self.front = Frontend(
+            loop,
+            self.connections,
+            self.context,
+            self.hangups,
+            _head_limits(settings),
+            _body_limits(settings),
+            _customer_limits(settings),
+            Router(rules, self.context, self.pages, self.bypasses).exchange_of,
+        )
+        self.gate = ConnectionGate(
+            loop,
+            self.clock,
+            settings.connection_admission,
+            settings.connection_admission_parameters,
+        )
+        self.handshakes = _handshakes(settings, self.front, self.gate)
+        self.cpu_manager = self._cpu_manager()
+        self.probe = LoadProbe(
+            self.clock,
+            host=settings.shop_host,
+            port=settings.shop_controller_port,
+            token=sent_token(settings),
+            interval_s=settings.utilisation_interval_s,
+            hand_over=self.pages.load_sample,
+        )
+
+    @property
+    def requests(self) -> int:
+        """Requests that wait or are in service, of all kinds."""
+        return self.pages.requests + sum(one.lane.requests for one in self.bypasses)
+
+    def _balance(self, loop: asyncio.AbstractEventLoop, host: str, *ports: int) -> Balance:
+        settings = self.settings
+
+        def pool(port: int) -> Pool:
+            address = ShopAddress(
+                host,
+                port,
+                settings.connect_s,
+                settings.response_s,
+                settings.shop_idle_s,
+                settings.cancel_s,
+            )
+            limits = _head_limits(settings), _body_limits(settings)
+            return Pool(loop, address, self.deadlines, *limits)
+
+        return Balance([pool(port) for port in ports], self.processors)
+
+    def _bypass(self, name: str, prefix: bytes, limit: int, servers: Balance) -> Bypass:
+        lane = OtherLane(
+            self.clock,
+            limit=limit,
+            capacity=self.settings.other_queue,
+            serve=servers.serve,
+            observe=lambda exchange, fate: self._observe(exchange, fate, name),
+            abandonment=self.settings.abandonment,
+        )
+        return Bypass(name, prefix, lane, servers.pools)
+
+    def _cpu_manager(self) -> ProcessorClient | None:
+        """The CPU manager's client, which asks for what the gate needs; None without a manager."""
+        settings = self.settings
+        if settings.cpu_manager is None:
+            return None
+        process = settings.cpu_manager_process or os.getppid()
+        client = ProcessorClient(
+            settings.cpu_manager,
+            Register(settings.application, settings.priority, process),
+            interval_s=lambda: self.clock.real_s(_K_APL_S),
+            requested=lambda: self.gate.request,
+            assigned=self._assigned,
+        )
+        self.gate.requested_anew = client.wake
+        return client
+
+    def _assigned(self, processors: float) -> None:
+        self.gate.assigned(processors)
+        self.processors.assigned = processors
+
+    def _observe(self, exchange: Exchange, fate: str, name: str = "") -> None:
+        page = exchange.page or name
+        policy = self.pages.dispatcher.policy.name
+        self._on_end(policy, page, fate, self.clock() - exchange.arrived_s)
+
+
+def _head_limits(settings: Settings) -> HeadLimits:
     return HeadLimits(settings.start_line_bytes, settings.head_bytes, settings.header_fields)
 
 
-def body_limits(settings: Settings) -> BodyLimits:
+def _body_limits(settings: Settings) -> BodyLimits:
     return BodyLimits(settings.body_bytes, settings.chunk_extension_bytes, settings.trailer_bytes)
 
 
-def customer_limits(settings: Settings) -> CustomerLimits:
+def _customer_limits(settings: Settings) -> CustomerLimits:
     return CustomerLimits(
         head_s=settings.head_s,
         body_s=settings.body_s,
@@ -47,7 +205,7 @@ def customer_limits(settings: Settings) -> CustomerLimits:
     )
 
 
-def signed_cookie(settings: Settings) -> SessionCookie:
+def _signed_cookie(settings: Settings) -> SessionCookie:
     """With the key that is set, or one that nobody else has and that is forgotten at the end."""
     key = settings.cookie_key
     secret = key.get_secret_value().encode() if key is not None else secrets.token_bytes(32)
@@ -59,7 +217,7 @@ def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
+def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
     """Scheme → authority by which customers get here."""
     return {
         b"http": authority(settings.host, settings.port).encode(),
@@ -86,7 +244,7 @@ def expected_token(settings: Settings) -> bytes | None:
     return sent_token(settings) if settings.inner_token_required else None
 
 
-def handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
+def _handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Handshakes | None:
     """None without a port for TLS. Raises SettingsError for files that cannot be used."""
     if settings.tls_port is None:
         return None
@@ -106,24 +264,3 @@ def handshakes(settings: Settings, front: Frontend, gate: ConnectionGate) -> Han
         most_under_way=settings.tls_waiting,
         deadline_s=settings.tls_handshake_s,
     )
-
-
-def cpu_manager(
-    settings: Settings,
-    clock: PaperClock,
-    gate: ConnectionGate,
-    assigned: Callable[[float], None],
-) -> ProcessorClient | None:
-    """The CPU manager's client, which asks for what `gate` needs; None without a CPU manager."""
-    if settings.cpu_manager is None:
-        return None
-    process = settings.cpu_manager_process or os.getppid()
-    client = ProcessorClient(
-        settings.cpu_manager,
-        Register(settings.application, settings.priority, process),
-        interval_s=lambda: clock.real_s(_K_APL_S),
-        requested=lambda: gate.request,
-        assigned=assigned,
-    )
-    gate.requested_anew = client.wake
-    return client

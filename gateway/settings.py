@@ -23,12 +23,12 @@ from pydantic import (
     model_validator,
 )
 
-from gateway import pages
-from gateway.limits import KIB, MIB, HalfClose
+from gateway.http import pages
+from gateway.http.limits import KIB, MIB, HalfClose
+from gateway.http.session_cookie import NAME as SIGNED_COOKIE
 from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION, Abandonment
-from gateway.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
-from gateway.session_cookie import NAME as SIGNED_COOKIE
-from gateway.tls_context import TlsVersion
+from gateway.tls.context import TlsVersion
+from gateway.tls.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
 
 _PREFIX = "DOORBUSTER_GATEWAY_"
 _SHARED = {

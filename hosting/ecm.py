@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gateway.policies.processor_assignment import Share, Sharing, Wish, assign, place
-from gateway.processor_protocol import Assigned, ProtocolError, Register
+from gateway.tls.processor_protocol import Assigned, ProtocolError, Register
 from hosting import processes
 from hosting.accounts import AccountFile, CpuMeter
 from hosting.affinity import ProcessTree

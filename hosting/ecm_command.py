@@ -17,7 +17,13 @@ from rich.console import Console
 from rich.table import Table
 
 from gateway.policies.processor_assignment import Sharing
-from gateway.processor_protocol import ProtocolError, Status, StatusWanted, from_manager, written
+from gateway.tls.processor_protocol import (
+    ProtocolError,
+    Status,
+    StatusWanted,
+    from_manager,
+    written,
+)
 from hosting import affinity, ecm_server
 from hosting.accounts import AccountFile
 from hosting.ecm import CpuManager

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateway.processor_protocol import (
+from gateway.tls.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
     CpusAssigned,

@@ -47,6 +47,17 @@ FLOORS = (
     ("cli",),
     ("console",),
 )
+WITHOUT_CYCLES = (
+    "bench",
+    "dashboards",
+    "gateway",
+    "hosting",
+    "lab",
+    "loadgen",
+    "runtime",
+    "simulator",
+)
+"""Parts in which no modules import each other."""
 MOST_MODULES = 20
 """In one folder."""
 
@@ -121,19 +132,23 @@ def test_policies_touch_no_clock_no_socket_and_no_shared_randomness() -> None:
     assert found == []
 
 
-def lab_imports() -> dict[str, set[str]]:
-    """Each module of the lab and the modules of the lab that it imports, in functions too."""
-    folder = REPOSITORY / "lab"
+def project_imports(part: str) -> dict[str, set[str]]:
+    """Each module of a part and the modules of the part that it imports, in functions too."""
     names = {}
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted((REPOSITORY / part).rglob("*.py")):
         parts = path.relative_to(REPOSITORY).with_suffix("").parts
         names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     found: dict[str, set[str]] = {}
     for name, path in names.items():
         each = set(imports(path))
         owners = {one.rpartition(".")[0] for one in each if one not in names}
-        found[name] = {one for one in each | owners if one in names} - {name, "lab"}
+        found[name] = {one for one in each | owners if one in names} - {name, part}
     return found
+
+
+def lab_imports() -> dict[str, set[str]]:
+    """The imports of the lab."""
+    return project_imports("lab")
 
 
 def test_the_lab_imports_only_floors_before() -> None:
@@ -172,21 +187,37 @@ def test_no_engine_imports_another() -> None:
     ] == []
 
 
-def test_no_modules_of_the_lab_import_each_other() -> None:
-    """No chain of imports in the lab leads back to where it began."""
+@pytest.mark.parametrize("part", WITHOUT_CYCLES)
+def test_no_modules_of_a_part_import_each_other(part: str) -> None:
+    """No chain of imports leads back to where it began."""
     try:
-        graphlib.TopologicalSorter(lab_imports()).prepare()
+        graphlib.TopologicalSorter(project_imports(part)).prepare()
     except graphlib.CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
-def test_no_folder_of_the_lab_has_too_many_modules() -> None:
+def test_no_packages_of_the_gateway_import_each_other() -> None:
+    """The gateway's folders and its own modules are in an order, too."""
+    arrows: dict[str, set[str]] = {}
+    for module, found in project_imports("gateway").items():
+        package = ".".join(module.split(".")[:2])
+        targets = {".".join(name.split(".")[:2]) for name in found}
+        arrows.setdefault(package, set()).update(targets - {package})
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+@pytest.mark.parametrize("part", ["lab", "gateway"])
+def test_no_folder_has_too_many_modules(part: str) -> None:
     """A folder is a chapter: at most twenty modules."""
-    folders = {path.parent for path in (REPOSITORY / "lab").rglob("*.py")}
+    folders = {path.parent for path in (REPOSITORY / part).rglob("*.py")}
     assert {
         str(folder.relative_to(REPOSITORY)): number
         for folder in sorted(folders)
         if (number := len(list(folder.glob("[!_]*.py")))) > MOST_MODULES
+        if folder != REPOSITORY / "gateway" / "policies"  # a module for each policy
     } == {}
 
 

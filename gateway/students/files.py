@@ -5,19 +5,17 @@ Must not know: what is in it, except that it is pure.
 """
 
 import errno
-import hashlib
 import os
 import stat
 import unicodedata
 from collections import OrderedDict
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from gateway.policies import ADMISSIONS, FILE_SUFFIX, POLICIES, PolicyError, stem
 from gateway.students import process
 from gateway.students.limits import OF_READING
+from gateway.students.policy_file import PolicyFile
 from gateway.students.process import MisbehavedError
 
 FOLDER: Final = "own"
@@ -27,24 +25,6 @@ MOST_NAME: Final = 1000
 MOST_STEM: Final = 80
 """Characters; the stem is a label of metrics."""
 _REMEMBERED: Final = 256
-
-
-@dataclass(frozen=True)
-class PolicyFile:
-    """The text of a policy under the name by which it was asked for."""
-
-    name: str
-    text: str
-
-    @property
-    def stem(self) -> str:
-        """What tables, pages and metrics call the policy."""
-        return stem(self.name)
-
-    @cached_property
-    def sha256(self) -> str:
-        """The digest of the text, in hexadecimal."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def listed(folder: Path = Path(FOLDER)) -> list[str]:

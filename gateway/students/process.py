@@ -18,16 +18,14 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from gateway.plain_json import Most
 from gateway.policies.interface import NOTHING, Verdicts
 from gateway.policies.sheet import Sheet
 from gateway.students import confinement, wire
 from gateway.students.limits import MOST_WAITING, OF_READING, Limits
-
-if TYPE_CHECKING:  # which has files read here
-    from gateway.students.files import PolicyFile
+from gateway.students.policy_file import PolicyFile
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _PROGRAM: Final = (
@@ -168,7 +166,7 @@ class Confined:
 class Child(Confined):
     """A confined process with one policy in it."""
 
-    def __init__(self, file: "PolicyFile", limits: Limits) -> None:
+    def __init__(self, file: PolicyFile, limits: Limits) -> None:
         """Starts it and loads the file; takes a tenth of a second, `limits.start_s` at most."""
         super().__init__(limits)
         self._owed_s = 0.0

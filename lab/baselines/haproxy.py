@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from gateway.pages import Rule
+from gateway.http.pages import Rule
 from lab.baselines.requests import (
     BACKLOG,
     BUSY,

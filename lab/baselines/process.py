@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from gateway.pages import Rule
+from gateway.http.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
 from lab.baselines.rules import page_rules

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from gateway import pages
+from gateway.http import pages
 
 
 @cache

@@ -34,7 +34,7 @@ from loadgen import defaults
 
 if TYPE_CHECKING:
     from gateway.policies.interface import Policy
-    from gateway.students.files import PolicyFile
+    from gateway.students.policy_file import PolicyFile
     from loadgen.clients import ClientModel
     from loadgen.sessions import Schedule, SessionLengths, SessionModel
 

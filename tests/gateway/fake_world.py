@@ -8,21 +8,21 @@ import heapq
 from collections import deque
 
 from gateway.clock import PaperClock
-from gateway.connections import Connections
-from gateway.customer import Customer
-from gateway.deadlines import Deadlines
-from gateway.frontend import Frontend
-from gateway.hangups import Hangups
-from gateway.lanes import OtherLane, PolicyLane
-from gateway.limits import BodyLimits, CustomerLimits, HeadLimits
-from gateway.pages import load
+from gateway.http.connections import Connections
+from gateway.http.customer import Customer
+from gateway.http.deadlines import Deadlines
+from gateway.http.frontend import Frontend
+from gateway.http.hangups import Hangups
+from gateway.http.limits import BodyLimits, CustomerLimits, HeadLimits
+from gateway.http.pages import load
+from gateway.http.response_context import ResponseContext
+from gateway.http.session_cookie import SessionCookie
+from gateway.http.sessions import Sessions
+from gateway.http.upstream import Pool, ShopAddress, ShopConnection
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
-from gateway.response_context import ResponseContext
-from gateway.routing import OTHER, Bypass, Router
-from gateway.session_cookie import SessionCookie
-from gateway.sessions import Sessions
-from gateway.upstream import Pool, ShopAddress, ShopConnection
+from gateway.queues.lanes import OtherLane, PolicyLane
+from gateway.queues.routing import OTHER, Bypass, Router
 
 
 class FakeLoop:

@@ -7,10 +7,10 @@ and not as `gateway.shadow_shop` does it.
 from dataclasses import dataclass
 from math import inf
 
-from gateway.dispatcher import Dispatcher
 from gateway.policies.interface import LoadSample, Outcome, Page
-from gateway.shadow_shop import FILL
-from gateway.shadows import Shadows
+from gateway.queues.dispatcher import Dispatcher
+from gateway.shadow.shadows import Shadows
+from gateway.shadow.shop import FILL
 
 
 @dataclass

@@ -98,7 +98,7 @@ def test_never_more_in_service_than_workers():
     async def scene():
         async with bed(Shop(is_held=True), workers=5) as b:
             answers = asyncio.gather(*(b.get("/") for _ in range(60)))
-            await b.until(lambda: (b.shop.busy, b.gateway.requests) == (5, 60))
+            await b.until(lambda: (b.shop.busy, b.gateway.parts.requests) == (5, 60))
             b.shop.let_go(60)
             assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in await answers)
             assert b.shop.most_busy == 5
@@ -145,7 +145,7 @@ def test_who_is_turned_away_in_mid_upload_gets_the_page():
         given = {"workers": 1, "policy_parameters": {"capacity": 1}}
         async with bed(Shop(is_held=True), **given, linger_s=60) as b:
             others = asyncio.gather(*(b.get("/") for _ in range(2)))
-            await b.until(lambda: b.gateway.requests == 2)
+            await b.until(lambda: b.gateway.parts.requests == 2)
             counts = b.gateway.figures.counts
             answer = await answer_before_the_rest(b, lambda: counts()["Tr-1"]["dropped"] == 1)
             assert answer.startswith(b"HTTP/1.1 503 ")
@@ -181,7 +181,7 @@ async def one_in_service_one_gone(b):
     await b.until(lambda: b.shop.busy == 1)
     _, writer = await b.connect()
     writer.write(b"GET /books/1/ HTTP/1.1\r\nHost: x\r\n\r\n")
-    await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+    await b.until(lambda: b.gateway.parts.pages.dispatcher.waiting == 1)
     writer.transport.abort()
     return first
 
@@ -191,7 +191,7 @@ def test_leaving_the_queue_is_a_real_close_and_makes_an_orphan():
         async with bed(Shop(is_held=True), workers=1) as b:
             first = await one_in_service_one_gone(b)
             await b.until(lambda: b.gateway.figures.counts()["Br-4"]["abandoned_waiting"] == 1)
-            assert b.gateway.pages.dispatcher.waiting == 1
+            assert b.gateway.parts.pages.dispatcher.waiting == 1
             b.shop.let_go(2)
             await first
             await b.until(lambda: b.gateway.figures.counts()["Br-4"]["orphaned"] == 1)
@@ -206,7 +206,7 @@ def test_a_shell_pipe_gets_its_answer():
             request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
             answer = asyncio.ensure_future(b.talk(request * 2, half_close=True))
             await b.until(lambda: b.shop.busy == 1)
-            (customer,) = b.gateway.connections.customers
+            (customer,) = b.gateway.parts.connections.customers
             await b.until(lambda: customer._has_sent_eof)
             b.shop.let_go(2)
             said = await answer
@@ -222,7 +222,7 @@ def test_a_shop_that_is_away_is_a_502_and_its_return_is_noticed():
         async with bed(shop_port=closed_port()) as b:
             assert (await b.get("/")).startswith(b"HTTP/1.1 502 ")
             assert b.gateway.figures.counts()["Br-1"]["failed"] == 1
-            assert b.gateway.pages.dispatcher.in_service == 0
+            assert b.gateway.parts.pages.dispatcher.in_service == 0
 
     run(scene())
 
@@ -302,7 +302,7 @@ def test_a_slow_reader_of_something_large_holds_the_shop_back_then_is_cut_off():
             slow.transport.pause_reading()
             slow.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             await b.until(lambda: b.shop.busy == 1)
-            (customer,) = b.gateway.connections.customers
+            (customer,) = b.gateway.parts.connections.customers
             await b.until(lambda: customer._is_write_held)
             assert customer._transport.get_write_buffer_size() < 2_000_000
             await b.until(lambda: b.gateway.figures.counts()["Br-1"]["orphaned"] == 1)
@@ -323,11 +323,11 @@ def test_switching_policies_under_load_loses_no_request():
         async with bed(Shop(is_held=True), workers=3) as b:
             targets = ["/", "/search/", "/books/1/", "/browse/a/", "/checkout/login/"]
             waiting = [asyncio.ensure_future(b.get(targets[n % 5])) for n in range(90)]
-            await b.until(lambda: b.gateway.requests == 90)
+            await b.until(lambda: b.gateway.parts.requests == 90)
             for name in names:
                 status, policy = await b.admin("PUT", "/policy", {"name": name})
                 assert (status, policy["name"]) == (200, name)
-                assert b.gateway.pages.dispatcher.waiting > 0
+                assert b.gateway.parts.pages.dispatcher.waiting > 0
                 in_all = b.shop.finished + 10
                 b.shop.let_go(10)
                 await b.until(functools.partial(has_finished, b.shop, in_all))
@@ -363,7 +363,7 @@ def test_after_a_switch_that_failed_it_says_what_is_in_force(fails_at, in_force,
             assert (status, "a fault of its own" in answer["error"]) == (500, True)
             _, snapshot = await b.admin("GET", "/snapshot")
             assert snapshot["policy"]["name"] == in_force
-            assert b.gateway.pages.dispatcher.policy.name == in_force
+            assert b.gateway.parts.pages.dispatcher.policy.name == in_force
             b.shop.let_go(2)
             assert (await first).startswith(b"HTTP/1.1 200 ")
 
@@ -374,7 +374,7 @@ def test_draining_finishes_what_is_there_and_accepts_nobody():
     async def scene():
         async with bed(Shop(is_held=True), workers=1, drain_s=60) as b:
             answers = [asyncio.ensure_future(b.get("/")) for _ in range(4)]
-            await b.until(lambda: b.gateway.requests == 4)
+            await b.until(lambda: b.gateway.parts.requests == 4)
             port = b.gateway.port
             draining = asyncio.ensure_future(b.gateway.drain())
             await asyncio.sleep(0)
@@ -460,16 +460,18 @@ def test_a_wild_crowd_before_a_wild_shop_leaves_nothing_behind(abandonment):
         async with bed(Shop(wild), abandonment=abandonment, **given) as b:
             for _ in range(6):
                 await asyncio.gather(*(customer(b) for _ in range(60)))
-            driver = b.gateway.pages.dispatcher
-            await b.until(lambda: b.gateway.requests == 0 and not b.gateway.connections.customers)
-            assert (driver.in_service, driver.waiting, b.gateway.requests) == (0, 0, 0)
+            driver = b.gateway.parts.pages.dispatcher
+            await b.until(
+                lambda: b.gateway.parts.requests == 0 and not b.gateway.parts.connections.customers
+            )
+            assert (driver.in_service, driver.waiting, b.gateway.parts.requests) == (0, 0, 0)
             for page, fates in b.gateway.figures.counts().items():
                 refused = ("dropped", "rejected", "withdrawn")
                 ends = (*refused, "answered", "orphaned", "failed", "cancelled")
                 assert fates["arrived"] == sum(fates[end] for end in ends), page
             while not (await b.get()).endswith(b"whole"):
                 pass  # it goes on serving, as well as such a shop can
-            assert b.gateway.pools[0].open_connections <= 4
+            assert b.gateway.parts.pools[0].open_connections <= 4
         ours = [fault for fault in faults if "gateway/" in str(fault) or "Gateway" in str(fault)]
         assert ours == []
 

@@ -64,7 +64,7 @@ async def tls_bed(files, shop=None, **settings):
 
 def refuse_new(b):
     """From now on only who resumes gets in."""
-    b.gateway.gate._admission = admission = RefuseNew()
+    b.gateway.parts.gate._admission = admission = RefuseNew()
     return admission
 
 
@@ -163,13 +163,13 @@ def make_certificate(folder, kind="ec-p256"):
 
 def counts(b, *names):
     """What the gate has counted of these."""
-    found = b.gateway.gate.counts()
+    found = b.gateway.parts.gate.counts()
     return tuple(found[name] for name in names)
 
 
 async def quiet(b):
     """Wait until nobody is connected and no handshake is under way."""
-    connections = b.gateway.connections
+    connections = b.gateway.parts.connections
     await b.until(lambda: not (connections.newcomers or connections.customers))
     await b.until(lambda: counts(b, "under_way") == (0,))
 
@@ -211,7 +211,7 @@ async def knocking(b, *sent, hears=False):
 async def knows(b, *numbers):
     """Wait until of so many customers nothing is known, so many are new, so many resume; and
     nothing is left to be computed of any."""
-    places = b.gateway._handshakes.places
+    places = b.gateway.parts.handshakes.places
     await b.until(lambda: tuple(map(len, places.taken().values())) == numbers)
     await b.until(
         lambda: all(one.waits_for_customer for each in places.taken().values() for one in each)

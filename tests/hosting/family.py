@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.processor_protocol import CpusRequest, Register, from_manager, written
+from gateway.tls.processor_protocol import CpusRequest, Register, from_manager, written
 from hosting.ecm_command import ask_status
 from runtime import cpus
 

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from gateway.processor_protocol import Assigned, ProtocolError, Register
+from gateway.tls.processor_protocol import Assigned, ProtocolError, Register
 from hosting import accounts
 from hosting.accounts import AccountFile
 from hosting.affinity import ProcessTree

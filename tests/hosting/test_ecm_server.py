@@ -17,8 +17,8 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from gateway.processor_client import ProcessorClient
-from gateway.processor_protocol import (
+from gateway.tls.processor_client import ProcessorClient
+from gateway.tls.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
     CpusAssigned,
@@ -145,7 +145,7 @@ def test_the_gateways_end_outlives_the_manager():
 
 CLIENT = """
 import os, signal, socket, sys
-from gateway.processor_protocol import CpusRequest, Register, written
+from gateway.tls.processor_protocol import CpusRequest, Register, written
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
 s.sendall(written(Register("shop-a", 1.0, os.getpid())) + written(CpusRequest(2)))

@@ -2,10 +2,10 @@
 
 import socket
 
-from gateway.forwarding import request_head
-from gateway.limits import BodyLimits, HeadLimits
-from gateway.request_reader import RequestHead, RequestReader
-from gateway.session_cookie import SessionCookie
+from gateway.http.forwarding import request_head
+from gateway.http.limits import BodyLimits, HeadLimits
+from gateway.http.request_reader import RequestHead, RequestReader
+from gateway.http.session_cookie import SessionCookie
 
 LIMITS = HeadLimits()
 HOST = b"Host: 127.0.0.1\r\n"

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.dispatcher import Dispatcher
 from gateway.policies import Abandonment, trace
 from gateway.policies.interface import PAGES
+from gateway.queues.dispatcher import Dispatcher
 from lab.students.drive import WORKERS, Drive, rush
 from simulator.scenario import SharedCpus
 from tests.gateway.policies.combinations import COMBINATIONS, fresh

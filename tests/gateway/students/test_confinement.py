@@ -9,7 +9,7 @@ import pytest
 from gateway.policies.interface import Drop, Page, Request
 from gateway.students import process
 from gateway.students.confinement import LAYERS, NEEDED
-from gateway.students.files import PolicyFile
+from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child, MisbehavedError
 from tests.gateway.students.policies import PATIENT, source
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.policy_choice import PolicyChoice
-from gateway.shadows import MOST as MOST_SHADOWS
+from gateway.queues.policy_choice import PolicyChoice
+from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.students import files, process, wire
-from gateway.students.files import PolicyFile
 from gateway.students.limits import MOST_WAITING
+from gateway.students.policy_file import PolicyFile
 from gateway.students.process import MisbehavedError
 from tests.gateway.real_sockets import Shop, bed, run
 from tests.gateway.students.hostile import ANSWERS, FILES, SAYING
@@ -138,7 +138,7 @@ def test_eight_hostile_shadows_stop_the_gateway_for_a_moment():
             for number, answer in enumerate([*ANSWERS.values()][:MOST_SHADOWS]):
                 name = f"own/hostile_{number}.py"  # not by the API, which takes pure files only
                 choice = PolicyChoice(name, file=PolicyFile(name, saying(answer)))
-                b.gateway.add_shadow(choice, b.gateway.make_shadow(choice))
+                b.gateway.controls.add_shadow(choice, b.gateway.controls.make_shadow(choice))
             async with watched() as longest_s:
                 assert b"you asked for" in await b.get("/")
             assert longest_s[0] < SOON_S

@@ -31,7 +31,7 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
             first = asyncio.create_task(b.get("/?n=1"))
             await b.until(lambda: b.shop.busy == 1)
             waits = asyncio.create_task(b.get("/?n=2"))
-            await b.until(lambda: b.gateway.pages.dispatcher.waiting == 1)
+            await b.until(lambda: b.gateway.parts.pages.dispatcher.waiting == 1)
             call = {"name": str(path), "parameters": {"capacity": 1}}
             status, answer = await b.admin("PUT", "/policy", call)
             assert status == 200, answer
@@ -39,7 +39,7 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
             assert len(answer["sha256"]) == 64
             assert {"limits", "seccomp"} <= answer["confinement"].keys()
             assert answer["parameters"] == {"capacity": 1}
-            process = b.gateway.pages.dispatcher.policy._child._process
+            process = b.gateway.parts.pages.dispatcher.policy._child._process
             assert b"X-Doorbuster-Verdict: dropped" in await b.get("/?n=3")
             _, waiting = await b.admin("GET", "/waiting")
             assert waiting["waiting"] == 1
@@ -100,7 +100,7 @@ def test_given_up_in_mid_run_it_loses_nobody_and_is_seen():
             for number in range(1, 4):
                 customers.append(asyncio.create_task(b.get(f"/?n={number}")))
                 waits = max(0, number - 1)
-                await b.until(lambda n=waits: b.gateway.pages.dispatcher.waiting == n)
+                await b.until(lambda n=waits: b.gateway.parts.pages.dispatcher.waiting == n)
                 await b.until(lambda: b.shop.busy == 1)
             assert await fallbacks(b) == 0
             b.shop.let_go(4)

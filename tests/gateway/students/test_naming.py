@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.students import naming
-from gateway.students.files import PolicyFile
+from gateway.students.policy_file import PolicyFile
 from tests.gateway.students.policies import source
 
 

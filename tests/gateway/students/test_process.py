@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.students import process
-from gateway.students.files import PolicyFile
+from gateway.students.policy_file import PolicyFile
 from gateway.students.process import Child, MisbehavedError
 from tests.gateway.students.policies import PATIENT, source
 

@@ -12,7 +12,7 @@ from gateway.students.purity import impurities
         ("from time import monotonic", "line 1: import time: an event brings its time"),
         ("import os.path", "import os.path: a policy touches no files and no processes"),
         ("import json", "import json: allowed: gateway.policies and abc, bisect"),
-        ("import gateway.dispatcher", "import gateway.dispatcher: allowed"),
+        ("import gateway.queues.dispatcher", "import gateway.queues.dispatcher: allowed"),
         ("from gateway import dispatcher", "import gateway.dispatcher: allowed"),
         ("from gateway.policies import trace", "import gateway.policies.trace: allowed"),
         ("from . import neighbour", "from .: a policy is one file"),

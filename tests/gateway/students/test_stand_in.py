@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.dispatcher import Dispatcher
 from gateway.policies.interface import LoadSample, Outcome, Page
+from gateway.queues.dispatcher import Dispatcher
 from tests.gateway.students.policies import PATIENT, own, request, source
 
 SAMPLE = LoadSample(0.5, 1, 1.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.pages import Rule
+from gateway.http.pages import Rule
 from lab.baselines import sheets
 from lab.baselines.nginx import configuration, rate_per_minute, read_line, read_stats
 from lab.baselines.requests import Place, Queue

@@ -46,7 +46,7 @@ def attacker(classroom, lab, attempts, tmp_path_factory):
 def test_pages_of_others_survive(attack, attacker, lab, attempts):
     """An attack gets no answer 500, and every page of another student stays whole.
 
-    There is no gateway here; `tests/gateway/test_admin.py` has calls without a token.
+    There is no gateway here; `tests/gateway/admin/test_api.py` has calls without a token.
     """
     attacker, password = attacker
     before = len(attempts.answers)

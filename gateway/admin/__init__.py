@@ -1,0 +1,1 @@
+"""What operators see and change: the admin API, its server, metrics."""

@@ -1,0 +1,202 @@
+"""What the gateway says of itself: the admin API's snapshot and the figures behind the metrics.
+
+Owns: reading counts and states where they are kept, in the forms that others want.
+Must not know: how anything is decided; metric names are metrics.py's.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import islice
+
+from gateway.parts import Parts
+from gateway.policies import stem
+from gateway.policies.interface import PAGES
+from gateway.queues.policy_choice import PolicyInForce
+
+
+class GatewayFigures:
+    """Reads one gateway at the moment of asking."""
+
+    def __init__(self, parts: Parts, in_force: PolicyInForce) -> None:
+        self._parts, self._in_force = parts, in_force
+
+    def snapshot(self) -> Mapping[str, object]:
+        """Everything at once, JSON-ready (docs/architecture.md)."""
+        driver = self._parts.pages.dispatcher
+        manager = self._parts.cpu_manager
+        return {
+            "time_s": self._parts.clock(),
+            **driver.snapshot(),
+            "policy": {
+                **self._in_force.choice.described(),
+                "snapshot": dict(driver.policy.snapshot()),
+            },
+            "shadows": self._parts.shadow_policies.figures(),
+            "abandonment": self.abandonment(),
+            "time_scale": self._parts.clock.scale,
+            "counts": self.counts(),
+            "load": self._parts.probe.snapshot(),
+            **{
+                one.name: {"in_service": one.lane.in_service, "waiting": one.lane.waiting}
+                for one in self._parts.bypasses
+            },
+            "connections": {
+                "customers": len(self._parts.connections.customers),
+                "shop": sum(pool.open_connections for pool in self._parts.pools),
+                **self._parts.gate.counts(),
+                "admission": self._parts.gate.described(),
+            },
+            "cpu_manager": manager.snapshot() if manager is not None else None,
+            "refusals": {str(status): n for status, n in self._parts.context.refusals.items()},
+            "is_draining": self._parts.connections.is_draining,
+        }
+
+    def shadows(self) -> dict[str, object]:
+        """The shadows with their last disagreements; docs/architecture.md."""
+        them = self._parts.shadow_policies
+        last = them.disagreements()
+        return {
+            "time_s": self._parts.clock(),
+            "shadows": [
+                {**one, "disagreements": last.get(str(one["name"]), [])} for one in them.figures()
+            ],
+        }
+
+    def shadow_counts(self) -> dict[str, dict[str, int]]:
+        """Shadow → verdict → requests."""
+        return self._parts.shadow_policies.counts()
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Page type, and bypass, → fate → requests, cumulative."""
+        bypasses = {one.name: one.lane.counts() for one in self._parts.bypasses}
+        return {**self._parts.pages.dispatcher.counts(), **bypasses}
+
+    def abandonment(self) -> dict[str, object]:
+        """What leaving does, and what became of the requests of customers who left; cumulative."""
+        fates = [*self.counts().values()]
+
+        def total(fate: str) -> int:
+            return sum(n[fate] for n in fates)
+
+        return {
+            "mode": self._parts.pages.dispatcher.abandonment,
+            "left_waiting": total("abandoned_waiting"),
+            "withdrawn": total("withdrawn"),
+            "left_in_service": self._parts.context.left_in_service,
+            "cancelled": total("cancelled"),
+            "finished": total("orphaned"),
+            "overdue": self._overdue,
+        }
+
+    def queue(self, limit: int) -> dict[str, object]:
+        """Who waits behind the policy, the `limit` oldest, oldest first; docs/architecture.md."""
+        lane, now_s = self._parts.pages, self._parts.clock()
+        requests = [
+            [
+                request.id,
+                request.page,
+                round(now_s - request.arrived_s, 3),
+                lane.has_left(request.id),
+            ]
+            for request in islice(lane.dispatcher.policy.waiting(), limit)
+        ]
+        return {"time_s": now_s, "waiting": lane.dispatcher.waiting, "requests": requests}
+
+    def waiting(self) -> dict[str, int]:
+        """Page type, and bypass, → requests that wait."""
+        return {
+            **self._waiting_by_page(),
+            **{one.name: one.lane.waiting for one in self._parts.bypasses},
+        }
+
+    def _waiting_by_page(self) -> dict[str, int]:
+        by_page = Counter(request.page for request in self._parts.pages.dispatcher.policy.waiting())
+        return {page: by_page[page] for page in PAGES}
+
+    def connections(self) -> dict[str, int]:
+        """Counts of TLS connections."""
+        return self._parts.gate.counts()
+
+    def connection_admission(self) -> Mapping[str, object]:
+        """What the connection admission says of itself."""
+        return self._parts.gate.snapshot()
+
+    def in_force(self) -> dict[str, str]:
+        """Which of each kind of policy decides (`gateway.admin.metrics.CHOICES`)."""
+        choice = self._in_force.choice
+        return {
+            "policy": stem(choice.name),
+            "admission": choice.admission,
+            "abandonment": self._parts.pages.dispatcher.abandonment,
+            "connection_admission": self._parts.gate.name,
+        }
+
+    def refusals(self) -> dict[int, int]:
+        return self._parts.context.refusals
+
+    def policy(self) -> tuple[str, Mapping[str, object]]:
+        policy = self._parts.pages.dispatcher.policy
+        return policy.name, policy.snapshot()
+
+    def gauges(self) -> dict[str, tuple[str, float | None]]:
+        """Single figures by name; those that end in _total only grow; None: not known."""
+        load = self._parts.probe.newest
+        manager = self._parts.cpu_manager
+        assigned = manager.assigned if manager is not None else None
+        shop = sum(pool.open_connections for pool in self._parts.pools)
+        return {
+            "in_service_requests": (
+                "Requests at a worker",
+                self._parts.pages.dispatcher.in_service,
+            ),
+            "workers": (
+                "Requests that may be in service at a time",
+                self._parts.settings.workers,
+            ),
+            "customer_connections": (
+                "Open connections of customers",
+                len(self._parts.connections.customers),
+            ),
+            "shop_connections": ("Open connections to the shop", shop),
+            "policy_fallbacks_total": (
+                "Students' policies that were given up: FIFO decides instead",
+                self._in_force.fallbacks,
+            ),
+            "turned_away_connections_total": (
+                "Connections beyond the limit",
+                self._parts.connections.turned_away,
+            ),
+            "abandonments_in_service_total": (
+                "Customers who left while their request was served, or about to be",
+                self._parts.context.left_in_service,
+            ),
+            "overdue_cancels_total": (
+                "Requests the shop did not end in time, though their customers had left",
+                self._overdue,
+            ),
+            "load_samples_total": ("Load samples of the shop", self._parts.probe.samples),
+            "load_failures_total": (
+                "Load samples the shop did not give",
+                self._parts.probe.failures,
+            ),
+            "time_scale_ratio": ("Paper seconds per real second", self._parts.clock.scale),
+            "clock_paper_seconds": ("Paper time of the gateway", self._parts.clock()),
+            "draining": ("1 while draining", float(self._parts.connections.is_draining)),
+            "assigned_processors": (
+                "Processors that the CPU manager has assigned",
+                assigned.assigned if assigned is not None else None,
+            ),
+            "requested_processors": ("Processors that are needed", self._parts.gate.requested),
+            "shop_cpu_utilisation_ratio": (
+                "CPU utilisation of the shop, of the newest load sample",
+                load.cpu_utilisation_ratio if load is not None else None,
+            ),
+            "shop_busy_workers": (
+                "Busy workers of the shop, of the newest load sample",
+                load.busy_workers if load is not None else None,
+            ),
+        }
+
+    @property
+    def _overdue(self) -> int:
+        return sum(pool.overdue for pool in self._parts.pools)

@@ -1,0 +1,404 @@
+"""One customer's connection: requests are taken one at a time, answered in order.
+
+Owns: keep-alive, pipelining (later requests wait as bytes, up to a bound), the limits in time,
+back-pressure towards the customer, how a connection ends.
+Must not know: policies, lanes, the shop.
+"""
+
+import asyncio
+import socket
+from typing import Any, cast
+
+from gateway.http import endings, refusals
+from gateway.http.deadlines import NEVER
+from gateway.http.exchange import Exchange
+from gateway.http.framing import END
+from gateway.http.frontend import Frontend
+from gateway.http.limits import KIB
+from gateway.http.refusals import RefusedError
+from gateway.http.request_reader import RequestHead, RequestReader
+
+# A reader that takes less than this within `write_s` is cut off: it would hold a worker for ever.
+_LEAST_TAKEN_BYTES = 64 * KIB
+# An interim response says nothing, and any HTTP/1.1 client skips as many as come (RFC 9110, 15.2).
+# So it also serves as a question: a socket that has been closed answers it with a reset.
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Customer(asyncio.Protocol):
+    """The protocol of one customer's connection."""
+
+    __slots__ = (
+        "_awaits_head",
+        "_body_mark_bytes",
+        "_exchange",
+        "_front",
+        "_has_sent_eof",
+        "_is_closing",
+        "_is_held",
+        "_is_lingering",
+        "_is_write_held",
+        "_loop",
+        "_peer",
+        "_reader",
+        "_transport",
+        "_unsent_bytes",
+        "deadline_s",
+        "is_tls",
+    )
+
+    def __init__(self, front: Frontend) -> None:
+        self._front = front
+        self._loop = front.loop
+        self._reader = RequestReader(front.head_limits, front.body_limits)
+        self._transport = cast(asyncio.Transport, None)
+        self._peer = b"unknown"
+        self._exchange: Exchange | None = None
+        self._awaits_head = False
+        self._body_mark_bytes = 0
+        self._has_sent_eof = False
+        self._is_closing = False
+        self._is_held = False
+        self._is_lingering = False
+        self._is_write_held = False
+        self._unsent_bytes = 0
+        self.deadline_s = NEVER
+        self.is_tls = False  # TLS has no half-closed connections: its end is the customer's
+
+    @property
+    def is_idle(self) -> bool:
+        """True between requests."""
+        return self._exchange is None and not self._reader.buffered_bytes
+
+    # ---- what asyncio tells --------------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self.is_tls = transport.get_extra_info("sslcontext") is not None
+        limits = self._front.customer_limits
+        transport.set_write_buffer_limits(high=limits.response_buffer_bytes)
+        peer = transport.get_extra_info("peername")
+        if peer:
+            self._peer = peer[0].encode()
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.deadline_s = self._loop.time() + limits.idle_s
+        self._front.connections.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_closing:
+            return  # lingering: read and forgotten, so that the answer is not lost to a reset
+        self._reader.receive(data)
+        exchange = self._exchange
+        if exchange is None:
+            self._advance()
+        elif not exchange.body_is_complete:
+            self._take_body(exchange)
+        if (
+            self._reader.buffered_bytes > self._front.customer_limits.pipeline_bytes
+            or self._is_held
+        ):
+            self._update_reading()
+
+    def eof_received(self) -> bool:
+        """The customer left, or will only send no more; true keeps our side open."""
+        self._has_sent_eof = True
+        if self._is_closing:
+            return False
+        exchange = self._exchange
+        if exchange is None:
+            self._advance()  # what was pipelined before the end is still answered
+        elif not exchange.body_is_complete and not exchange.upload_is_held:
+            return False  # the rest of the body will never come
+        elif not self.is_tls:
+            self._ended_sending(exchange)
+        return not self.is_tls
+
+    def ended_unread(self) -> None:
+        """The customer has ended its stream behind bytes that wait to be read."""
+        if self._exchange is None or self._is_closing:
+            return
+        if self.is_tls:
+            self.abort()
+        else:
+            self._ended_sending(self._exchange)
+
+    def hung_up(self) -> None:
+        """The connection was reset while nothing was read from it."""
+        self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_closing = True
+        self._front.connections.closed(self)
+        self._front.hangups.forget(self)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.customer_gone()
+
+    def pause_writing(self) -> None:
+        self._is_write_held = True
+        self._watch_writing()
+        if self._exchange is not None:
+            self._exchange.hold_response()
+
+    def resume_writing(self) -> None:
+        self._is_write_held = False
+        if self._is_closing:
+            return
+        self.deadline_s = NEVER
+        if self._exchange is not None:
+            self._exchange.resume_response()
+        else:
+            self._await_next()
+
+    def deadline_passed(self) -> None:
+        """Whatever this connection waited for took too long."""
+        limits = self._front.customer_limits
+        unsent = self._transport.get_write_buffer_size()
+        if unsent and self._unsent_bytes - unsent >= _LEAST_TAKEN_BYTES:  # slow, but it does read
+            self._watch_writing()
+        elif self._is_closing or unsent:
+            self._transport.abort()
+        elif self._exchange is not None:
+            self._refuse(RefusedError(408, f"the body came too slowly ({limits.body_s:g} s)"))
+        elif self._awaits_head:
+            self._refuse(RefusedError(408, f"the head took longer than {limits.head_s:g} s"))
+        else:
+            self._close()
+
+    # ---- what an exchange tells ----------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Sends parts of a response."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def answered(self, keeps_alive: bool) -> None:
+        """The current request has its whole answer."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None and not exchange.body_is_complete:
+            self._linger()  # the rest of the body is on its way
+        elif not keeps_alive:
+            self._close()
+        elif not self._is_closing:
+            self._await_next()
+
+    def cut_short(self, *, reset: bool) -> None:
+        """The rest of the response will never come; show it by closing early."""
+        self._exchange = None
+        if self._transport.is_closing():
+            return
+        if reset:
+            # The only way to show that a body which ends with its connection has been cut short.
+            self._is_closing = True
+            endings.reset(self._transport)
+        else:
+            self._is_closing = True
+            self._set_close_deadline()
+            self._transport.close()
+
+    def resume_upload(self) -> None:
+        """The current request can take more of its body."""
+        self._loop.call_soon(self._go_on_with_body)
+
+    def came_without_tls(self) -> None:
+        """The connection's first bytes, read already, were plain HTTP to the port for HTTPS."""
+        self._refuse(RefusedError(400, "this port speaks HTTPS only; the address is https://…"))
+
+    def retire(self) -> None:
+        """The gateway is draining: close now if idle; a request in course is still answered."""
+        if self.is_idle and not self._is_closing:
+            self._close()
+
+    def abort(self) -> None:
+        """Closes at once."""
+        self._transport.abort()
+
+    # ---- requests ------------------------------------------------------------------------------
+
+    def _advance(self) -> None:
+        """Begins the next request if its head is there."""
+        if self._exchange is not None or self._is_closing or self._is_write_held:
+            return
+        try:
+            head = self._reader.pull()
+        except RefusedError as refusal:
+            self._refuse(refusal)
+            return
+        if type(head) is RequestHead:
+            self._begin(head)
+        elif self._has_sent_eof or self._front.connections.is_draining:
+            self._close()
+        elif self._reader.buffered_bytes and not self._awaits_head:
+            self._awaits_head = True
+            self.deadline_s = self._loop.time() + self._front.customer_limits.head_s
+            if self._is_held:
+                self._update_reading()
+
+    def _begin(self, head: RequestHead) -> None:
+        self._awaits_head = False
+        self.deadline_s = NEVER
+        exchange = self._exchange = self._front.exchange_of(self, head, self._peer)
+        if exchange.body_is_complete:
+            exchange.submit()
+            if self._has_sent_eof and self._exchange is exchange:
+                self._ended_sending(exchange)
+            return
+        if head.expects_continue and not self._reader.buffered_bytes:
+            self.write(_CONTINUE)
+        self._body_mark_bytes = 0
+        self.deadline_s = self._loop.time() + self._front.customer_limits.body_s
+        self._take_body(exchange)
+
+    def _take_body(self, exchange: Exchange) -> None:
+        limits = self._front.customer_limits
+        while not exchange.upload_is_held and not exchange.body_is_complete:
+            try:
+                event = self._reader.pull()
+            except RefusedError as refusal:
+                self._refuse(refusal)
+                return
+            if event is None:
+                if self._has_sent_eof:  # the rest will never come
+                    self._exchange = None
+                    exchange.customer_gone()
+                    self._close()
+                    return
+                break
+            if event is END:
+                self.deadline_s = NEVER
+                exchange.end_body()
+                if not exchange.is_streamed:
+                    exchange.submit()
+                break
+            assert type(event) is bytes
+            exchange.take_body(event)
+            if exchange.body_bytes - self._body_mark_bytes >= limits.buffered_body_bytes:
+                self._body_mark_bytes = exchange.body_bytes
+                self.deadline_s = self._loop.time() + limits.body_s
+            if exchange.body_bytes > limits.buffered_body_bytes and not exchange.is_streamed:
+                exchange.submit()
+        if self._exchange is not exchange:
+            return
+        if exchange.upload_is_held:
+            self.deadline_s = NEVER  # it is not the customer who keeps the other waiting
+        self._update_reading()
+
+    def _go_on_with_body(self) -> None:
+        exchange = self._exchange
+        if exchange is not None and not exchange.body_is_complete and not self._is_closing:
+            self.deadline_s = self._loop.time() + self._front.customer_limits.body_s
+            self._take_body(exchange)
+
+    def _await_next(self) -> None:
+        if self._reader.buffered_bytes or self._has_sent_eof or self._front.connections.is_draining:
+            # Never from within: a burst of pipelined requests must not grow the stack, nor go
+            # before the other customers.
+            self._loop.call_soon(self._advance)
+        self.deadline_s = self._loop.time() + self._front.customer_limits.idle_s
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        if self._is_held:
+            self._update_reading()
+
+    # ---- reading and writing -------------------------------------------------------------------
+
+    def _ended_sending(self, exchange: Exchange) -> None:
+        """Tells a customer who has left from one that has only done with sending, if that can be.
+
+        TCP says the same of both until something is sent to them. Once the answer has begun nothing
+        but the answer may be sent, and who ends its stream then has left.
+        """
+        how = self._front.customer_limits.half_close
+        if how == "leave" or (how == "probe" and exchange.has_begun):
+            self.abort()
+            return
+        if how == "probe" and exchange.head.minor_version == 1:
+            self.write(_CONTINUE)
+        self._watch_hangup(for_end=False)
+
+    def _watch_hangup(self, *, for_end: bool) -> None:
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None:
+            self._front.hangups.watch(sock, self, for_end=for_end)
+
+    def _update_reading(self) -> None:
+        exchange = self._exchange
+        pipeline_bytes = self._front.customer_limits.pipeline_bytes
+        # A head that is not whole has a limit of its own, and only reading on makes it whole.
+        is_full = self._reader.buffered_bytes > pipeline_bytes and not self._awaits_head
+        holds = is_full or (
+            exchange is not None and exchange.upload_is_held and not exchange.body_is_complete
+        )
+        if holds == self._is_held or self._is_closing or self._transport.is_closing():
+            return
+        self._is_held = holds
+        if holds:
+            self._transport.pause_reading()
+            self._watch_hangup(for_end=not self._has_sent_eof)
+        elif not self._has_sent_eof:  # else the end would be told a second time
+            self._front.hangups.forget(self)
+            self._transport.resume_reading()
+
+    def _watch_writing(self) -> None:
+        self._unsent_bytes = self._transport.get_write_buffer_size()
+        self.deadline_s = self._loop.time() + self._front.customer_limits.write_s
+
+    # ---- endings -------------------------------------------------------------------------------
+
+    def _refuse(self, refusal: RefusedError) -> None:
+        """Answers what cannot be passed on, and closes: what follows cannot be trusted."""
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.refused()
+            if exchange.has_begun:
+                self._close()
+                return
+        self._front.context.count_refusal(refusal.status)
+        request_id = (
+            exchange.request_id if exchange is not None else self._front.context.new_request_id()
+        )
+        self.write(
+            refusals.response(
+                refusal.status,
+                refusals.page(refusal.status, refusal.reason),
+                request_id=request_id,
+                date=self._front.context.date(),
+                keep_alive=False,
+                is_head=exchange is not None and exchange.head.method == b"HEAD",
+                headers=refusal.headers,
+            )
+        )
+        self._linger()
+
+    def _linger(self) -> None:
+        """Closes our side and reads on for a while: closing at once over unread bytes would reset
+        the connection, and the customer might lose the answer (RFC 9112, 9.6)."""
+        if self._is_closing or self._transport.is_closing():
+            return
+        self._is_closing = True
+        self._set_close_deadline()
+        if self._has_sent_eof or not self._transport.can_write_eof():
+            self._transport.close()
+            return
+        if self._is_held:
+            self._is_held = False
+            # Else the end of both streams would be taken for a reset, and cost the answer.
+            self._front.hangups.forget(self)
+            self._transport.resume_reading()
+        self._transport.write_eof()
+
+    def _close(self) -> None:
+        if self._is_closing:
+            return
+        if self._reader.buffered_bytes or self._is_held:
+            self._linger()
+            return
+        self._is_closing = True
+        self._set_close_deadline()
+        self._transport.close()
+
+    def _set_close_deadline(self) -> None:
+        limits = self._front.customer_limits
+        unsent = self._unsent_bytes = self._transport.get_write_buffer_size()
+        self.deadline_s = self._loop.time() + (limits.write_s if unsent else limits.linger_s)

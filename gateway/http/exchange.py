@@ -1,0 +1,430 @@
+"""One request on its way through one worker, and its response on the way back.
+
+Owns: the states of a request (received, waiting, in service, over), what becomes of it when the
+customer leaves or the shop fails, streaming of bodies both ways. A request in service is over when
+the shop is done with it, not when nobody wants it any more: only then is its worker free.
+Must not know: sockets, how a lane decides, how the shop is reached. It is told by three sides: the
+customer's connection, the lane it waits in, the connection to the shop.
+"""
+
+from enum import Enum, auto
+from math import ceil
+from typing import Protocol
+
+from gateway.http import forwarding, refusals, rejection
+from gateway.http.request_reader import IDEMPOTENT, RequestHead
+from gateway.http.response_context import ResponseContext
+from gateway.http.response_reader import ResponseHead
+from gateway.http.sessions import Session
+from gateway.policies.interface import Outcome, Page
+
+
+class CustomerSide(Protocol):
+    """The customer's connection, as an exchange uses it."""
+
+    is_tls: bool
+
+    def write(self, data: bytes) -> None:
+        """Send parts of a response."""
+
+    def answered(self, keeps_alive: bool) -> None:
+        """The current request has its whole answer."""
+
+    def cut_short(self, *, reset: bool) -> None:
+        """The rest of the response will never come; show it by closing early."""
+
+    def resume_upload(self) -> None:
+        """The current request can take more of its body."""
+
+
+class ShopSide(Protocol):
+    """The connection to the shop, as an exchange uses it."""
+
+    def send_body(self, data: bytes) -> None:
+        """Send more of a request body that is still streaming in."""
+
+    def hold_response(self) -> None:
+        """The customer reads too slowly: stop reading the response."""
+
+    def resume_response(self) -> None:
+        """The customer has caught up."""
+
+    def end_requests(self) -> None:
+        """End our stream, which shows the shop that the customer has left."""
+
+    def stop(self) -> None:
+        """The response is not wanted."""
+
+    def reset(self) -> None:
+        """Close at once, and show the shop that the request was not complete."""
+
+
+class Lane(Protocol):
+    """Where requests of a kind wait and are served: behind a policy, or beside it."""
+
+    def submit(self, exchange: "Exchange") -> None:
+        """The request is complete enough to be served; `start`, `dropped` or `rejected` follows."""
+
+    def finished(self, exchange: "Exchange", outcome: Outcome) -> None:
+        """A started request has ended; its worker is free."""
+
+    def left(self, exchange: "Exchange") -> None:
+        """The customer of a waiting or started request has left; `withdrawn`, `cancel` or nothing
+        follows, as the lane's abandonment says."""
+
+
+class State(Enum):
+    """Where a request stands."""
+
+    RECEIVING = auto()
+    WAITING = auto()
+    IN_SERVICE = auto()
+    OVER = auto()
+
+
+class Exchange:
+    """One request and its response.
+
+    `customer` is None once its connection is gone or it has been answered; `has_left` says that it
+    was not answered.
+    """
+
+    __slots__ = (
+        "_body",
+        "_context",
+        "_ends_with_connection",
+        "_is_chunked",
+        "_is_doomed",
+        "_is_repeated",
+        "_is_stopped",
+        "_keeps_alive",
+        "_state",
+        "arrived_s",
+        "body_bytes",
+        "body_is_complete",
+        "connection",
+        "customer",
+        "has_begun",
+        "has_left",
+        "head",
+        "id",
+        "is_sent",
+        "is_streamed",
+        "lane",
+        "page",
+        "peer",
+        "request_id",
+        "scheme",
+        "session",
+        "upload_is_held",
+    )
+
+    def __init__(
+        self,
+        context: ResponseContext,
+        customer: CustomerSide,
+        head: RequestHead,
+        *,
+        peer: bytes,
+        lane: Lane,
+    ) -> None:
+        self._context = context
+        self.customer: CustomerSide | None = customer
+        self.head = head
+        self.peer = peer
+        self.scheme = b"https" if customer.is_tls else b"http"
+        self.lane = lane
+        self.page: Page | None = None
+        self.session: Session | None = None  # only for the eight pages
+        self.request_id = forwarding.request_id_of(head) or context.new_request_id()
+        self.id = 0  # the lane's
+        self.arrived_s = 0.0  # the lane's
+        self.connection: ShopSide | None = None
+        self.body_bytes = 0
+        self.body_is_complete = not head.has_body
+        self.is_sent = False
+        self.has_left = False
+        self.upload_is_held = False
+        self._body: list[bytes] = []
+        self._state = State.RECEIVING
+        self.has_begun = False
+        self._ends_with_connection = False
+        self._is_chunked = False
+        self.is_streamed = False
+        self._is_doomed = False
+        self._is_repeated = False
+        self._is_stopped = False
+        self._keeps_alive = False
+
+    @property
+    def is_over(self) -> bool:
+        return self._state is State.OVER
+
+    @property
+    def is_stopped(self) -> bool:
+        """The shop shall not go on with it, and may not have heard yet."""
+        return self._is_stopped
+
+    # ---- told by the customer's connection -----------------------------------------------------
+
+    def submit(self) -> None:
+        """Hands the request to its lane. A body still incomplete will be streamed."""
+        self._state = State.WAITING
+        if not self.body_is_complete:
+            self.is_streamed = self.upload_is_held = True
+        self.lane.submit(self)
+
+    def take_body(self, piece: bytes) -> None:
+        """A piece of the request's body."""
+        self.body_bytes += len(piece)
+        if self.is_streamed and self.connection is not None:
+            if self.head.is_chunked:
+                piece = b"%x\r\n%b\r\n" % (len(piece), piece)
+            self.connection.send_body(piece)
+        else:
+            self._body.append(piece)
+
+    def end_body(self) -> None:
+        """The request's body is complete."""
+        self.body_is_complete = True
+        if self.is_streamed and self.connection is not None:
+            self.is_sent = True
+            if self.head.is_chunked:
+                self.connection.send_body(b"0\r\n\r\n")
+
+    def customer_gone(self) -> None:
+        """The customer's connection no longer exists.
+
+        The shop hears of it whatever abandonment says, by the end of our stream: its sentry decides
+        whether it stops, or only counts what it wastes. A complete request may go on without its
+        customer (an orphan request); one whose body will never be complete cannot.
+        """
+        self.customer = None
+        self.has_left = True
+        if self._state is State.IN_SERVICE:
+            self._context.count_left_in_service()
+        if self._state in (State.WAITING, State.IN_SERVICE):
+            self.lane.left(self)
+        if not self.body_is_complete:
+            self.give_up()
+        elif self.connection is not None and not self._is_stopped:
+            self.connection.end_requests()
+            self.connection.resume_response()
+
+    def refused(self) -> None:
+        """The gateway has answered by itself, as the rest of the body cannot be taken."""
+        self.customer = None
+        self.give_up()
+
+    def give_up(self) -> None:
+        """The request can never be completed: stop what has been started of it."""
+        if self._state is State.IN_SERVICE:
+            self._stop()
+        elif self._state is State.WAITING:
+            self._is_doomed = True  # its place in the queue is the policy's to take away
+        else:
+            self._state = State.OVER
+
+    def hold_response(self) -> None:
+        """The customer reads too slowly."""
+        if self.connection is not None:
+            self.connection.hold_response()
+
+    def resume_response(self) -> None:
+        """The customer has caught up."""
+        if self.connection is not None:
+            self.connection.resume_response()
+
+    # ---- told by the lane ----------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """A worker is free for this request. False if there is nothing to serve (any more)."""
+        self._state = State.IN_SERVICE
+        if self.has_left:
+            self._context.count_left_in_service()
+        if self._is_doomed:
+            self._finish(Outcome.CANCELLED)
+            return False
+        return True
+
+    def dropped(self, reason: str) -> None:
+        """The request's queue is full."""
+        self._state = State.OVER
+        page = refusals.page(503, reason)
+        self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
+
+    def withdrawn(self) -> None:
+        """The request's customer has gone, and its place in the queue with it."""
+        self._state = State.OVER
+
+    def rejected(self, reason: str, retry_after_s: float) -> None:
+        """Admission turns the request's session away for `retry_after_s` real seconds."""
+        self._state = State.OVER
+        wait_s = max(1, ceil(retry_after_s))
+        page = rejection.page(reason, wait_s, self._context.wall_s())
+        retry_after = (b"Retry-After", b"%d" % wait_s)
+        self._answer(503, page, ((b"X-Doorbuster-Verdict", b"rejected"), retry_after))
+
+    def cancel(self) -> None:
+        """The policy or the customer's leaving stops a request in service."""
+        if self._state is State.IN_SERVICE:
+            self._fail_customer(503, "the request was stopped")
+            self._stop()
+
+    # ---- told by the connection to the shop ----------------------------------------------------
+
+    def request_bytes(self) -> bytes:
+        """The head and what there is of the body, as the shop gets it."""
+        is_streamed = self.is_streamed
+        self.is_sent = not is_streamed
+        head = forwarding.request_head(
+            self.head,
+            self._context.sessions.cookie,
+            peer=self.peer,
+            scheme=self.scheme,
+            own_host=self._context.own_hosts[self.scheme],
+            request_id=self.request_id,
+            buffered_length_bytes=None if is_streamed else self.body_bytes,
+        )
+        if not self._body:
+            return head
+        body = b"".join(self._body)
+        if is_streamed:
+            self._body.clear()
+            if self.head.is_chunked:
+                body = b"%x\r\n%b\r\n" % (len(body), body)
+            self.resume_upload()
+        return head + body
+
+    def hold_upload(self) -> None:
+        """The shop takes the request's body too slowly."""
+        if not self.body_is_complete:
+            self.upload_is_held = True
+
+    def resume_upload(self) -> None:
+        """The shop can take more of the request's body."""
+        if not self.body_is_complete:
+            self.upload_is_held = False
+            if self.customer is not None:
+                self.customer.resume_upload()
+
+    def may_repeat(self) -> bool:
+        """True, once, if sending the request a second time cannot do harm."""
+        is_wanted = not (self._is_repeated or self._is_stopped)
+        if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
+            return False
+        self._is_repeated = True
+        return True
+
+    def begin(self, head: ResponseHead) -> bytes:
+        """The response begins: its head as the customer gets it, to be written with `write`."""
+        is_1_0 = self.head.minor_version == 0
+        has_unknown_length = head.has_body and head.length_bytes is None
+        self._is_chunked = has_unknown_length and not is_1_0
+        self._ends_with_connection = has_unknown_length and is_1_0
+        self._keeps_alive = (
+            self.head.keeps_alive
+            and self.body_is_complete
+            and not self._ends_with_connection
+            and not self._context.is_draining()
+        )
+        context = self._context
+        session = self.session
+        return forwarding.response_head(
+            head,
+            context.sessions.cookie,
+            request_id=self.request_id,
+            date=context.date(),
+            is_chunked=self._is_chunked,
+            keeps_alive=self._keeps_alive,
+            to_http_1_0=is_1_0,
+            set_cookie=context.sessions.set_cookie(session) if session is not None else None,
+        )
+
+    def encode(self, piece: bytes, out: list[bytes]) -> None:
+        """Adds a piece of the response's body to `out` as the customer gets it."""
+        if self._is_chunked:
+            out.append(b"%x\r\n" % len(piece))
+            out.append(piece)
+            out.append(b"\r\n")
+        else:
+            out.append(piece)
+
+    def write(self, out: list[bytes]) -> None:
+        """Hands parts of the response to the customer's connection, if there still is one."""
+        self.has_begun = True
+        if self.customer is not None:
+            self.customer.write(b"".join(out) if len(out) > 1 else out[0])
+
+    def end(self, out: list[bytes]) -> None:
+        """The shop's response is complete; `out` is its last part."""
+        self.connection = None
+        if self._is_chunked:
+            out.append(b"0\r\n\r\n")
+        if out:
+            self.write(out)
+        customer, self.customer = self.customer, None
+        if customer is not None:
+            customer.answered(self._keeps_alive and self.body_is_complete)
+        if customer is not None:
+            self._finish(Outcome.ANSWERED)
+        else:
+            self._finish(Outcome.ORPHANED if self.has_left else Outcome.CANCELLED)
+
+    def shop_failed(self, status: int, reason: str) -> None:
+        """No (whole) response will come; `status` is for a customer that has seen nothing yet."""
+        if self._state is State.IN_SERVICE:
+            self.connection = None
+            self._fail_customer(status, reason)
+            is_unwanted = self._is_stopped or self.has_left
+            self._finish(Outcome.CANCELLED if is_unwanted else Outcome.FAILED)
+
+    # ---- the machinery -------------------------------------------------------------------------
+
+    def _fail_customer(self, status: int, reason: str) -> None:
+        if not self.has_begun:
+            self._answer(status, refusals.page(status, reason), refusals.RETRY_SOON)
+        elif self.customer is not None:
+            customer, self.customer = self.customer, None
+            customer.cut_short(reset=self._ends_with_connection)
+
+    def _answer(self, status: int, page: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+        customer, self.customer = self.customer, None
+        if customer is None:
+            return
+        keeps_alive = (
+            self.head.keeps_alive and self.body_is_complete and not self._context.is_draining()
+        )
+        self._context.count_refusal(status)
+        customer.write(
+            refusals.response(
+                status,
+                page,
+                request_id=self.request_id,
+                date=self._context.date(),
+                keep_alive=keeps_alive,
+                is_head=self.head.method == b"HEAD",
+                headers=headers,
+            )
+        )
+        customer.answered(keeps_alive)
+
+    def _stop(self) -> None:
+        """Lets the shop know that nobody wants an answer; `end` or `shop_failed` follows."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
+        connection = self.connection
+        if connection is not None and self.body_is_complete:
+            connection.stop()
+            return
+        self.connection = None
+        if connection is not None:
+            # No mere end of the stream: what came so far must not be taken for the whole.
+            connection.reset()
+        # else it is on its way to a connection: the shop has not seen it
+        self._finish(Outcome.CANCELLED)
+
+    def _finish(self, outcome: Outcome) -> None:
+        self._state = State.OVER
+        self.lane.finished(self, outcome)

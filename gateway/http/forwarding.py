@@ -1,0 +1,140 @@
+"""What a message looks like on the other side of the gateway.
+
+Owns: the header fields that stop here (hop-by-hop, forged, the gateway's own, its cookie) and those
+that are added (Via, X-Forwarded-*, X-Request-Id), for requests and responses (RFC 9110, 7.6).
+Must not know: sockets; whether a message is well formed (the readers have seen to that).
+"""
+
+import re
+from typing import Final
+
+from gateway.http.request_reader import RequestHead
+from gateway.http.response_reader import ResponseHead
+from gateway.http.session_cookie import SessionCookie
+
+PSEUDONYM: Final = b"doorbuster"
+"""The gateway's name in Via."""
+
+_HOP_BY_HOP: Final = frozenset(
+    (
+        b"keep-alive",
+        b"proxy-connection",
+        b"proxy-authenticate",
+        b"proxy-authorization",
+        b"proxy-authentication-info",
+        b"te",
+        b"trailer",
+        b"upgrade",
+    )
+)
+# Who a customer is and what it asked for is said by the gateway alone. `Proxy` would become
+# HTTP_PROXY in a CGI-like environment.
+_FORGEABLE: Final = _HOP_BY_HOP | {b"forwarded", b"x-real-ip", b"x-request-id", b"proxy"}
+_REWRITTEN: Final = frozenset((b"via", b"cookie"))
+_OURS: Final = _HOP_BY_HOP | {b"x-request-id", b"x-doorbuster-verdict"}
+_NOT_PLAIN: Final = _OURS | {b"via", b"date", b"set-cookie"}
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._\-]{1,64}")
+
+
+def request_id_of(head: RequestHead) -> bytes | None:
+    """The request id the customer sent, if there is one of sound form."""
+    for name, _, value in head.fields:
+        if name == b"x-request-id":
+            return value if _REQUEST_ID.fullmatch(value) else None
+    return None
+
+
+def request_head(
+    head: RequestHead,
+    own_cookie: SessionCookie,
+    *,
+    peer: bytes,
+    scheme: bytes,
+    own_host: bytes,
+    request_id: bytes,
+    buffered_length_bytes: int | None,
+) -> bytes:
+    """The head as the shop gets it, always HTTP/1.1, without `own_cookie`.
+
+    `peer` is the customer's address, `scheme` how it came (http, https), `own_host` stands in for
+    a missing Host (HTTP/1.0).
+    `buffered_length_bytes` is the length of a body that has been read in full, None for a body
+    that is still streaming in.
+    """
+    host = head.host if head.host is not None else own_host
+    lines = [b"%b %b HTTP/1.1\r\nHost: %b\r\n" % (head.method, head.target, host)]
+    named = head.connection
+    vias: list[bytes] = []
+    for low, name, value in head.fields:
+        if low in _FORGEABLE or low in named or low.startswith(b"x-forwarded-") or b"_" in low:
+            continue
+        if low in _REWRITTEN:
+            if low == b"via":
+                vias.append(value)
+                continue
+            value = own_cookie.without(value)
+            if not value:
+                continue
+        lines.append(b"%b: %b\r\n" % (name, value))
+    if buffered_length_bytes is None:
+        if head.is_chunked:
+            lines.append(b"Transfer-Encoding: chunked\r\n")
+        else:
+            lines.append(b"Content-Length: %d\r\n" % (head.length_bytes or 0))
+    elif buffered_length_bytes or head.is_chunked or head.length_bytes is not None:
+        lines.append(b"Content-Length: %d\r\n" % buffered_length_bytes)
+    vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
+    lines.append(
+        b"Via: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Proto: %b\r\nX-Forwarded-Host: %b\r\n"
+        b"X-Request-Id: %b\r\n\r\n" % (b", ".join(vias), peer, scheme, host, request_id)
+    )
+    return b"".join(lines)
+
+
+def response_head(
+    head: ResponseHead,
+    own_cookie: SessionCookie,
+    *,
+    request_id: bytes,
+    date: bytes,
+    is_chunked: bool,
+    keeps_alive: bool,
+    to_http_1_0: bool,
+    set_cookie: bytes | None = None,
+) -> bytes:
+    """The head as the customer gets it; `date` is added if the shop gave none (RFC 9110, 6.6.1).
+
+    `set_cookie` is the gateway's own Set-Cookie; it stands beside the shop's, which may set
+    anything but `own_cookie`.
+    """
+    lines = [b"HTTP/1.1 %d%b\r\n" % (head.status, head.reason or b" ")]
+    named = head.connection
+    vias: list[bytes] = []
+    has_date = False
+    for low, name, value in head.fields:
+        if low in _NOT_PLAIN or low in named:
+            if low in _OURS or low in named:
+                continue
+            if low == b"via":
+                vias.append(value)
+                continue
+            if low == b"date":
+                has_date = True
+            elif own_cookie.is_set_by(value):  # a Set-Cookie
+                continue
+        lines.append(b"%b: %b\r\n" % (name, value))
+    if set_cookie is not None:
+        lines.append(b"Set-Cookie: %b\r\n" % set_cookie)
+    if not has_date:
+        lines.append(b"Date: %b\r\n" % date)
+    if is_chunked:
+        lines.append(b"Transfer-Encoding: chunked\r\n")
+    elif head.length_bytes is not None:
+        lines.append(b"Content-Length: %d\r\n" % head.length_bytes)
+    if not keeps_alive:
+        lines.append(b"Connection: close\r\n")
+    elif to_http_1_0:
+        lines.append(b"Connection: keep-alive\r\n")
+    vias.append(b"1.%d %b" % (head.minor_version, PSEUDONYM))
+    lines.append(b"Via: %b\r\nX-Request-Id: %b\r\n\r\n" % (b", ".join(vias), request_id))
+    return b"".join(lines)

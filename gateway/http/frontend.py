@@ -1,0 +1,27 @@
+"""What all customers' connections share: limits, the registry, and how an exchange is made."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gateway.http.connections import Connections
+from gateway.http.exchange import CustomerSide, Exchange
+from gateway.http.hangups import Hangups
+from gateway.http.limits import BodyLimits, CustomerLimits, HeadLimits
+from gateway.http.request_reader import RequestHead
+from gateway.http.response_context import ResponseContext
+
+
+@dataclass(frozen=True, slots=True)
+class Frontend:
+    """Shared by every customer's connection, plain or by TLS."""
+
+    loop: asyncio.AbstractEventLoop
+    connections: Connections
+    context: ResponseContext
+    hangups: Hangups
+    head_limits: HeadLimits
+    body_limits: BodyLimits
+    customer_limits: CustomerLimits
+    exchange_of: Callable[[CustomerSide, RequestHead, bytes], Exchange]
+    """Makes the exchange of a customer's request; the last argument is the customer's address."""

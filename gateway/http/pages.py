@@ -1,0 +1,108 @@
+"""Which of the eight page types a request asks for.
+
+Owns: the rules file and its checks. Must not know: what is done with the answer.
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
+
+from gateway.http.request_reader import METHODS
+from gateway.policies.interface import Page
+
+DEFAULT_FILE: Final = Path(__file__).with_name("pages.toml")
+_FIELDS: Final = ("page", "methods", "path")
+# Ids in paths are endless; what has been looked up lately is remembered, up to this many.
+_REMEMBERED: Final = 4096
+
+
+class RulesError(ValueError):
+    """The rules file cannot be used; the message names file, rule and field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Requests with one of `methods` for a path that `path` matches as a whole are `page`."""
+
+    page: Page
+    methods: frozenset[bytes]
+    path: re.Pattern[str]
+
+
+class PageRules:
+    """Classifies requests; the first rule that fits decides."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+        self._known: dict[tuple[bytes, bytes], Page | None] = {}
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """In the order in which they are tried."""
+        return tuple(self._rules)
+
+    def page(self, method: bytes, target: bytes) -> Page | None:
+        """The page type of a request for `target` (origin form), None for any other request."""
+        raw = target.partition(b"?")[0]
+        key = (method, raw)
+        try:
+            return self._known[key]
+        except KeyError:
+            pass
+        # Decoded once, as the shop does: "/%73earch/" must not slip past the policy.
+        path = unquote_to_bytes(raw).decode("utf-8", "replace")
+        page = None
+        for rule in self._rules:
+            if method in rule.methods and rule.path.fullmatch(path):
+                page = rule.page
+                break
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        self._known[key] = page
+        return page
+
+
+def load(file: Path = DEFAULT_FILE) -> PageRules:
+    """The rules in `file`; raises RulesError."""
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise RulesError(f"{file}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RulesError(f"{file}: not valid TOML: {error}") from None
+    unknown = sorted(set(document) - {"rule"})
+    if unknown:
+        raise RulesError(f"{file}: unknown key {unknown[0]!r}; only [[rule]] is known")
+    tables = document.get("rule")
+    if not isinstance(tables, list) or not tables:
+        raise RulesError(f"{file}: at least one [[rule]] is needed")
+    return PageRules([_rule(f"{file}: rule {n}", table) for n, table in enumerate(tables, 1)])
+
+
+def _rule(where: str, table: Any) -> Rule:
+    if not isinstance(table, dict):
+        raise RulesError(f"{where}: must be a table")
+    for field in table:
+        if field not in _FIELDS:
+            raise RulesError(f"{where}: unknown field {field!r}; allowed: {', '.join(_FIELDS)}")
+    for field in _FIELDS:
+        if field not in table:
+            raise RulesError(f"{where}: field {field!r} is missing")
+    try:
+        page = Page(table["page"])
+    except ValueError:
+        raise RulesError(f"{where}: page: {table['page']!r} is none of {', '.join(Page)}") from None
+    methods = table["methods"]
+    allowed = [method.decode() for method in METHODS]
+    if not isinstance(methods, list) or not methods or any(m not in allowed for m in methods):
+        raise RulesError(f"{where}: methods: must be a list out of {', '.join(allowed)}")
+    if not isinstance(table["path"], str) or not table["path"].startswith("/"):
+        raise RulesError(f"{where}: path: must be a regular expression that begins with '/'")
+    try:
+        path = re.compile(table["path"])
+    except re.error as error:
+        raise RulesError(f"{where}: path: not a regular expression: {error}") from None
+    return Rule(page, frozenset(method.encode() for method in methods), path)

@@ -1,0 +1,46 @@
+"""What a visitor is told whom admission control turns away: what happened, when to come back.
+
+Owns: the page and its promise. Must not know: why admission turned the visitor away.
+
+SBAC, section 8: an explicit rejection keeps the visitor from trying again at once. The page does
+not reload itself: that would be a retry nobody decided on.
+"""
+
+from datetime import UTC, datetime
+from math import ceil
+
+from gateway.http import refusals
+
+_BY_THE_SECOND_S = 90
+_BY_THE_MINUTE_S = 90 * 60
+
+_TEXT = """<p>So many customers are inside that one more would slow everybody down.
+That is why nobody new is let in for the moment.</p>
+<p><strong>Please come back in about {wait}</strong>, at
+<time datetime="{exact}">{clock}</time>.</p>
+<p>Your request has not reached the shop: nothing was ordered or charged. There is no line to keep a
+place in, so you can close this page.</p>"""
+
+
+def page(reason: str, wait_s: int, now_s: float) -> bytes:
+    """The page at `now_s` (seconds since 1970) for whoever may come back after `wait_s` seconds.
+
+    What is shown is rounded up, so that whoever keeps to it is not early.
+    """
+    step_s = 1 if wait_s < _BY_THE_SECOND_S else 60
+    back_s = ceil((now_s + wait_s) / step_s) * step_s
+    back = datetime.fromtimestamp(back_s, UTC).astimezone()
+    text = _TEXT.format(
+        wait=_in_words(wait_s),
+        exact=back.isoformat(),
+        clock=back.strftime("%H:%M:%S %Z" if step_s == 1 else "%H:%M %Z"),
+    )
+    return refusals.frame(503, reason, "The shop is full", "The shop is full right now", text)
+
+
+def _in_words(wait_s: int) -> str:
+    if wait_s < _BY_THE_SECOND_S:
+        return "1 second" if wait_s == 1 else f"{wait_s} seconds"
+    if wait_s < _BY_THE_MINUTE_S:
+        return f"{ceil(wait_s / 60)} minutes"
+    return f"{ceil(wait_s / 3600)} hours"

@@ -1,0 +1,360 @@
+"""Bytes of a customer's connection in, request heads and body pieces out; no I/O.
+
+Owns: which requests are well formed and what their framing is (RFC 9112). A head is accepted only
+if this module's own strict grammar and llhttp (httptools) both accept it and agree on what it says.
+Must not know: sockets, what becomes of a request.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from gateway.http.framing import (
+    END,
+    Body,
+    ChunkedBody,
+    End,
+    FramingError,
+    LengthBody,
+    TooLongError,
+    content_length,
+    is_chunked,
+)
+from gateway.http.limits import BodyLimits, HeadLimits
+from gateway.http.refusals import RefusedError
+
+METHODS = (b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS")
+"""What is passed on; CONNECT and TRACE are refused by name, everything else is not implemented."""
+IDEMPOTENT = frozenset((b"GET", b"HEAD", b"PUT", b"DELETE", b"OPTIONS"))
+
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
+FIELD = rb"(?:" + _TOKEN + rb"++:[\t\x20-\x7e\x80-\xff]*+\r\n)"
+_HEAD = re.compile(
+    rb"(" + _TOKEN + rb"++) ([\x21-\x7e]++) HTTP/([0-9])\.([0-9])\r\n(?:" + FIELD + rb")*+\r\n"
+)
+# Characters no head may hold, and line ends other than CRLF. A last CR may yet be followed by LF.
+FORBIDDEN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?=[^\n])")
+_AUTHORITY = rb"(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9\-._~%!$&'()*+,;=]{1,255})(?::[0-9]{0,5})?"
+_HOST = re.compile(_AUTHORITY)
+_ABSOLUTE = re.compile(rb"[hH][tT][tT][pP][sS]?://(" + _AUTHORITY + rb")([/?].*)?")
+_READ_HERE = frozenset(
+    (
+        b"host",
+        b"content-length",
+        b"transfer-encoding",
+        b"connection",
+        b"expect",
+        b"x-doorbuster-attempt",
+        b"max-forwards",
+    )
+)
+_FORWARDS = re.compile(rb"[0-9]{1,4}")
+_ATTEMPT = re.compile(rb"[1-9][0-9]{0,2}")
+_MOST_EMPTY_LINES: Final = 32
+
+Field = tuple[bytes, bytes, bytes]
+"""(name in lower case, name as sent, value without surrounding whitespace)"""
+
+
+@dataclass(slots=True)
+class RequestHead:
+    """The head of a well-formed request.
+
+    `target` is in origin form, or `*`. `host` is the authority it is meant for, None only for
+    HTTP/1.0 without one. `connection` holds the lower-case names listed in Connection. `fields`
+    leaves out Host, Content-Length, Transfer-Encoding, Connection and Expect, which are read here.
+    """
+
+    method: bytes
+    target: bytes
+    minor_version: int
+    host: bytes | None
+    fields: list[Field]
+    connection: frozenset[bytes]
+    length_bytes: int | None
+    is_chunked: bool
+    expects_continue: bool
+    attempt: int
+
+    @property
+    def has_body(self) -> bool:
+        return self.is_chunked or bool(self.length_bytes)
+
+    @property
+    def keeps_alive(self) -> bool:
+        """Whether the customer wants the connection to go on afterwards."""
+        if self.minor_version == 0:
+            return b"keep-alive" in self.connection and b"close" not in self.connection
+        return b"close" not in self.connection
+
+    def values(self, name: bytes) -> list[bytes]:
+        """All values of the fields called `name` (lower case)."""
+        return [value for known, _, value in self.fields if known == name]
+
+
+_NO_OPTIONS: frozenset[bytes] = frozenset()
+
+
+class _Collector:
+    """What llhttp reads, as a list."""
+
+    __slots__ = ("fields", "url")
+
+    def __init__(self) -> None:
+        self.url = b""
+        self.fields: list[tuple[bytes, bytes]] = []
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name, value))
+
+
+class RequestReader:
+    """Reads the requests of one connection, one after the other.
+
+    `receive` bytes, then `pull` until None: a RequestHead, the pieces of its body (only when it has
+    one), END; then the next. A caller that does not pull lets bytes wait in `buffered_bytes`.
+    """
+
+    __slots__ = ("_body", "_body_limits", "_buffer", "_empty_lines", "_head_limits", "_scanned")
+
+    def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
+        self._head_limits = head_limits
+        self._body_limits = body_limits
+        self._buffer = b""
+        self._empty_lines = 0
+        self._scanned = 0
+        self._body: Body | None = None
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes received and not yet pulled."""
+        return len(self._buffer)
+
+    def receive(self, data: bytes) -> None:
+        """Takes bytes of the connection."""
+        self._buffer = self._buffer + data if self._buffer else data
+
+    def pull(self) -> RequestHead | bytes | End | None:
+        """The next event, or None when more bytes are needed. Raises RefusedError."""
+        if self._body is not None:
+            return self._pull_body(self._body)
+        buffer = self._buffer
+        if not buffer:
+            return None
+        if buffer[0] == 0x0D:
+            buffer = self._without_empty_lines(buffer)
+            if buffer in (b"", b"\r"):
+                return None
+        end = buffer.find(b"\r\n\r\n", self._scanned) + 4
+        if end < 4 or end > self._head_limits.head_bytes:
+            self._refuse_hopeless(buffer)
+            self._scanned = max(0, len(buffer) - 3)
+            return None
+        self._empty_lines = self._scanned = 0
+        if end == len(buffer):
+            head = self._read_head(buffer)
+            self._buffer = b""
+        else:
+            head = self._read_head(buffer[:end])
+            self._buffer = buffer[end:]
+        if head.is_chunked:
+            self._body = ChunkedBody(self._body_limits, bounded=True)
+        elif head.length_bytes:
+            self._body = LengthBody(head.length_bytes)
+        return head
+
+    def _pull_body(self, body: Body) -> bytes | End | None:
+        if type(body) is End:
+            self._body = None
+            return END
+        if not self._buffer:
+            return None
+        try:
+            piece, self._buffer, complete = body.read(self._buffer)
+        except TooLongError as error:
+            raise RefusedError(413, str(error)) from None
+        except FramingError as error:
+            raise RefusedError(400, str(error)) from None
+        if complete:
+            if not piece:
+                self._body = None
+                return END
+            self._body = END
+        return piece or None
+
+    def _without_empty_lines(self, buffer: bytes) -> bytes:
+        """The buffer from the request on; a few empty lines before it are ignored (RFC 9112,
+        2.2)."""
+        start = 0
+        while buffer.startswith(b"\r\n", start):
+            start += 2
+            self._empty_lines += 1
+            if self._empty_lines > _MOST_EMPTY_LINES:
+                raise RefusedError(400, f"more than {_MOST_EMPTY_LINES} empty lines")
+        self._buffer = buffer[start:]
+        self._scanned = 0
+        return self._buffer
+
+    def _refuse_hopeless(self, buffer: bytes) -> None:
+        """Refuses the unfinished (or too long) head in `buffer` if nothing could mend it.
+
+        Looks at what it holds from front to back, so that the answer does not depend on how the
+        bytes were cut into pieces. What has been looked at before is not looked at again: a head
+        may come byte by byte.
+        """
+        limits = self._head_limits
+        window_bytes = min(len(buffer), limits.head_bytes)
+        forbidden = FORBIDDEN.search(buffer, self._scanned, window_bytes)
+        line_bytes = limits.start_line_bytes + 2
+        is_long = window_bytes >= line_bytes and buffer.find(b"\r\n", 0, line_bytes) < 0
+        if is_long and (forbidden is None or forbidden.start() > limits.start_line_bytes):
+            raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
+        if forbidden is not None:
+            raise RefusedError(400, "the head holds a control character or a line end but CRLF")
+        if len(buffer) >= limits.head_bytes:
+            raise RefusedError(431, f"the head exceeds {limits.head_bytes} bytes")
+
+    def _read_head(self, data: bytes) -> RequestHead:
+        match = _HEAD.fullmatch(data)
+        if match is None:
+            self._refuse_hopeless(data)
+            raise RefusedError(400, "the request line or a header field is malformed")
+        method, target, major, minor = match.groups()
+        limits = self._head_limits
+        if match.end(4) > limits.start_line_bytes:
+            raise RefusedError(414, f"the request line exceeds {limits.start_line_bytes} bytes")
+        if major != b"1" or minor not in b"01":
+            raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1 are spoken here")
+        if method not in METHODS:
+            if method in (b"CONNECT", b"TRACE"):
+                allow = (b"Allow", b", ".join(METHODS))
+                raise RefusedError(405, f"{method.decode()} is never allowed", headers=(allow,))
+            raise RefusedError(501, "the method is not implemented")
+        fields = self._second_opinion(data, target)
+        if len(fields) > limits.header_fields:
+            raise RefusedError(431, f"more than {limits.header_fields} header fields")
+        return self._interpret(method, target, 0 if minor == b"0" else 1, fields)
+
+    @staticmethod
+    def _second_opinion(data: bytes, target: bytes) -> list[tuple[bytes, bytes]]:
+        """The fields as llhttp reads them; refuses where the two readings differ."""
+        collector = _Collector()
+        try:
+            HttpRequestParser(collector).feed_data(data)
+        except HttpParserUpgrade:
+            pass  # an Upgrade is never taken up; the field itself is dropped further on
+        except HttpParserError as error:
+            # A body with a coding llhttp does not know is told apart below, from the fields.
+            if "Transfer-Encoding" not in str(error) or not collector.fields:
+                raise RefusedError(400, "the request is malformed") from None
+            raise RefusedError(400, "Transfer-Encoding is not exactly chunked") from None
+        if collector.url != target:
+            raise RefusedError(400, "the request target is malformed")
+        return collector.fields
+
+    def _interpret(
+        self, method: bytes, target: bytes, minor: int, raw: list[tuple[bytes, bytes]]
+    ) -> RequestHead:
+        hosts: list[bytes] = []
+        lengths: list[bytes] = []
+        codings: list[bytes] = []
+        options: list[bytes] = []
+        expectations: list[bytes] = []
+        attempt = 1
+        fields: list[Field] = []
+        for name, value in raw:
+            low = name.lower()
+            value = value.strip(b" \t")
+            if low not in _READ_HERE:
+                fields.append((low, name, value))
+            elif low == b"host":
+                hosts.append(value)
+            elif low == b"content-length":
+                lengths.append(value)
+            elif low == b"transfer-encoding":
+                codings.append(value)
+            elif low == b"connection":
+                options.append(value)
+            elif low == b"expect":
+                expectations.append(value.lower())
+            else:
+                if low == b"x-doorbuster-attempt":
+                    if not _ATTEMPT.fullmatch(value):
+                        reason = "X-Doorbuster-Attempt must be a whole number from 1 to 999"
+                        raise RefusedError(400, reason)
+                    attempt = int(value)
+                elif method == b"OPTIONS":  # Max-Forwards
+                    value = _one_forward_less(value)
+                fields.append((low, name, value))
+        try:
+            chunked = is_chunked(codings)
+            length = content_length(lengths)
+        except FramingError as error:
+            # RFC 9112, 6.1: a coding that is framed soundly but not understood is a 501.
+            is_sound = len(codings) == 1 and codings[0].lower().endswith((b",chunked", b" chunked"))
+            raise RefusedError(501 if is_sound else 400, str(error)) from None
+        if chunked and (length is not None or minor == 0):
+            raise RefusedError(400, "Transfer-Encoding with Content-Length or with HTTP/1.0")
+        if length is not None and length > self._body_limits.body_bytes:
+            most_bytes = self._body_limits.body_bytes
+            raise RefusedError(413, f"the body of {length} bytes exceeds {most_bytes} bytes")
+        host, target = self._destination(method, target, minor, hosts)
+        expects_continue = False
+        if expectations:
+            if expectations != [b"100-continue"]:
+                raise RefusedError(417, "the only expectation known here is 100-continue")
+            expects_continue = minor == 1
+        return RequestHead(
+            method,
+            target,
+            minor,
+            host,
+            fields,
+            listed(b",".join(options)) if options else _NO_OPTIONS,
+            length,
+            chunked,
+            expects_continue,
+            attempt,
+        )
+
+    @staticmethod
+    def _destination(
+        method: bytes, target: bytes, minor: int, hosts: list[bytes]
+    ) -> tuple[bytes | None, bytes]:
+        """(authority, target in origin form); RFC 9112, section 3.2."""
+        if len(hosts) > 1 or (minor == 1 and not hosts):
+            raise RefusedError(400, "exactly one Host field is needed")
+        if hosts and not _HOST.fullmatch(hosts[0]):
+            raise RefusedError(400, "Host is not a host name with an optional port")
+        host = hosts[0] if hosts else None
+        if b"#" in target:
+            raise RefusedError(400, "the request target holds a fragment")
+        if target.startswith(b"/") or (target == b"*" and method == b"OPTIONS"):
+            return host, target
+        absolute = _ABSOLUTE.fullmatch(target)
+        if absolute is None:
+            raise RefusedError(400, "the request target must be a path")
+        rest: bytes = absolute[2] or (b"*" if method == b"OPTIONS" else b"/")
+        return absolute[1], rest if rest[:1] != b"?" else b"/" + rest
+
+
+def _one_forward_less(value: bytes) -> bytes:
+    """Max-Forwards for the next hop; at 0 the request ends here (RFC 9110, 7.6.2)."""
+    if not _FORWARDS.fullmatch(value):
+        raise RefusedError(400, "Max-Forwards must be a whole number")
+    if int(value) == 0:
+        raise RefusedError(204, "", headers=((b"Allow", b", ".join(METHODS)),))
+    return b"%d" % (int(value) - 1)
+
+
+@lru_cache(maxsize=64)
+def listed(value: bytes) -> frozenset[bytes]:
+    """The lower-case members of a comma-separated list; few lists occur, and those often."""
+    members = (member.strip(b" \t").lower() for member in value.split(b","))
+    return frozenset(member for member in members if member)

@@ -1,0 +1,59 @@
+"""What every response needs besides its request: date, ids, cookies, names, counts of refusals."""
+
+import itertools
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from email.utils import formatdate
+
+from gateway.http.sessions import Sessions
+
+
+class ResponseContext:
+    """Shared by all exchanges of a gateway."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        own_hosts: Mapping[bytes, bytes],
+        *,
+        is_draining: Callable[[], bool],
+        wall_s: Callable[[], float] = time.time,
+    ) -> None:
+        """`own_hosts` says by which name customers reach the gateway: scheme → authority.
+
+        `is_draining` says whether every answer is the last on its connection.
+        """
+        self.sessions = sessions
+        self.own_hosts = own_hosts
+        self.is_draining = is_draining
+        self.wall_s = wall_s
+        self.refusals: Counter[int] = Counter()
+        """Answers of the gateway's own by status."""
+        self.left_in_service = 0
+        """Requests that were in service when their customers left, or given to a worker later."""
+        self._ids = itertools.count(1)
+        self._id_prefix = os.urandom(4).hex().encode()
+        self._date_s = 0
+        self._date = b""
+
+    def new_request_id(self) -> bytes:
+        """Return an id that no other request of this gateway has."""
+        return b"%b-%x" % (self._id_prefix, next(self._ids))
+
+    def date(self) -> bytes:
+        """Return the present time in the form of RFC 9110, 5.6.7."""
+        now_s = int(self.wall_s())
+        if now_s != self._date_s:
+            self._date_s = now_s
+            self._date = formatdate(now_s, usegmt=True).encode()
+        return self._date
+
+    def count_refusal(self, status: int) -> None:
+        """The gateway has answered a request itself."""
+        self.refusals[status] += 1
+
+    def count_left_in_service(self) -> None:
+        """The customer of a request in service has left."""
+        self.left_in_service += 1

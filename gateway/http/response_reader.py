@@ -1,0 +1,229 @@
+"""Bytes of a connection to the shop in, response heads and body pieces out; no I/O.
+
+Owns: which responses are usable and what their framing is (RFC 9112, section 6.3). As with
+requests, this module's strict grammar and llhttp must agree.
+Must not know: sockets, which customer a response is for.
+"""
+
+import re
+from dataclasses import dataclass
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from gateway.http.framing import (
+    END,
+    Body,
+    ChunkedBody,
+    End,
+    EndlessBody,
+    FramingError,
+    LengthBody,
+    content_length,
+    is_chunked,
+)
+from gateway.http.limits import BodyLimits, HeadLimits
+from gateway.http.request_reader import FIELD, FORBIDDEN, Field, listed
+
+_HEAD = re.compile(
+    rb"HTTP/1\.([01]) ([1-9][0-9]{2})((?: [\t\x20-\x7e\x80-\xff]*+)?)\r\n(?:" + FIELD + rb")*+\r\n"
+)
+_INTERIM_HEADS = 16
+_READ_HERE = frozenset((b"content-length", b"transfer-encoding", b"connection"))
+
+
+class BadResponseError(Exception):
+    """The shop's answer cannot be passed on; the message says why."""
+
+
+@dataclass(slots=True)
+class ResponseHead:
+    """The head of a usable final response; interim ones are swallowed.
+
+    `fields` leaves out Content-Length, Transfer-Encoding and Connection, which are read here.
+    `length_bytes` is what Content-Length states (for HEAD and 304 a length without a body);
+    `has_body` says whether a body follows.
+    """
+
+    status: int
+    reason: bytes
+    fields: list[Field]
+    connection: frozenset[bytes]
+    length_bytes: int | None
+    has_body: bool
+    minor_version: int
+
+
+class _Collector:
+    __slots__ = ("fields",)
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[bytes, bytes]] = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name, value))
+
+
+_NO_OPTIONS: frozenset[bytes] = frozenset()
+
+
+class ResponseReader:
+    """Reads the responses of one connection, one after the other.
+
+    `expect` says which request the next response answers; then `receive` and `pull` as in
+    RequestReader; END follows every response, also one without a body.
+    """
+
+    __slots__ = (
+        "_body",
+        "_body_limits",
+        "_buffer",
+        "_head_limits",
+        "_interim",
+        "_is_head",
+        "_scanned",
+        "keeps_alive",
+    )
+
+    def __init__(self, head_limits: HeadLimits, body_limits: BodyLimits) -> None:
+        self._head_limits = head_limits
+        self._body_limits = body_limits
+        self._buffer = b""
+        self._scanned = 0
+        self._interim = 0
+        self._is_head = False
+        self._body: Body | End | None = None
+        self.keeps_alive = True
+
+    def expect(self, method: bytes) -> None:
+        """The next response answers a request with this method."""
+        self._is_head = method == b"HEAD"
+        self._interim = 0
+
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes received and not yet pulled; after END they belong to no request."""
+        return len(self._buffer)
+
+    def receive(self, data: bytes) -> None:
+        """Takes bytes of the connection."""
+        self._buffer = self._buffer + data if self._buffer else data
+
+    def receive_eof(self) -> None:
+        """The shop closed the connection; `pull` gives END if that is how the body ends.
+
+        Raises BadResponseError when something is missing.
+        """
+        self.keeps_alive = False
+        if type(self._body) is EndlessBody:
+            self._body = END
+        elif self._body is not END:
+            raise BadResponseError("the shop closed the connection in mid-response")
+
+    def pull(self) -> ResponseHead | bytes | End | None:
+        """The next event, or None when more bytes are needed. Raises BadResponseError."""
+        body = self._body
+        if body is None:
+            return self._pull_head()
+        if body is END:
+            self._body = None
+            return END
+        if not self._buffer:
+            return None
+        try:
+            piece, self._buffer, complete = body.read(self._buffer)
+        except FramingError as error:
+            raise BadResponseError(str(error)) from None
+        if complete:
+            self._body = END
+            return piece or self.pull()
+        return piece or None
+
+    def _pull_head(self) -> ResponseHead | None:
+        while self._buffer:
+            buffer = self._buffer
+            end = buffer.find(b"\r\n\r\n", self._scanned) + 4
+            if end < 4 or end > self._head_limits.head_bytes:
+                if FORBIDDEN.search(buffer, self._scanned, self._head_limits.head_bytes):
+                    raise BadResponseError("the head holds a control character or a bare line end")
+                if len(buffer) >= self._head_limits.head_bytes:
+                    raise BadResponseError("the head is too long")
+                self._scanned = max(0, len(buffer) - 3)
+                return None
+            self._scanned = 0
+            head = self._read_head(buffer if end == len(buffer) else buffer[:end])
+            self._buffer = buffer[end:]
+            if head is not None:
+                return head
+            self._interim += 1
+            if self._interim > _INTERIM_HEADS:
+                raise BadResponseError("too many interim responses")
+        return None
+
+    def _read_head(self, data: bytes) -> ResponseHead | None:
+        """None for an interim response."""
+        match = _HEAD.fullmatch(data)
+        if match is None:
+            raise BadResponseError("the status line or a header field is malformed")
+        status = int(match[2])
+        if status < 200:
+            if status == 101:
+                raise BadResponseError("the shop switched protocols without being asked")
+            return None
+        if status > 599:
+            raise BadResponseError(f"status {status} does not exist")
+        collector = _Collector()
+        try:
+            HttpResponseParser(collector).feed_data(data)
+        except HttpParserUpgrade:
+            pass
+        except HttpParserError:
+            raise BadResponseError("the head is malformed") from None
+        return self._interpret(status, match[3], match[1] == b"1", collector.fields)
+
+    def _interpret(
+        self, status: int, reason: bytes, is_1_1: bool, raw: list[tuple[bytes, bytes]]
+    ) -> ResponseHead:
+        lengths: list[bytes] = []
+        codings: list[bytes] = []
+        options: list[bytes] = []
+        fields: list[Field] = []
+        for name, value in raw:
+            low = name.lower()
+            value = value.strip(b" \t")
+            if low not in _READ_HERE:
+                fields.append((low, name, value))
+            elif low == b"content-length":
+                lengths.append(value)
+            elif low == b"transfer-encoding":
+                codings.append(value)
+            else:
+                options.append(value)
+        if len(fields) > self._head_limits.header_fields:
+            raise BadResponseError("too many header fields")
+        try:
+            length = content_length(lengths) if lengths else None
+            chunked = is_chunked(codings) if codings else False
+        except FramingError as error:
+            raise BadResponseError(str(error)) from None
+        if chunked and (length is not None or not is_1_1):
+            raise BadResponseError("Transfer-Encoding with Content-Length or with HTTP/1.0")
+        connection = listed(b",".join(options)) if options else _NO_OPTIONS
+        bodiless = self._is_head or status == 204 or status == 304
+        if status == 204:
+            length = None
+        if bodiless or (length == 0 and not chunked):
+            self._body = END
+        elif chunked:
+            self._body = ChunkedBody(self._body_limits, bounded=False)
+        elif length is not None:
+            self._body = LengthBody(length)
+        else:
+            self._body = EndlessBody()
+        self.keeps_alive = (
+            b"close" not in connection
+            and (is_1_1 or b"keep-alive" in connection)
+            and type(self._body) is not EndlessBody
+        )
+        return ResponseHead(
+            status, reason, fields, connection, length, not bodiless, 1 if is_1_1 else 0
+        )

@@ -1,0 +1,106 @@
+"""Which session a request belongs to, and when a customer gets the cookie that says so.
+
+Owns: the one rule for what a policy is told of a session (docs/decisions/0006), the cookie's life.
+Must not know: policies, sockets, how the cookie is signed.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from math import ceil
+from typing import Final, NamedTuple
+
+from gateway.clock import PaperClock
+from gateway.http import cookie_field, session_cookie
+from gateway.http.request_reader import RequestHead
+from gateway.http.session_cookie import SessionCookie
+
+# A cookie is made for T and this share more, and renewed once less than T is left of it: whoever
+# comes back within T is known, and few answers have to carry a new one.
+_SLACK_RATIO: Final = 1 / 8
+
+
+class Session(NamedTuple):
+    """The session of a request.
+
+    `id` is None where nothing tells one; `is_new` says that this request would open it;
+    `expires_s` is that of the signed cookie it showed in seconds since 1970, 0 if it showed none,
+    None for a session that is not the gateway's to keep.
+    """
+
+    id: str | None
+    is_new: bool
+    expires_s: int | None = None
+
+
+_UNKNOWN: Final = Session(None, True)
+
+
+class Sessions:
+    """Tells the sessions of requests apart.
+
+    Without admission control a session is the shop's own cookie, and nothing is added to answers.
+    With admission control, or a policy that goes by sessions, it is the gateway's signed cookie.
+    `timeout_s` is T in paper seconds.
+    """
+
+    def __init__(
+        self,
+        cookie: SessionCookie,
+        clock: PaperClock,
+        *,
+        shop_cookie: str,
+        timeout_s: float,
+        is_guarded: bool,
+        wall_s: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall_s` gives seconds since 1970: a cookie outlives the process that made it."""
+        self.cookie = cookie
+        self._clock = clock
+        self._timeout_s = timeout_s
+        self._is_guarded = is_guarded
+        self._trust_ends_s = clock()
+        self._wall_s = wall_s
+        self._shop_mark = shop_cookie.encode() + b"="
+
+    def guard(self, is_guarded: bool) -> None:
+        """Admission control begins or ends.
+
+        When it begins in mid-run nobody under way has a signed cookie yet; for T from now on the
+        shop's own cookie, which cannot be checked, counts as well.
+        """
+        if is_guarded and not self._is_guarded:
+            self._trust_ends_s = self._clock() + self._timeout_s
+        self._is_guarded = is_guarded
+
+    def of(self, head: RequestHead) -> Session:
+        """The session of a request; under admission control it always has an id."""
+        if not self._is_guarded:
+            value = cookie_field.find(head.fields, self._shop_mark)
+            return Session(value.decode("latin-1"), False, None) if value else _UNKNOWN
+        value = cookie_field.find(head.fields, self.cookie.mark)
+        known = self.cookie.read(value, self._wall_s()) if value else None
+        if known is not None:
+            return Session(known.session, False, known.expires_s)
+        if self._clock() < self._trust_ends_s:
+            value = cookie_field.find(head.fields, self._shop_mark)
+            if value:
+                return Session(self.cookie.session_of(value), False, 0)
+        random = os.urandom(session_cookie.SESSION_BYTES)
+        return Session(session_cookie.session_id(random), True, 0)
+
+    def set_cookie(self, session: Session) -> bytes | None:
+        """The Set-Cookie value for the shop's answer to a request of `session`, None for none."""
+        if not self._is_guarded or session.id is None or session.expires_s is None:
+            return None
+        now_s = self._wall_s()
+        timeout_s = self._clock.real_s(self._timeout_s)
+        longest_s = ceil(timeout_s * (1 + _SLACK_RATIO))
+        # Too long a life is cut as well: T in real seconds follows the time scale.
+        if timeout_s <= session.expires_s - now_s <= longest_s + 1:
+            return None
+        return b"%b=%b; Max-Age=%d; Path=/; HttpOnly; SameSite=Lax" % (
+            self.cookie.name,
+            self.cookie.value(session.id, ceil(now_s) + longest_s),
+            longest_s,
+        )

@@ -1,0 +1,323 @@
+"""Connections to the shop: opened when needed, kept for the next request, watched.
+
+Owns: one request at a time per connection, reuse, the connect, response and idle limits.
+Must not know: policies, queues, customers' sockets; it reports to the exchange it serves.
+"""
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from typing import Any, cast
+
+from gateway.http import endings
+from gateway.http.deadlines import NEVER, Deadlines
+from gateway.http.exchange import Exchange
+from gateway.http.framing import END
+from gateway.http.limits import BodyLimits, HeadLimits
+from gateway.http.response_reader import BadResponseError, ResponseReader
+
+
+@dataclass(frozen=True, slots=True)
+class ShopAddress:
+    """Where the shop is and how long to wait for it; real seconds.
+
+    `idle_s` must be shorter than the shop's own keep-alive limit, so that a request is not sent
+    on a connection which the shop is just closing.
+    """
+
+    host: str
+    port: int
+    connect_s: float
+    response_s: float
+    idle_s: float
+    cancel_s: float
+
+
+class Pool:
+    """The connections of one lane; as many as the lane lets be in service at a time."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        address: ShopAddress,
+        deadlines: Deadlines,
+        head_limits: HeadLimits,
+        body_limits: BodyLimits,
+    ) -> None:
+        self.loop = loop
+        self.address = address
+        self.head_limits = head_limits
+        self.body_limits = body_limits
+        self.deadlines = deadlines
+        self._idle: list[ShopConnection] = []
+        self._open: set[ShopConnection] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
+        self.overdue = 0
+        """Requests that the shop did not end in time, though their customers had left."""
+
+    @property
+    def open_connections(self) -> int:
+        """Connections that exist, idle ones included."""
+        return len(self._open)
+
+    @property
+    def in_service(self) -> int:
+        """Requests that the shop is at, or that are on their way to it."""
+        return len(self._connecting) + len(self._open) - len(self._idle)
+
+    def serve(self, exchange: Exchange) -> None:
+        """Sends the request of `exchange` to the shop, on the connection used last or a new one."""
+        now_s = self.loop.time()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_usable and connection.deadline_s > now_s:
+                connection.serve(exchange)
+                return
+            connection.abort()
+        self.serve_afresh(exchange)
+
+    def serve_afresh(self, exchange: Exchange) -> None:
+        """Sends the request of `exchange` to the shop on a new connection."""
+        task = self.loop.create_task(self._connect(exchange))
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
+
+    async def _connect(self, exchange: Exchange) -> None:
+        address = self.address
+        try:
+            async with asyncio.timeout(address.connect_s):
+                _, connection = await self.loop.create_connection(
+                    lambda: ShopConnection(self), address.host, address.port
+                )
+        except TimeoutError:
+            exchange.shop_failed(504, "the shop could not be reached in time")
+        except OSError:
+            exchange.shop_failed(502, "the shop could not be reached")
+        else:
+            if exchange.is_over:
+                connection.abort()  # kept without a word said, it would hold a thread of the shop
+            elif not connection.is_usable:
+                exchange.shop_failed(502, "the shop broke the connection")
+            else:
+                connection.serve(exchange)
+
+    def opened(self, connection: "ShopConnection") -> None:
+        self._open.add(connection)
+        self.deadlines.watched.add(connection)
+
+    def keep(self, connection: "ShopConnection") -> None:
+        """Takes a connection that is ready for its next request."""
+        connection.deadline_s = self.loop.time() + self.address.idle_s
+        self._idle.append(connection)
+
+    def forget(self, connection: "ShopConnection") -> None:
+        """A connection is not to be used again; harmless when repeated."""
+        self._open.discard(connection)
+        self.deadlines.watched.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+
+    def close(self) -> None:
+        """Closes everything at once."""
+        for task in list(self._connecting):
+            task.cancel()
+        for connection in list(self._open):
+            connection.abort()
+
+
+class ShopConnection(asyncio.Protocol):
+    """One connection to the shop, serving at most one exchange at a time."""
+
+    __slots__ = (
+        "_answered",
+        "_exchange",
+        "_has_ended",
+        "_is_held",
+        "_pool",
+        "_reader",
+        "_transport",
+        "_used",
+        "deadline_s",
+    )
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._reader = ResponseReader(pool.head_limits, pool.body_limits)
+        self._exchange: Exchange | None = None
+        self._has_ended = False
+        self._is_held = False
+        self._used = False
+        self._answered = False
+        self.deadline_s = NEVER
+        self._transport = cast(asyncio.Transport, None)
+
+    @property
+    def is_usable(self) -> bool:
+        """False once the connection is broken, even if that has not been told yet."""
+        return not self._transport.is_closing()
+
+    # ---- what the exchange asks for ------------------------------------------------------------
+
+    def serve(self, exchange: Exchange) -> None:
+        """Sends the request; the exchange is told of the response as it comes."""
+        self._exchange = exchange
+        self._answered = False
+        self._reader.expect(exchange.head.method)
+        self._allow_time()
+        exchange.connection = self
+        self._transport.write(exchange.request_bytes())
+        if exchange.has_left:
+            self.end_requests()
+
+    def send_body(self, data: bytes) -> None:
+        """Sends more of a request body that is still streaming in."""
+        self._allow_time()
+        if self.is_usable and not self._has_ended:
+            self._transport.write(data)
+
+    def hold_response(self) -> None:
+        """The customer reads too slowly: stop reading the response."""
+        self.deadline_s = NEVER
+        if self.is_usable:
+            self._is_held = True
+            self._transport.pause_reading()
+
+    def resume_response(self) -> None:
+        if self._is_held and self.is_usable:
+            self._is_held = False
+            self._allow_time()
+            self._transport.resume_reading()
+
+    def end_requests(self) -> None:
+        """Ends our stream (SHUT_WR), which shows the shop that the customer has left.
+
+        The response is still read: its end, or that of the shop's stream, says that the shop is
+        done. The connection then serves no other.
+        """
+        if not self._has_ended and self.is_usable:
+            self._has_ended = True
+            self._transport.write_eof()
+
+    def stop(self) -> None:
+        """The response is not wanted: the shop has `cancel_s` to hear of it and end."""
+        self.end_requests()
+        self.resume_response()
+        self._allow_time()
+
+    def abort(self) -> None:
+        """Closes at once, telling nobody."""
+        self._exchange = None
+        self._pool.forget(self)
+        self._transport.abort()
+
+    def reset(self) -> None:
+        """As `abort`, and the shop is shown that the request was not complete."""
+        self._exchange = None
+        self._pool.forget(self)
+        endings.reset(self._transport)
+
+    # ---- what asyncio tells --------------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._pool.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        exchange = self._exchange
+        if exchange is None:  # nobody asked: whatever it is, it must not answer the next request
+            self.abort()
+            return
+        self._answered = True
+        self._reader.receive(data)
+        self._pass_on(exchange)
+
+    def _pass_on(self, exchange: Exchange) -> None:
+        out: list[bytes] = []
+        pull = self._reader.pull
+        try:
+            event = pull()
+            while event is not None and event is not END:
+                if type(event) is bytes:
+                    exchange.encode(event, out)
+                else:
+                    out.append(exchange.begin(event))  # type: ignore[arg-type]
+                event = pull()
+        except BadResponseError as error:
+            self._fail(502, str(error))
+            return
+        if event is None:
+            if not exchange.is_stopped:
+                self._allow_time()
+            if out:
+                exchange.write(out)
+            return
+        self._exchange = None
+        is_clean = self._reader.keeps_alive and not self._reader.buffered_bytes
+        if is_clean and exchange.is_sent and not self._has_ended:
+            self._used = True
+            self._pool.keep(self)
+        else:
+            self._pool.forget(self)
+            self._transport.close()
+        exchange.end(out)
+
+    def eof_received(self) -> None:
+        exchange = self._exchange
+        if exchange is None:
+            self.abort()
+            return
+        try:
+            self._reader.receive_eof()
+        except BadResponseError as error:
+            # Behind our own end of the stream an orderly one may be the shop's answer to it, whose
+            # sentry stops what nobody waits for: sent again, it would be executed twice.
+            self._fail(502, str(error), may_be_stale=not self._has_ended)
+        else:
+            self._pass_on(exchange)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._pool.forget(self)
+        if self._exchange is not None:
+            self._fail(502, "the shop broke the connection")
+
+    def pause_writing(self) -> None:
+        if self._exchange is not None:
+            self._exchange.hold_upload()
+
+    def resume_writing(self) -> None:
+        if self._exchange is not None:
+            self._exchange.resume_upload()
+
+    def deadline_passed(self) -> None:
+        if self._exchange is None:
+            self.abort()
+        else:
+            if self._exchange.is_stopped:
+                self._pool.overdue += 1
+            self._fail(504, "the shop did not answer in time")
+
+    def _allow_time(self) -> None:
+        """The shop has so long to say (more of) something, or to end."""
+        address = self._pool.address
+        is_stopped = self._exchange is not None and self._exchange.is_stopped
+        wait_s = address.cancel_s if is_stopped else address.response_s
+        self.deadline_s = self._pool.loop.time() + wait_s
+
+    def _fail(self, status: int, reason: str, *, may_be_stale: bool = True) -> None:
+        """Gives up this connection and tells the exchange, or repeats the request once.
+
+        A kept connection may have been closed by the shop just before the request reached it; an
+        idempotent request of which nothing has come back is then sent again (RFC 9110, 9.2.2).
+        """
+        exchange = self._exchange
+        assert exchange is not None
+        is_stale = self._used and not self._answered and status == 502 and may_be_stale
+        self.abort()
+        if is_stale and exchange.may_repeat():
+            exchange.connection = None
+            self._pool.serve_afresh(exchange)
+        else:
+            exchange.shop_failed(status, reason)

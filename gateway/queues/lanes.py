@@ -1,0 +1,230 @@
+"""Where requests wait for a worker: behind the policy (the eight pages) or beside it (the rest).
+
+Owns: driving the dispatcher (its timers, its callbacks), the short queue of everything else,
+counts of both.
+Must not know: sockets, HTTP framing, any particular policy.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable
+
+from gateway.clock import PaperClock
+from gateway.http.exchange import Exchange
+from gateway.policies import Abandonment
+from gateway.policies.interface import FATES, Drop, LoadSample, Outcome, Policy, Reject
+from gateway.queues.dispatcher import Dispatcher
+
+Serve = Callable[[Exchange], None]
+Observe = Callable[[Exchange, str], None]
+
+
+class PolicyLane:
+    """The eight pages: a policy decides who waits, who is served next, who is turned away.
+
+    `serve` sends a request to the shop; `observe` is told of every fate (request, fate's name)
+    that ends a request, for metrics.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        clock: PaperClock,
+        policy: Policy,
+        *,
+        workers: int,
+        serve: Serve,
+        observe: Observe,
+        abandonment: Abandonment = "ignore",
+    ) -> None:
+        self._loop = loop
+        self._clock = clock
+        self._serve = serve
+        self._observe = observe
+        self._exchanges: dict[int, Exchange] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_s: float | None = None
+        self.dispatcher = Dispatcher(
+            policy, workers=workers, clock_s=clock, host=self, abandonment=abandonment
+        )
+
+    @property
+    def requests(self) -> int:
+        """Requests that wait or are in service."""
+        return len(self._exchanges)
+
+    def has_left(self, id: int) -> bool:
+        """Whether the customer of a request that waits or is in service has gone."""
+        return self._exchanges[id].has_left
+
+    # ---- as a lane -----------------------------------------------------------------------------
+
+    def submit(self, exchange: Exchange) -> None:
+        page, session = exchange.page, exchange.session
+        assert page is not None
+        assert session is not None
+        id = exchange.id = self.dispatcher.new_id()
+        exchange.arrived_s = self._clock()
+        self._exchanges[id] = exchange
+        self.dispatcher.submit(
+            id,
+            page,
+            session=session.id,
+            session_is_new=session.is_new,
+            attempt=exchange.head.attempt,
+        )
+        self.set_timer()
+
+    def finished(self, exchange: Exchange, outcome: Outcome) -> None:
+        del self._exchanges[exchange.id]
+        self._observe(exchange, outcome.value)
+        self.dispatcher.finished(exchange.id, outcome)
+        self.set_timer()
+
+    def left(self, exchange: Exchange) -> None:
+        self.dispatcher.client_left(exchange.id)
+        self.set_timer()
+
+    # ---- as the dispatcher's host --------------------------------------------------------------
+
+    def start(self, id: int) -> None:
+        exchange = self._exchanges[id]
+        if exchange.start():
+            self._serve(exchange)
+
+    def refuse(self, id: int, verdict: Drop | Reject) -> None:
+        exchange = self._exchanges.pop(id)
+        if isinstance(verdict, Reject):
+            self._observe(exchange, "rejected")
+            exchange.rejected(verdict.reason, self._clock.real_s(verdict.retry_after_s))
+        else:
+            self._observe(exchange, "dropped")
+            exchange.dropped(verdict.reason)
+
+    def cancel(self, id: int) -> None:
+        exchange = self._exchanges.get(id)
+        if exchange is not None:
+            exchange.cancel()
+
+    def withdraw(self, id: int) -> None:
+        exchange = self._exchanges.pop(id)
+        self._observe(exchange, "withdrawn")
+        exchange.withdrawn()
+
+    # ---- what the controller of the gateway asks for -------------------------------------------
+
+    def load_sample(self, sample: LoadSample) -> None:
+        """The shop reported its load."""
+        self.dispatcher.load_sample(sample)
+        self.set_timer()
+
+    def switch(self, policy: Policy) -> None:
+        """Replaces the policy; whoever waits goes on waiting under the new one."""
+        self.dispatcher.switch(policy)
+        self.set_timer()
+
+    def set_time_scale(self, scale: float) -> None:
+        """Changes the pace of paper time; raises nothing, loses nothing."""
+        self._clock.scale = scale
+        self._timer_s = None
+        self.set_timer()
+
+    def set_timer(self) -> None:
+        """The policy, or who watches it, may want another time than before."""
+        due_s = self.dispatcher.next_timer_s()
+        if due_s == self._timer_s:
+            return
+        self._timer_s = due_s
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if due_s is not None:
+            delay_s = max(0.0, self._clock.real_s(due_s - self._clock()))
+            self._timer = self._loop.call_later(delay_s, self._tick)
+
+    def _tick(self) -> None:
+        due_s, self._timer, self._timer_s = self._timer_s, None, None
+        assert due_s is not None
+        self.dispatcher.tick(due_s)
+        self.set_timer()
+
+
+class OtherLane:
+    """Everything but the eight pages: at most `limit` in service, `capacity` waiting, FIFO."""
+
+    def __init__(
+        self,
+        clock: PaperClock,
+        *,
+        limit: int,
+        capacity: int,
+        serve: Serve,
+        observe: Observe,
+        abandonment: Abandonment = "ignore",
+    ) -> None:
+        self.abandonment = abandonment
+        self._clock = clock
+        self._limit = limit
+        self._capacity = capacity
+        self._serve = serve
+        self._observe = observe
+        self._waiting: deque[Exchange] = deque()
+        self._fates: Counter[str] = Counter()
+        self._is_offering = False
+        self.in_service = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def requests(self) -> int:
+        """Requests that wait or are in service."""
+        return self.in_service + len(self._waiting)
+
+    def counts(self) -> dict[str, int]:
+        """Fate → requests, cumulative, as for the eight pages."""
+        return {fate: self._fates[fate] for fate in FATES}
+
+    def submit(self, exchange: Exchange) -> None:
+        exchange.arrived_s = self._clock()
+        self._fates["arrived"] += 1
+        if self.in_service < self._limit:
+            self._start(exchange)
+        elif len(self._waiting) < self._capacity:
+            self._waiting.append(exchange)
+        else:
+            self._fates["dropped"] += 1
+            self._observe(exchange, "dropped")
+            exchange.dropped("too many requests for files are waiting")
+
+    def finished(self, exchange: Exchange, outcome: Outcome) -> None:
+        self._fates[outcome.value] += 1
+        self._observe(exchange, outcome.value)
+        self.in_service -= 1
+        if self._is_offering:
+            return  # a row of requests that end as they start must not grow the stack
+        self._is_offering = True
+        try:
+            while self._waiting and self.in_service < self._limit:
+                self._start(self._waiting.popleft())
+        finally:
+            self._is_offering = False
+
+    def left(self, exchange: Exchange) -> None:
+        is_waiting = exchange in self._waiting
+        if is_waiting:
+            self._fates["abandoned_waiting"] += 1
+        if is_waiting and self.abandonment != "ignore":
+            self._waiting.remove(exchange)
+            self._fates["withdrawn"] += 1
+            self._observe(exchange, "withdrawn")
+            exchange.withdrawn()
+        elif not is_waiting and self.abandonment == "cancel":
+            exchange.cancel()
+
+    def _start(self, exchange: Exchange) -> None:
+        self._fates["dispatched"] += 1
+        self.in_service += 1
+        if exchange.start():
+            self._serve(exchange)

@@ -1,0 +1,147 @@
+"""Which policies are in force: one for the queues, one for admission, each with its parameters.
+
+Owns: the four together, as settings and admin API name them. Must not know: what a policy does.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from gateway.policies import NO_ADMISSION, PolicyError, is_path, registry, stem
+from gateway.policies.interface import Policy
+from gateway.policies.sheet import ParameterValue, Sheet
+from gateway.students import files, naming
+from gateway.students.limits import IN_THE_GATEWAY, Limits
+from gateway.students.policy_file import PolicyFile
+from gateway.students.stand_in import FallBack
+
+log = logging.getLogger("gateway")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChoice:
+    """A choice as it was given; parameters left out have their defaults.
+
+    `name` may be the path of a student's file; `file` is then its text.
+    """
+
+    name: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    admission: str = NO_ADMISSION
+    admission_parameters: Mapping[str, object] = field(default_factory=dict)
+    file: PolicyFile | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        parameters: Mapping[str, object],
+        admission: str,
+        admission_parameters: Mapping[str, object],
+        source: str | None = None,
+    ) -> "PolicyChoice":
+        """The same, with the student's file where `name` is a path: `source`, or read from there.
+
+        Raises PolicyError.
+        """
+        file = None
+        if source is not None and not is_path(name):
+            allowed = "none, or as `name` the path of a policy's file"
+            raise PolicyError("source", f"{name} is no file that could have a text", allowed)
+        if is_path(name):
+            file = (
+                files.checked(PolicyFile(name, source)) if source is not None else files.read(name)
+            )
+        return cls(name, parameters, admission, admission_parameters, file)
+
+    @property
+    def sheet(self) -> Sheet:
+        """The queueing policy's; raises PolicyError."""
+        return naming.sheet_of_file(self.file) if self.file else registry.sheet(self.name)
+
+    @property
+    def needs_sessions(self) -> bool:
+        """Whether each session must have a name that nobody else can claim, from its first request
+        on; for a choice that could be made."""
+        return self.admission != NO_ADMISSION or self.sheet.needs_sessions
+
+    def make(
+        self,
+        limits: Limits = IN_THE_GATEWAY,
+        on_fall_back: Callable[[FallBack], None] = lambda _: None,
+    ) -> Policy:
+        """A fresh policy; raises PolicyError (`registry.create`).
+
+        A student's takes a tenth of a second; `on_fall_back` is called should it be given up.
+        """
+        chosen = (self.parameters, self.admission, self.admission_parameters)
+        if self.file is None:
+            return registry.create(self.name, *chosen)
+        return naming.create(self.file, *chosen, limits=limits, on_fall_back=on_fall_back)
+
+    def described(self) -> dict[str, object]:
+        """Names and all parameters, JSON-ready; for a choice that could be made.
+
+        A student's policy has its file's stem for a name; `file` and `sha256` say which it is,
+        `confinement` which layers hold around it.
+        """
+        file: dict[str, object] = {}
+        if self.file:
+            confined = dict(naming.confinement_of_file(self.file))
+            file = {"file": self.name, "sha256": self.file.sha256, "confinement": confined}
+        return {
+            "name": stem(self.name),
+            **file,
+            "parameters": self.sheet.read(self.parameters),
+            "admission": {
+                "name": self.admission,
+                "parameters": registry.admission_sheet(self.admission).read(
+                    self.admission_parameters
+                ),
+            },
+        }
+
+    @property
+    def label(self) -> str:
+        """`door-lifo+sbac (hands 4, sbac ac_weight 0.3)`: names, and what is not its default."""
+        admission = registry.admission_sheet(self.admission)
+        own = (("", self.sheet, self.parameters),)
+        others = ((f"{self.admission} ", admission, self.admission_parameters),)
+        changed = [
+            f"{prefix}{name} {_in_words(value, default[name])}"
+            for prefix, sheet, given in own + others
+            for default in (sheet.read({}),)
+            for name, value in sheet.read(given).items()
+            if value != default[name]
+        ]
+        names = stem(self.name)
+        if self.admission != NO_ADMISSION:
+            names += f"+{self.admission}"
+        return f"{names} ({', '.join(changed)})" if changed else names
+
+
+def _in_words(value: ParameterValue, default: ParameterValue) -> str:
+    """A number, or those of a table that differ."""
+    if isinstance(value, dict) and isinstance(default, dict):
+        return " ".join(f"{key} {one:.12g}" for key, one in value.items() if one != default[key])
+    return f"{value:.12g}"
+
+
+class PolicyInForce:
+    """Which policy decides, and how often a student's policy was given up."""
+
+    def __init__(self, choice: PolicyChoice, own_policy_s: float) -> None:
+        """`own_policy_s` is the real time that a student's policy has for a decision."""
+        self.choice = choice
+        self.fallbacks = 0
+        """Students' policies that were given up, since the start."""
+        self.own_policy_s = own_policy_s
+
+    def make(self, choice: PolicyChoice) -> Policy:
+        """Return a fresh policy; raises PolicyError."""
+
+        def fell_back(why: FallBack) -> None:
+            self.fallbacks += 1
+            log.warning("policy %s fell back to FIFO: %s", choice.name, why.reason)
+
+        return choice.make(Limits(decision_s=self.own_policy_s), fell_back)

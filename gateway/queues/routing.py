@@ -1,0 +1,65 @@
+"""Where a request goes: to the policy, to the shop past the policy, or to a server of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.http.exchange import CustomerSide, Exchange, Lane
+from gateway.http.pages import PageRules
+from gateway.http.request_reader import RequestHead
+from gateway.http.response_context import ResponseContext
+from gateway.http.upstream import Pool
+from gateway.queues.lanes import OtherLane
+
+OTHER: Final = "other"
+"""The name of the bypass for everything that no other bypass takes: it leads to the shop."""
+ADS: Final = "ads"
+
+
+@dataclass(frozen=True, slots=True)
+class Bypass:
+    """A short queue of its own for requests whose path begins with `prefix`.
+
+    `name` is for counts; there is a pool for each process that serves these requests.
+    """
+
+    name: str
+    prefix: bytes
+    lane: OtherLane
+    pools: tuple[Pool, ...]
+
+
+def lane_for(target: bytes, bypasses: Sequence[Bypass]) -> OtherLane:
+    """Return the lane of a target (origin form): of the first prefix that fits, else the last."""
+    for one in bypasses:
+        if target.startswith(one.prefix):
+            return one.lane
+    return bypasses[-1].lane
+
+
+class Router:
+    """Makes the exchange of each request, in the lane of its kind."""
+
+    def __init__(
+        self,
+        rules: PageRules,
+        context: ResponseContext,
+        pages: Lane,
+        bypasses: Sequence[Bypass],
+    ) -> None:
+        """`pages` is the lane of the eight page types, behind the policy."""
+        self._rules = rules
+        self._context = context
+        self._pages = pages
+        self._bypasses = bypasses
+
+    def exchange_of(self, customer: CustomerSide, head: RequestHead, peer: bytes) -> Exchange:
+        """Return a new exchange for this request of a customer at the address `peer`."""
+        page = self._rules.page(head.method, head.target)
+        if page is None:
+            lane = lane_for(head.target, self._bypasses)
+            return Exchange(self._context, customer, head, peer=peer, lane=lane)
+        exchange = Exchange(self._context, customer, head, peer=peer, lane=self._pages)
+        exchange.page = page
+        exchange.session = self._context.sessions.of(head)
+        return exchange

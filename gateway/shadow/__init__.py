@@ -1,0 +1,1 @@
+"""Shadows: policies that are told everything and act on nothing."""

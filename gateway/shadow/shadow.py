@@ -1,0 +1,273 @@
+"""One shadow: a policy in a world of its own, told what happens, obeyed by nobody.
+
+Owns: that world (who waits, who is in service, which sessions are gone from it), and when shadow
+and acting policy have both decided on a request.
+Must not know: sockets, clocks, which policy acts, other shadows.
+
+A dispatcher of its own drives the policy, as the gateway's drives the acting one; its shop is only
+thought of (`shadow_shop`). Customers are the real ones: what they ask for next they ask for because
+of what the acting policy did. What the shadow has refused a session ends that session in its
+world: later pages of it are `absent`. What it would have served of those refused in the real world
+brings it nothing more. Who waits longer here than there leaves as real customers do
+(`shadow_customers`). Where both policies are the same from the start, both worlds stay the same,
+to the last digit (tests/gateway/shadow/test_shadow.py).
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Final
+
+from gateway.policies import Abandonment
+from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject
+from gateway.queues.dispatcher import Dispatcher
+from gateway.shadow.customers import Customers
+from gateway.shadow.shop import EXACT_S, Account, Decision, Deed, Needs, ThoughtShop
+from gateway.shadow.tally import Tally
+
+SESSIONS_REMEMBERED: Final = 10_000
+"""Most sessions that are known to be gone from a shadow's world; the oldest are forgotten first."""
+MOST_WAITING: Final = 100_000
+"""A shadow that turns nobody away must not fill the gateway's memory."""
+
+
+class ShadowError(Exception):
+    """A shadow that cannot go on; one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealWorld:
+    """The acting policy's dispatcher and what the real requests show, for all shadows alike."""
+
+    acting: Dispatcher
+    shop: Account
+    needs: Needs
+    customers: Customers
+
+
+class _Case:
+    """A request that waits in the shadow's world, or on which not both have decided yet."""
+
+    __slots__ = ("deed", "is_compared", "said", "waits")
+
+    def __init__(self, deed: Deed) -> None:
+        self.deed = deed
+        self.said: Decision | None = None
+        self.is_compared = False
+        self.waits = True
+
+
+class Shadow:
+    """`policy` beside an acting one. Events come in order of time; any may raise what it raises."""
+
+    def __init__(self, policy: Policy, *, now_s: float, real: RealWorld) -> None:
+        self._now_s = now_s
+        self._real = real
+        self._shop = ThoughtShop(real.shop, real.needs, Account(now_s))
+        self._cases: dict[int, _Case] = {}
+        self._leaving: list[tuple[float, int]] = []  # a heap: when, whose customer
+        self._left: set[int] = set()  # whose customer has gone here, but not in the real world
+        self._gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
+        self._driver = Dispatcher(
+            policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self
+        )
+        self._busy_s = 0.0
+        self._real_busy_s = real.shop.busy_s
+        self.tally = Tally(now_s)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait in its world."""
+        return self._driver.waiting
+
+    @property
+    def in_service(self) -> int:
+        """Requests in service in its world."""
+        return self._driver.in_service
+
+    def begin(self, deeds: Mapping[int, Deed]) -> None:
+        """From the real world as it stands, as if the policies were switched now."""
+        others = self._real.acting.at_hand()
+        for request in others.waiting:
+            case = self._cases[request.id] = _Case(deeds[request.id])
+            if request.id in others.gone:  # nothing to compare any more
+                case.said, case.is_compared = case.deed.decision, True
+        real_work_s = self._real.shop.work_at(self._now_s)
+        for request in others.in_service:
+            deed = deeds[request.id]
+            self._shop.start(self._now_s, deed, real_work_s - deed.from_work_s)
+        self._driver.take_over(others)
+
+    def end(self) -> None:
+        """Let the policy go, and with it its process if it has one; nothing is told any more."""
+        del self._driver  # each knows the other: they would outlive their use
+
+    # ---- what happens in the real world --------------------------------------------------------
+
+    def arrival(self, time_s: float, deed: Deed) -> None:
+        self.run(time_s)
+        request = deed.request
+        if request.session in self._gone:
+            self.tally.absent(request)
+            return
+        if self._driver.waiting >= MOST_WAITING:
+            raise ShadowError(f"{MOST_WAITING:,} requests wait in its world")
+        self._cases[request.id] = _Case(deed)
+        self._driver.submit(
+            request.id,
+            request.page,
+            session=request.session,
+            session_is_new=request.session_is_new,
+            attempt=request.attempt,
+        )
+
+    def completion(self, time_s: float, deed: Deed) -> None:
+        """The real shop is done with a request."""
+        id = deed.request.id
+        if id in self._shop:
+            self._shop.real_one_done(deed)
+        self.run(time_s)
+        if id in self._shop and deed.outcome is Outcome.CANCELLED:  # stopped, here as there
+            self._end(time_s, id, Outcome.CANCELLED)
+        self._real_one_over(deed)
+
+    def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
+        self.run(time_s)
+        self._driver.client_left(id, mode)
+        self._undecided_left(id)
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> None:
+        """It is told the load of the real shop, but for what its own has been busier or idler."""
+        self.run(time_s)
+        account = self._shop.account
+        account.advance(time_s)
+        real = self._real.shop
+        busier_s = (account.busy_s - self._busy_s) - (real.busy_s - self._real_busy_s)
+        self._busy_s, self._real_busy_s = account.busy_s, real.busy_s
+        busier = account.in_service - real.in_service
+        ratio = sample.cpu_utilisation_ratio
+        if abs(busier_s) > EXACT_S:
+            ratio = min(1.0, max(0.0, ratio + busier_s / sample.interval_s))
+        busy_workers = max(0, sample.busy_workers + busier)
+        self._driver.load_sample(LoadSample(ratio, busy_workers, sample.interval_s))
+
+    def tick(self, time_s: float, due_s: float) -> None:
+        self.run(time_s)
+        self._driver.tick(due_s)
+
+    def next_timer_s(self) -> float | None:
+        return self._driver.next_timer_s()
+
+    def switched(self, time_s: float) -> None:
+        """Another policy acts from now on: what was counted was beside the one before."""
+        self.run(time_s)
+        self.tally = Tally(time_s)
+
+    def acted(self, deed: Deed) -> None:
+        """The acting policy has decided on a request."""
+        request, decision = deed.request, deed.decision
+        assert decision is not None
+        if decision.kind == "refused" and self._gone.get(request.session or "") == request.id:
+            del self._gone[request.session or ""]  # refused by both: what it does next it does
+        case = self._cases.get(request.id)
+        if case is not None:
+            self._compare(case)
+        if decision.kind == "refused":
+            self._real_one_over(deed)
+
+    def run(self, until_s: float) -> None:
+        """Let its shop work, and customers leave, until then."""
+        while self._leaving and self._leaving[0][0] <= until_s:
+            time_s, id = heappop(self._leaving)
+            time_s = max(self._now_s, time_s)
+            self._work(time_s)
+            if self._is_here(id):
+                self._left.add(id)
+                self._driver.client_left(id, self._real.acting.abandonment)
+                self._undecided_left(id)
+        self._work(until_s)
+
+    # ---- as the dispatcher's host --------------------------------------------------------------
+
+    def start(self, id: int) -> None:
+        self._shop.start(self._now_s, self._say(id, "served"))
+
+    def refuse(self, id: int, verdict: Drop | Reject) -> None:
+        is_awaited = self._cases[id].said is None
+        deed = self._say(id, "refused", verdict.reason)
+        session, acted = deed.request.session, deed.decision
+        if is_awaited and session is not None and (acted is None or acted.kind != "refused"):
+            self._gone[session] = id
+            if len(self._gone) > SESSIONS_REMEMBERED:
+                self._gone.popitem(last=False)
+
+    def cancel(self, id: int) -> None:
+        if not self._shop.deed(id).is_in_service(self._now_s):
+            self._end(self._now_s, id, Outcome.CANCELLED)
+        # else it ends here when it ends there
+
+    def withdraw(self, id: int) -> None:
+        self._say(id, "left")
+
+    # ---- the machinery -------------------------------------------------------------------------
+
+    def _work(self, until_s: float) -> None:
+        while (done := self._shop.next_done(until_s)) is not None:
+            time_s, id = done
+            self._end(max(self._now_s, time_s), id)
+        self._now_s = until_s
+
+    def _real_one_over(self, deed: Deed) -> None:
+        """The real world waits for a request no longer; its customer here may."""
+        id = deed.request.id
+        if self._is_here(id) and not deed.has_left:
+            leaves_s = self._real.customers.leaves_s(deed.request, self._now_s)
+            heappush(self._leaving, (leaves_s, id))
+
+    def _is_here(self, id: int) -> bool:
+        return id in self._shop or ((case := self._cases.get(id)) is not None and case.waits)
+
+    def _undecided_left(self, id: int) -> None:
+        """A request keeps its place, if leaving does nothing; but nobody waits for a decision."""
+        case = self._cases.get(id)
+        if case is not None and case.said is None:
+            case.said = self._decision("left")
+            self._compare(case)
+
+    def _end(self, time_s: float, id: int, outcome: Outcome | None = None) -> None:
+        self._now_s = time_s
+        deed = self._shop.end(time_s, id)
+        has_left = deed.has_left or id in self._left
+        self._left.discard(id)
+        self._driver.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
+
+    def _say(self, id: int, kind: str, reason: str = "") -> Deed:
+        """The shadow has decided, perhaps when nobody waited any more."""
+        case = self._cases[id]
+        case.waits = False
+        if case.said is None:
+            case.said = self._decision(kind, reason)
+        if kind != "served":
+            self._left.discard(id)
+        self._compare(case)
+        return case.deed
+
+    def _decision(self, kind: str, reason: str = "") -> Decision:
+        return Decision(kind, self._now_s, self._driver.waiting, reason)
+
+    def _compare(self, case: _Case) -> None:
+        acted, said, request = case.deed.decision, case.said, case.deed.request
+        if acted is None or said is None:
+            return
+        if not case.is_compared:
+            case.is_compared = True
+            self.tally.add(request, acted, said)
+        if not case.waits:
+            del self._cases[request.id]
+
+
+def _outcome(deed: Deed, time_s: float, *, has_left: bool) -> Outcome:
+    if deed.outcome is not None and (deed.ended_s == time_s or deed.outcome is Outcome.FAILED):
+        return deed.outcome
+    return Outcome.ORPHANED if has_left else Outcome.ANSWERED

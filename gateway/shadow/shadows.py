@@ -1,0 +1,293 @@
+"""The shadows of a gateway: policies that are told everything and act on nothing.
+
+Owns: which there are, keeping the account of the real shop for them, what happens when one fails.
+Must not know: sockets, how a shadow decides, how policies are made.
+
+As the dispatcher's witness they are told of every event when the acting policy has dealt with it.
+Without shadows the dispatcher has no witness. A shadow that raises is taken away and says why; one
+that never answers holds up the gateway as an acting policy would.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.policies import Abandonment
+from gateway.policies.interface import Drop, LoadSample, Outcome, Policy, Reject, Request
+from gateway.queues.dispatcher import Dispatcher, earliest
+from gateway.shadow.customers import Customers
+from gateway.shadow.shadow import RealWorld, Shadow, ShadowError
+from gateway.shadow.shop import Account, Decision, Deed, Needs
+
+MOST: Final = 8
+"""Shadows at a time: each costs about what the acting policy does."""
+
+log = logging.getLogger("gateway.shadows")
+
+_WORK: Final = frozenset({Outcome.ANSWERED, Outcome.ORPHANED, Outcome.FAILED})
+
+
+class ShadowsError(Exception):
+    """A shadow that cannot be one more, or one less: one line, and what would be allowed."""
+
+    def __init__(self, message: str, allowed: str) -> None:
+        super().__init__(message)
+        self.allowed = allowed
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A shadow as it was asked for; `name` is unique among them. `shadow` is None after a fault."""
+
+    name: str
+    described: Mapping[str, object]
+    shadow: Shadow | None
+    fault: str = ""
+
+
+class Shadows:
+    """All shadows of one dispatcher, as its witness."""
+
+    def __init__(self, acting: Dispatcher, clock_s: Callable[[], float]) -> None:
+        self._acting = acting
+        self._clock_s = clock_s
+        self._real = Account(clock_s())
+        self._needs = Needs()
+        self._customers = Customers()
+        self._deeds: dict[int, Deed] = {}
+        self._decided: list[Deed] = []
+        self._over: list[int] = []
+        self.entries: tuple[Entry, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether any shadow is told anything."""
+        return any(entry.shadow is not None for entry in self.entries)
+
+    def replace(self, wanted: Sequence[tuple[str, Mapping[str, object], Policy]]) -> None:
+        """(name, description, fresh policy) of each from now on; those that stay go on as they are.
+
+        The caller makes the gateway's timer anew.
+        """
+        now_s = self._caught_up_s()
+        going = self._going()
+        self._become(
+            going[name]
+            if name in going and going[name].described == described
+            else Entry(name, described, self._fresh(now_s, policy))
+            for name, described, policy in wanted
+        )
+
+    def add(self, name: str, described: Mapping[str, object], policy: Policy) -> None:
+        """One more from now on, in the place of a faulty one of its name. Raises ShadowsError for
+        one that runs, and for one too many."""
+        others = [entry for entry in self.entries if entry.name != name or entry.shadow is not None]
+        allowed = f"another choice, at most {MOST} at a time"
+        if name in self._going():
+            raise ShadowsError(f"{name} is asked already", allowed)
+        if len(others) >= MOST:
+            raise ShadowsError(f"{MOST} policies are asked already", allowed)
+        now_s = self._caught_up_s()
+        self._become([*others, Entry(name, described, self._fresh(now_s, policy))])
+
+    def take_away(self, name: str) -> None:
+        """All but the one of this name; raises ShadowsError if there is none."""
+        left = [entry for entry in self.entries if entry.name != name]
+        if len(left) == len(self.entries):
+            names = ", ".join(entry.name for entry in self.entries) or "none"
+            raise ShadowsError(f"{name} is not asked", names)
+        self._caught_up_s()
+        self._become(left)
+
+    def figures(self) -> list[dict[str, object]]:
+        """Each shadow's figures, JSON-ready: `name`, `policy` (as asked for), `fault`, `waiting`
+        and `in_service` in its world, and those of its tally."""
+        self._catch_up(self._clock_s())
+        return [
+            {
+                "name": entry.name,
+                "policy": dict(entry.described),
+                "fault": entry.fault,
+                "waiting": entry.shadow.waiting if entry.shadow else None,
+                "in_service": entry.shadow.in_service if entry.shadow else None,
+                **(entry.shadow.tally.figures() if entry.shadow else {}),
+            }
+            for entry in self.entries
+        ]
+
+    def disagreements(self) -> dict[str, list[dict[str, object]]]:
+        """Name → its last disagreements, the newest first."""
+        return {
+            entry.name: entry.shadow.tally.disagreements()
+            for entry in self.entries
+            if entry.shadow is not None
+        }
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Name → verdict → requests."""
+        return {
+            entry.name: entry.shadow.tally.counts()
+            for entry in self.entries
+            if entry.shadow is not None
+        }
+
+    # ---- as the dispatcher's witness -----------------------------------------------------------
+
+    def arrival(self, time_s: float, request: Request) -> None:
+        deed = self._deed(request)
+        self._tell(lambda shadow: shadow.arrival(time_s, deed))
+        self._settle()
+
+    def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
+        deed = self._deeds.pop(id, None)
+        if deed is None:
+            return
+        real = self._real
+        real.advance(time_s)
+        real.in_service -= 1
+        deed.outcome, deed.ended_s = outcome, time_s
+        if not deed.has_left:
+            self._customers.stayed(time_s - deed.request.arrived_s)
+        if outcome in _WORK:
+            deed.work_s = real.work_s - deed.from_work_s
+            if deed.is_measured and outcome is not Outcome.FAILED:
+                self._needs.add(deed.request.page, deed.work_s)
+        self._tell(lambda shadow: shadow.completion(time_s, deed))
+        self._settle()
+
+    def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
+        deed = self._deeds.get(id)
+        if deed is not None:
+            self._left(time_s, deed)
+        self._tell(lambda shadow: shadow.abandonment(time_s, id, mode))
+        self._settle()
+
+    def load_sample(self, time_s: float, sample: LoadSample) -> None:
+        self._real.advance(time_s)
+        self._customers.fade(sample.interval_s)
+        self._tell(lambda shadow: shadow.load_sample(time_s, sample))
+        self._settle()
+
+    def tick(self, time_s: float, due_s: float) -> None:
+        self._tell(lambda shadow: shadow.tick(time_s, due_s))
+        self._settle()
+
+    def switched(self, time_s: float) -> None:
+        self._settle()
+        self._tell(lambda shadow: shadow.switched(time_s))
+
+    def dispatched(self, time_s: float, request: Request) -> None:
+        deed = self._deed(request)
+        self._decide(time_s, deed, "served")
+        self._real.advance(time_s)
+        self._real.in_service += 1
+        deed.started_s, deed.from_work_s = time_s, self._real.work_s
+
+    def refused(self, time_s: float, request: Request, verdict: Drop | Reject) -> None:
+        deed = self._deed(request)
+        self._over.append(request.id)
+        if not deed.has_left:
+            self._customers.stayed(time_s - request.arrived_s)
+        self._decide(time_s, deed, "refused", verdict.reason)
+
+    def withdrawn(self, time_s: float, request: Request) -> None:
+        self._over.append(request.id)
+        self._left(time_s, self._deed(request))
+
+    def next_timer_s(self) -> float | None:
+        wanted_s: list[float | None] = []
+        self._tell(lambda shadow: wanted_s.append(shadow.next_timer_s()))
+        return earliest(wanted_s)
+
+    # ---- the machinery -------------------------------------------------------------------------
+
+    def _going(self) -> dict[str, Entry]:
+        return {entry.name: entry for entry in self.entries if entry.shadow is not None}
+
+    def _caught_up_s(self) -> float:
+        """Now, with everything told until then."""
+        now_s = self._clock_s()
+        if not self.is_running:
+            self._begin(now_s)
+        self._catch_up(now_s)
+        return now_s
+
+    def _become(self, entries: Iterable[Entry]) -> None:
+        before, self.entries = self.entries, tuple(entries)
+        for entry in self.entries:
+            if entry.shadow is not None and entry not in before:
+                self._tell_one(entry, lambda new: new.begin(self._deeds))
+        for entry in before:
+            if entry.shadow is not None and entry not in self.entries:
+                entry.shadow.end()
+        self._acting.witness = self if self.is_running else None
+
+    def _begin(self, now_s: float) -> None:
+        """Who is there already: how much has been done for whom in service nobody knows."""
+        self._real = Account(now_s)
+        waiting, in_service, gone = self._acting.at_hand()
+        self._real.in_service = len(in_service)
+        self._deeds = {
+            **{one.id: Deed(one) for one in waiting},
+            **{
+                one.id: Deed(one, Decision("served", now_s, 0), now_s, is_measured=False)
+                for one in in_service
+            },
+        }
+        for id in gone:
+            self._deeds[id].has_left = True
+            self._deeds[id].decision = Decision("left", now_s, len(waiting))
+
+    def _fresh(self, now_s: float, policy: Policy) -> Shadow:
+        real = RealWorld(self._acting, self._real, self._needs, self._customers)
+        return Shadow(policy, now_s=now_s, real=real)
+
+    def _deed(self, request: Request) -> Deed:
+        deed = self._deeds.get(request.id)
+        if deed is None:
+            deed = self._deeds[request.id] = Deed(request)
+        return deed
+
+    def _left(self, time_s: float, deed: Deed) -> None:
+        if not deed.has_left:
+            deed.has_left = True
+            self._customers.left(time_s - deed.request.arrived_s)
+            self._decide(time_s, deed, "left")
+
+    def _decide(self, time_s: float, deed: Deed, kind: str, reason: str = "") -> None:
+        """Told to the shadows after the event; what comes first counts."""
+        if deed.decision is None:
+            deed.decision = Decision(kind, time_s, self._acting.waiting, reason)
+            self._decided.append(deed)
+
+    def _settle(self) -> None:
+        """After an event: what has been decided in it, who is over."""
+        for deed in self._decided:
+            self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
+        for id in self._over:
+            self._deeds.pop(id, None)
+        self._decided.clear()
+        self._over.clear()
+
+    def _catch_up(self, now_s: float) -> None:
+        self._tell(lambda shadow: shadow.run(now_s))
+
+    def _tell(self, tell: Callable[[Shadow], None]) -> None:
+        for entry in self.entries:
+            if entry.shadow is not None:
+                self._tell_one(entry, tell)
+
+    def _tell_one(self, entry: Entry, tell: Callable[[Shadow], None]) -> None:
+        shadow = entry.shadow
+        assert shadow is not None
+        try:
+            tell(shadow)
+        except Exception as fault:
+            is_known = isinstance(fault, ShadowError)
+            log.warning("the shadow %s is taken away", entry.name, exc_info=not is_known)
+            entry.fault = str(fault) if is_known else f"{type(fault).__name__}: {fault}"
+            entry.shadow = None
+            shadow.end()
+            if not self.is_running:
+                self._acting.witness = None

@@ -1,0 +1,130 @@
+"""What a shadow would have decided otherwise: counts, seconds, the last disagreements.
+
+Owns: the kinds of agreement and disagreement. Must not know: how a shadow comes to its decisions.
+"""
+
+from collections import Counter, deque
+from collections.abc import Mapping
+from typing import Final
+
+from gateway.policies.interface import PAGES, Page, Request
+from gateway.shadow.shop import Decision
+
+SAME_WITHIN_S: Final = 0.5
+"""Paper seconds between two services that count as the same: about twice a mean page."""
+KEPT: Final = 20
+"""Disagreements that are kept one by one."""
+
+VERDICTS: Final = (
+    "same",  # both served within SAME_WITHIN_S, both refused, or its customer left both queues
+    "earlier",  # both served, the shadow earlier
+    "later",  # both served, the shadow later
+    "would_refuse",  # the shadow refused what was served, or was left
+    "would_serve",  # the shadow served what was refused, or was left
+    "would_lose",  # its customer left before the shadow had decided; it was served or refused
+    "absent",  # never asked: the shadow had refused its session an earlier page
+)
+"""What a shadow said beside the acting policy; every request is one of them."""
+
+_BY_SAID: Final[Mapping[str, str]] = {
+    "served": "would_serve",
+    "refused": "would_refuse",
+    "left": "would_lose",
+}
+
+
+def verdict(acted: Decision, said: Decision) -> str:
+    """Which of VERDICTS two decisions on one request make."""
+    if acted.kind != said.kind:
+        return _BY_SAID[said.kind]
+    if said.kind == "served" and abs(said.at_s - acted.at_s) > SAME_WITHIN_S:
+        return "earlier" if said.at_s < acted.at_s else "later"
+    return "same"
+
+
+class Tally:
+    """Counts since `since_s`; paper seconds."""
+
+    def __init__(self, since_s: float) -> None:
+        self.since_s = since_s
+        self._verdicts: dict[Page, Counter[str]] = {page: Counter() for page in PAGES}
+        self._shift_s: dict[Page, dict[str, float]] = {
+            page: {"earlier": 0.0, "later": 0.0} for page in PAGES
+        }
+        self._disagreements: deque[tuple[Request, str, Decision, Decision]] = deque(maxlen=KEPT)
+
+    def add(self, request: Request, acted: Decision, said: Decision) -> None:
+        """Both have decided."""
+        found = verdict(acted, said)
+        self._verdicts[request.page][found] += 1
+        if found == "same":
+            return
+        if found in ("earlier", "later"):
+            self._shift_s[request.page][found] += abs(said.at_s - acted.at_s)
+        self._disagreements.append((request, found, acted, said))
+
+    def absent(self, request: Request) -> None:
+        """A request that would not have come."""
+        self._verdicts[request.page]["absent"] += 1
+
+    def counts(self) -> dict[str, int]:
+        """VERDICTS → requests."""
+        return {name: sum(n[name] for n in self._verdicts.values()) for name in VERDICTS}
+
+    def figures(self) -> dict[str, object]:
+        """JSON-ready: `asked`, `agrees_ratio` of those (None before the first), `verdicts`, the
+        mean of `earlier_s` and `later_s`; `pages` has the same by page type."""
+        return {
+            "since_s": self.since_s,
+            **_figures(
+                self.counts(),
+                {
+                    way: sum(shift_s[way] for shift_s in self._shift_s.values())
+                    for way in ("earlier", "later")
+                },
+            ),
+            "pages": {
+                page: _figures(self._verdicts[page], self._shift_s[page])
+                for page in PAGES
+                if self._verdicts[page]
+            },
+        }
+
+    def disagreements(self) -> list[dict[str, object]]:
+        """The last ones, the newest first: `id`, `page`, `is_new`, `attempt`, `arrived_s`,
+        `verdict`, and of `acted` and `said` what, after how many seconds, how many waited, why."""
+        return [
+            {
+                "id": request.id,
+                "page": request.page,
+                "is_new": request.session_is_new,
+                "attempt": request.attempt,
+                "arrived_s": round(request.arrived_s, 3),
+                "verdict": found,
+                "acted": _described(request, acted),
+                "said": _described(request, said),
+            }
+            for request, found, acted, said in reversed(self._disagreements)
+        ]
+
+
+def _figures(verdicts: Mapping[str, int], shift_s: Mapping[str, float]) -> dict[str, object]:
+    asked = sum(verdicts.values()) - verdicts["absent"]
+    return {
+        "asked": asked,
+        "agrees_ratio": verdicts["same"] / asked if asked else None,
+        "verdicts": {name: verdicts[name] for name in VERDICTS},
+        **{
+            f"{name}_s": shift_s[name] / verdicts[name] if verdicts[name] else None
+            for name in ("earlier", "later")
+        },
+    }
+
+
+def _described(request: Request, decision: Decision) -> dict[str, object]:
+    return {
+        "kind": decision.kind,
+        "after_s": round(decision.at_s - request.arrived_s, 3),
+        "waiting": decision.waiting,
+        "reason": decision.reason,
+    }

@@ -1,0 +1,275 @@
+"""TLS handshakes, computed in threads so that nobody else waits for them.
+
+Owns: a connection from when it is accepted until its handshake is over, one way or the other; how
+many are computed at a time; their deadline.
+Must not know: HTTP, how connections are admitted.
+
+An SSLObject is touched by one thread at a time: while a step of its handshake is computed, what the
+customer sends is held back in the loop, up to a bound.
+"""
+
+import asyncio
+import ssl
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from enum import Enum, auto
+from typing import Any, Final, cast
+
+from gateway.http import endings
+from gateway.http.customer import Customer
+from gateway.http.frontend import Frontend
+from gateway.http.limits import KIB
+from gateway.tls.connection import TlsConnection
+from gateway.tls.context import AskedSSLObject
+from gateway.tls.gate import ConnectionGate
+from gateway.tls.places import Known, Places
+
+# The longest ClientHello OpenSSL takes is 128 KiB; without client certificates nothing else is.
+_HANDSHAKE_BYTES: Final = 192 * KIB
+_HELD_BACK_BYTES: Final = 64 * KIB
+
+
+class Step(Enum):
+    """How far a handshake has come."""
+
+    MORE = auto()  # the customer has to say more
+    DONE = auto()
+    FAILED = auto()
+    PLAIN = auto()  # what came is HTTP, without TLS
+
+
+class Handshakes:
+    """What the handshakes of one listening socket share; `close` once."""
+
+    def __init__(
+        self,
+        front: Frontend,
+        gate: ConnectionGate,
+        context: ssl.SSLContext,
+        *,
+        threads: int,
+        most_under_way: int,
+        deadline_s: float,
+    ) -> None:
+        """`context` as `tls_context.server_context` makes it, asking this `gate`."""
+        self.front = front
+        self.gate = gate
+        self.context = context
+        self.deadline_s = deadline_s
+        self.places = Places(gate, most_under_way)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="handshake")
+
+    def compute(self, handshake: "Handshake") -> "Future[None]":
+        """Computes the next step in a thread, then tells `stepped` in the loop."""
+        return self._threads.submit(self._compute, handshake)
+
+    def close(self) -> None:
+        """Ends the threads; whoever is still computed is not waited for."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _compute(self, handshake: "Handshake") -> None:
+        step = handshake.step()
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
+            self.front.loop.call_soon_threadsafe(handshake.stepped, step)
+
+
+class Handshake(asyncio.Protocol):
+    """The protocol of one connection until it is a customer's."""
+
+    __slots__ = (
+        "_computation",
+        "_fed_bytes",
+        "_has_answered",
+        "_has_begun",
+        "_has_ended",
+        "_held_back",
+        "_incoming",
+        "_is_held",
+        "_is_over",
+        "_outgoing",
+        "_raw",
+        "_shared",
+        "_ssl",
+        "deadline_s",
+        "known",
+    )
+
+    def __init__(self, shared: Handshakes) -> None:
+        self._shared = shared
+        self._raw = cast(asyncio.Transport, None)
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._ssl: AskedSSLObject | None = None  # made in a thread: it costs
+        self._computation: Future[None] | None = None
+        self._held_back = bytearray()
+        self._fed_bytes = 0
+        self._has_answered = False
+        self._has_begun = False
+        self._has_ended = False
+        self._is_held = False
+        self._is_over = False
+        self.known = Known.NOTHING
+        self.deadline_s = shared.front.loop.time() + shared.deadline_s
+
+    # ---- what asyncio tells ----------------------------------------------------------------------
+
+    def connection_made(self, transport: Any) -> None:
+        self._raw = transport
+        self._shared.front.connections.shaking_hands(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        if not self._has_begun:
+            if not self._shared.places.take(self):
+                self._is_over = True
+                endings.reset(self._raw)
+                return
+            self._has_begun = True
+        self._held_back += data
+        if self._computation is None:
+            self._go_on()
+        elif len(self._held_back) > _HELD_BACK_BYTES and not self._is_held:
+            self._is_held = True
+            self._raw.pause_reading()
+
+    def eof_received(self) -> bool:
+        """The customer has left; its last words may have completed the handshake all the same."""
+        if self._is_over:
+            return False
+        if self._has_answered and self._computation is not None:
+            self._has_ended = True
+            return True  # `stepped` says which
+        self._fail("handshake_failed")
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._is_over:
+            self._fail("handshake_failed")
+        self._shared.front.connections.handshake_over(self)
+
+    def deadline_passed(self) -> None:
+        """Over or not, it has taken too long."""
+        if not self._is_over:
+            self._fail("handshake_timed_out")
+        self._raw.abort()
+
+    @property
+    def waits_for_customer(self) -> bool:
+        """True while it has begun and nothing of it is computed, or waits to be."""
+        return self._computation is None
+
+    def give_way(self) -> None:
+        """Ends it at once, for somebody else gets its place."""
+        self._fail("evicted")
+        endings.reset(self._raw)
+
+    def abort(self) -> None:
+        """Ends it at once: one connection too many, or the gateway is draining."""
+        if not self._is_over:
+            self._end()
+        self._raw.abort()
+
+    # ---- a step ----------------------------------------------------------------------------------
+
+    def step(self) -> Step:
+        """Goes on with the handshake as far as it goes; in a thread, nobody else touches it."""
+        try:
+            if self._ssl is None:
+                made = self._shared.context.wrap_bio(
+                    self._incoming, self._outgoing, server_side=True
+                )
+                self._ssl = cast(AskedSSLObject, made)
+            self._ssl.do_handshake()
+        except ssl.SSLWantReadError:
+            return Step.MORE
+        except (OSError, ValueError) as error:  # SSLError is an OSError
+            is_plain = getattr(error, "reason", None) == "HTTP_REQUEST"
+            return Step.PLAIN if is_plain else Step.FAILED
+        return Step.DONE
+
+    def stepped(self, step: Step) -> None:
+        """A step has been computed; in the loop."""
+        self._computation = None
+        if self._is_over:  # the customer did not wait for it
+            self._forget()
+            return
+        out = self._outgoing.read()
+        if out and step is not Step.PLAIN:  # an alert is nothing to who speaks no TLS
+            self._raw.write(out)
+            self._has_answered = True
+        if self._ssl is not None and self._ssl.asked_as_resumed is not None:
+            known = Known.RESUMED if self._ssl.asked_as_resumed else Known.NEW
+            if known is not self.known:
+                self._shared.places.learn(self, known)
+        if step is Step.DONE and self._ssl is not None and self._ssl.is_as_asked:
+            self._hand_over(self._ssl)
+        elif (
+            step is Step.MORE
+            and self._fed_bytes <= _HANDSHAKE_BYTES
+            and (self._held_back or not self._has_ended)
+        ):
+            if self._is_held:
+                self._is_held = False
+                self._raw.resume_reading()
+            if self._held_back:
+                self._go_on()
+        else:
+            if self._ssl is None or not self._ssl.is_refused:  # else the gate has counted it
+                self._shared.gate.count("handshake_failed")
+            if step is Step.PLAIN:
+                self._answer_plainly()
+            else:
+                self._end()
+                self._raw.close()
+
+    def _go_on(self) -> None:
+        self._fed_bytes += self._incoming.write(self._held_back)
+        self._held_back.clear()
+        self._computation = self._shared.compute(self)
+
+    def _hand_over(self, ssl_object: AskedSSLObject) -> None:
+        """The handshake is done: from now on it is a customer's connection."""
+        front = self._shared.front
+        raw, held_back, is_held = self._raw, bytes(self._held_back), self._is_held
+        self._end()
+        front.connections.handshake_over(self)
+        connection = TlsConnection(
+            raw, ssl_object, self._incoming, self._outgoing, Customer(front), front.loop
+        )
+        raw.set_protocol(connection)
+        if is_held:
+            raw.resume_reading()
+        connection.begin(held_back)
+        if self._has_ended:
+            connection.eof_received()
+
+    def _answer_plainly(self) -> None:
+        """Somebody has typed http:// before this port: they are told, not left with nothing."""
+        front, raw, is_held = self._shared.front, self._raw, self._is_held
+        self._end()
+        front.connections.handshake_over(self)
+        customer = Customer(front)
+        raw.set_protocol(customer)
+        if is_held:
+            raw.resume_reading()
+        customer.connection_made(raw)
+        customer.came_without_tls()
+
+    # ---- the end ---------------------------------------------------------------------------------
+
+    def _fail(self, how: str) -> None:
+        if self._has_begun or how == "handshake_timed_out":
+            self._shared.gate.count(how)
+        self._end()
+
+    def _end(self) -> None:
+        self._is_over = True
+        if self._has_begun:
+            self._shared.places.leave(self)
+        if self._computation is None or self._computation.cancel():
+            self._forget()
+
+    def _forget(self) -> None:
+        self._ssl = None
+        self._held_back = bytearray()

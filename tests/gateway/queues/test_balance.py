@@ -1,0 +1,71 @@
+"""Several processes of one shop behind one gateway."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+import pytest
+
+from gateway.queues.balance import Balance, Processors
+from tests.gateway.real_sockets import Shop, bed, run
+
+
+class Process:
+    """A pool that only counts."""
+
+    def __init__(self, in_service=0):
+        self.in_service = in_service
+        self.served = []
+
+    def serve(self, exchange):
+        self.served.append(exchange)
+        self.in_service += 1
+
+
+def served(processes):
+    return [len(process.served) for process in processes]
+
+
+def test_the_process_with_the_fewest_in_service_is_next():
+    processes = [Process(2), Process(0), Process(1)]
+    balance = Balance(processes, Processors())
+    for exchange in range(6):
+        balance.serve(exchange)
+    assert served(processes) == [1, 3, 2]
+    assert [process.in_service for process in processes] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("assigned", "taking_part"), [(None, 3), (0, 1), (0.5, 1), (1, 1), (1.5, 2), (3, 3), (8, 3)]
+)
+def test_as_many_take_part_as_there_are_processors(assigned, taking_part):
+    processes = [Process(), Process(), Process()]
+    processors = Processors()
+    processors.assigned = assigned
+    balance = Balance(processes, processors)
+    for exchange in range(6):
+        balance.serve(exchange)
+    assert served(processes) == [6 // taking_part] * taking_part + [0] * (3 - taking_part)
+
+
+def test_requests_are_spread_over_real_processes_and_files_with_them():
+    async def scene():
+        processes = [Shop(is_held=True) for _ in range(3)]
+        async with AsyncExitStack() as stack:
+            ports = []
+            for process in processes:
+                server = await asyncio.start_server(process.serve, "127.0.0.1", 0)
+                stack.callback(server.close)
+                stack.push_async_callback(process.stop)
+                ports.append(server.sockets[0].getsockname()[1])
+            b = await stack.enter_async_context(bed(shop_ports=tuple(ports)))
+            asked = [asyncio.create_task(b.get("/")) for _ in range(6)]
+            await b.until(lambda: [process.busy for process in processes] == [2, 2, 2])
+            b.gateway.parts.processors.assigned = 1.5
+            asked += [asyncio.create_task(b.get("/static/x.css")) for _ in range(2)]
+            await b.until(lambda: [process.busy for process in processes] == [3, 3, 2])
+            for process in processes:
+                process.let_go(3)
+            for answer in await asyncio.gather(*asked):
+                assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+
+    run(scene())
