@@ -9,7 +9,7 @@ import asyncio
 import socket
 from typing import Any, cast
 
-from gateway.http import endings, refusals
+from gateway.http import hangups, refusals
 from gateway.http.deadlines import NEVER
 from gateway.http.exchange import Exchange
 from gateway.http.framing import END
@@ -192,7 +192,7 @@ class Customer(asyncio.Protocol):
         if reset:
             # The only way to show that a body which ends with its connection has been cut short.
             self._is_closing = True
-            endings.reset(self._transport)
+            hangups.reset(self._transport)
         else:
             self._is_closing = True
             self._set_close_deadline()

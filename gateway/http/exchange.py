@@ -1,13 +1,15 @@
 """One request on its way through one worker, and its response on the way back.
 
-Owns: the states of a request (received, waiting, in service, over), what becomes of it when the
-customer leaves or the shop fails, streaming of bodies both ways. A request in service is over when
-the shop is done with it, not when nobody wants it any more: only then is its worker free.
-Must not know: sockets, how a lane decides, how the shop is reached. It is told by three sides: the
-customer's connection, the lane it waits in, the connection to the shop.
+`TRANSITIONS` says where a request may stand and what may happen to it there. A request in service
+is over when the shop is done with it, not when nobody wants it any more: only then is its worker
+free.
+
+Three sides tell an exchange what happens: the customer's connection, the lane in which the request
+waits, and the connection to the shop.
 """
 
-from enum import Enum, auto
+from collections.abc import Mapping
+from enum import Enum
 from math import ceil
 from typing import Protocol
 
@@ -76,10 +78,89 @@ class Lane(Protocol):
 class State(Enum):
     """Where a request stands."""
 
-    RECEIVING = auto()
-    WAITING = auto()
-    IN_SERVICE = auto()
-    OVER = auto()
+    RECEIVING = "receiving"
+    WAITING = "waiting"
+    DOOMED = "doomed"
+    IN_SERVICE = "in service"
+    STOPPING = "stopping"
+    OVER = "over"
+
+    @property
+    def meaning(self) -> str:
+        """Say it in a sentence, for the documentation."""
+        return _MEANINGS[self]
+
+
+class Event(Enum):
+    """What happens to a request."""
+
+    SUBMITTED = "submitted to its lane"
+    STARTED = "given to a worker"
+    REFUSED = "dropped or rejected"
+    WITHDRAWN = "withdrawn from its queue"
+    GIVEN_UP = "its body will never be complete"
+    STOPPED = "its answer is not wanted"
+    ABORTED = "its connection to the shop is reset"
+    ENDED = "the shop has answered"
+    FAILED = "the shop has failed"
+
+
+_MEANINGS: Mapping[State, str] = {
+    State.RECEIVING: "The gateway reads the request.",
+    State.WAITING: "The request waits in its lane.",
+    State.DOOMED: "The request waits, but its body will never be complete. Its place in the queue "
+    "is the policy's to take away.",
+    State.IN_SERVICE: "A worker serves the request.",
+    State.STOPPING: "A worker serves the request; the shop has been told that nobody wants the "
+    "answer.",
+    State.OVER: "Nothing is left to do.",
+}
+
+TRANSITIONS: Mapping[State, Mapping[Event, State]] = {
+    State.RECEIVING: {Event.SUBMITTED: State.WAITING, Event.GIVEN_UP: State.OVER},
+    State.WAITING: {
+        Event.STARTED: State.IN_SERVICE,
+        Event.REFUSED: State.OVER,
+        Event.WITHDRAWN: State.OVER,
+        Event.GIVEN_UP: State.DOOMED,
+    },
+    State.DOOMED: {
+        Event.STARTED: State.OVER,
+        Event.REFUSED: State.OVER,
+        Event.WITHDRAWN: State.OVER,
+        Event.GIVEN_UP: State.DOOMED,
+    },
+    State.IN_SERVICE: {
+        Event.STOPPED: State.STOPPING,
+        Event.ABORTED: State.OVER,
+        Event.ENDED: State.OVER,
+        Event.FAILED: State.OVER,
+    },
+    State.STOPPING: {
+        Event.STOPPED: State.STOPPING,
+        Event.ENDED: State.OVER,
+        Event.FAILED: State.OVER,
+    },
+    # What is on its way while a request ends comes too late, and changes nothing.
+    State.OVER: {
+        Event.GIVEN_UP: State.OVER,
+        Event.STOPPED: State.OVER,
+        Event.FAILED: State.OVER,
+    },
+}
+"""Each state, the events that may happen in it, and the state that follows."""
+
+
+class IllegalMoveError(RuntimeError):
+    """An event that may not happen in the present state: a fault of the gateway."""
+
+
+class ResponseFraming(Enum):
+    """How the customer finds the end of the response."""
+
+    LENGTH = "its length is known"
+    CHUNKED = "the last chunk"
+    CONNECTION = "the end of the connection"
 
 
 class Exchange:
@@ -92,11 +173,8 @@ class Exchange:
     __slots__ = (
         "_body",
         "_context",
-        "_ends_with_connection",
-        "_is_chunked",
-        "_is_doomed",
+        "_framing",
         "_is_repeated",
-        "_is_stopped",
         "_keeps_alive",
         "_state",
         "arrived_s",
@@ -148,12 +226,9 @@ class Exchange:
         self._body: list[bytes] = []
         self._state = State.RECEIVING
         self.has_begun = False
-        self._ends_with_connection = False
-        self._is_chunked = False
+        self._framing = ResponseFraming.LENGTH
         self.is_streamed = False
-        self._is_doomed = False
         self._is_repeated = False
-        self._is_stopped = False
         self._keeps_alive = False
 
     @property
@@ -163,13 +238,24 @@ class Exchange:
     @property
     def is_stopped(self) -> bool:
         """The shop shall not go on with it, and may not have heard yet."""
-        return self._is_stopped
+        return self._state is State.STOPPING
+
+    @property
+    def _is_served(self) -> bool:
+        return self._state in (State.IN_SERVICE, State.STOPPING)
+
+    def __repr__(self) -> str:
+        head = self.head
+        return (
+            f"<Exchange {self.id} {head.method.decode()} {head.target.decode('latin-1')}: "
+            f"{self._state.value}>"
+        )
 
     # ---- told by the customer's connection -----------------------------------------------------
 
     def submit(self) -> None:
         """Hands the request to its lane. A body still incomplete will be streamed."""
-        self._state = State.WAITING
+        self._move(Event.SUBMITTED)
         if not self.body_is_complete:
             self.is_streamed = self.upload_is_held = True
         self.lane.submit(self)
@@ -201,13 +287,13 @@ class Exchange:
         """
         self.customer = None
         self.has_left = True
-        if self._state is State.IN_SERVICE:
+        if self._is_served:
             self._context.count_left_in_service()
-        if self._state in (State.WAITING, State.IN_SERVICE):
+        if self._state not in (State.RECEIVING, State.OVER):
             self.lane.left(self)
         if not self.body_is_complete:
             self.give_up()
-        elif self.connection is not None and not self._is_stopped:
+        elif self.connection is not None and self._state is not State.STOPPING:
             self.connection.end_requests()
             self.connection.resume_response()
 
@@ -218,12 +304,10 @@ class Exchange:
 
     def give_up(self) -> None:
         """The request can never be completed: stop what has been started of it."""
-        if self._state is State.IN_SERVICE:
+        if self._is_served:
             self._stop()
-        elif self._state is State.WAITING:
-            self._is_doomed = True  # its place in the queue is the policy's to take away
         else:
-            self._state = State.OVER
+            self._move(Event.GIVEN_UP)
 
     def hold_response(self) -> None:
         """The customer reads too slowly."""
@@ -239,27 +323,27 @@ class Exchange:
 
     def start(self) -> bool:
         """A worker is free for this request. False if there is nothing to serve (any more)."""
-        self._state = State.IN_SERVICE
+        before = self._move(Event.STARTED)
         if self.has_left:
             self._context.count_left_in_service()
-        if self._is_doomed:
-            self._finish(Outcome.CANCELLED)
+        if before is State.DOOMED:
+            self.lane.finished(self, Outcome.CANCELLED)
             return False
         return True
 
     def dropped(self, reason: str) -> None:
         """The request's queue is full."""
-        self._state = State.OVER
+        self._move(Event.REFUSED)
         page = refusals.page(503, reason)
         self._answer(503, page, ((b"X-Doorbuster-Verdict", b"dropped"),))
 
     def withdrawn(self) -> None:
         """The request's customer has gone, and its place in the queue with it."""
-        self._state = State.OVER
+        self._move(Event.WITHDRAWN)
 
     def rejected(self, reason: str, retry_after_s: float) -> None:
         """Admission turns the request's session away for `retry_after_s` real seconds."""
-        self._state = State.OVER
+        self._move(Event.REFUSED)
         wait_s = max(1, ceil(retry_after_s))
         page = rejection.page(reason, wait_s, self._context.wall_s())
         retry_after = (b"Retry-After", b"%d" % wait_s)
@@ -270,6 +354,16 @@ class Exchange:
         if self._state is State.IN_SERVICE:
             self._fail_customer(503, "the request was stopped")
             self._stop()
+
+    def break_off(self) -> None:
+        """Close the customer's connection, and the shop's, after a fault of the gateway."""
+        self._state = State.OVER
+        customer, self.customer = self.customer, None
+        connection, self.connection = self.connection, None
+        if customer is not None:
+            customer.cut_short(reset=True)
+        if connection is not None:
+            connection.reset()
 
     # ---- told by the connection to the shop ----------------------------------------------------
 
@@ -310,7 +404,7 @@ class Exchange:
 
     def may_repeat(self) -> bool:
         """True, once, if sending the request a second time cannot do harm."""
-        is_wanted = not (self._is_repeated or self._is_stopped)
+        is_wanted = not (self._is_repeated or self._state is State.STOPPING)
         if not is_wanted or self.is_streamed or self.head.method not in IDEMPOTENT:
             return False
         self._is_repeated = True
@@ -320,12 +414,12 @@ class Exchange:
         """The response begins: its head as the customer gets it, to be written with `write`."""
         is_1_0 = self.head.minor_version == 0
         has_unknown_length = head.has_body and head.length_bytes is None
-        self._is_chunked = has_unknown_length and not is_1_0
-        self._ends_with_connection = has_unknown_length and is_1_0
+        if has_unknown_length:
+            self._framing = ResponseFraming.CONNECTION if is_1_0 else ResponseFraming.CHUNKED
         self._keeps_alive = (
             self.head.keeps_alive
             and self.body_is_complete
-            and not self._ends_with_connection
+            and self._framing is not ResponseFraming.CONNECTION
             and not self._context.is_draining()
         )
         context = self._context
@@ -335,7 +429,7 @@ class Exchange:
             context.sessions.cookie,
             request_id=self.request_id,
             date=context.date(),
-            is_chunked=self._is_chunked,
+            is_chunked=self._framing is ResponseFraming.CHUNKED,
             keeps_alive=self._keeps_alive,
             to_http_1_0=is_1_0,
             set_cookie=context.sessions.set_cookie(session) if session is not None else None,
@@ -343,7 +437,7 @@ class Exchange:
 
     def encode(self, piece: bytes, out: list[bytes]) -> None:
         """Adds a piece of the response's body to `out` as the customer gets it."""
-        if self._is_chunked:
+        if self._framing is ResponseFraming.CHUNKED:
             out.append(b"%x\r\n" % len(piece))
             out.append(piece)
             out.append(b"\r\n")
@@ -359,7 +453,7 @@ class Exchange:
     def end(self, out: list[bytes]) -> None:
         """The shop's response is complete; `out` is its last part."""
         self.connection = None
-        if self._is_chunked:
+        if self._framing is ResponseFraming.CHUNKED:
             out.append(b"0\r\n\r\n")
         if out:
             self.write(out)
@@ -367,17 +461,20 @@ class Exchange:
         if customer is not None:
             customer.answered(self._keeps_alive and self.body_is_complete)
         if customer is not None:
-            self._finish(Outcome.ANSWERED)
+            self._finish(Event.ENDED, Outcome.ANSWERED)
         else:
-            self._finish(Outcome.ORPHANED if self.has_left else Outcome.CANCELLED)
+            outcome = Outcome.ORPHANED if self.has_left else Outcome.CANCELLED
+            self._finish(Event.ENDED, outcome)
 
     def shop_failed(self, status: int, reason: str) -> None:
         """No (whole) response will come; `status` is for a customer that has seen nothing yet."""
-        if self._state is State.IN_SERVICE:
-            self.connection = None
-            self._fail_customer(status, reason)
-            is_unwanted = self._is_stopped or self.has_left
-            self._finish(Outcome.CANCELLED if is_unwanted else Outcome.FAILED)
+        if not self._is_served:
+            self._move(Event.FAILED)
+            return
+        self.connection = None
+        self._fail_customer(status, reason)
+        is_unwanted = self._state is State.STOPPING or self.has_left
+        self._finish(Event.FAILED, Outcome.CANCELLED if is_unwanted else Outcome.FAILED)
 
     # ---- the machinery -------------------------------------------------------------------------
 
@@ -386,7 +483,7 @@ class Exchange:
             self._answer(status, refusals.page(status, reason), refusals.RETRY_SOON)
         elif self.customer is not None:
             customer, self.customer = self.customer, None
-            customer.cut_short(reset=self._ends_with_connection)
+            customer.cut_short(reset=self._framing is ResponseFraming.CONNECTION)
 
     def _answer(self, status: int, page: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
         customer, self.customer = self.customer, None
@@ -411,20 +508,28 @@ class Exchange:
 
     def _stop(self) -> None:
         """Lets the shop know that nobody wants an answer; `end` or `shop_failed` follows."""
-        if self._is_stopped:
-            return
-        self._is_stopped = True
         connection = self.connection
-        if connection is not None and self.body_is_complete:
-            connection.stop()
+        if self._state is State.STOPPING or (connection is not None and self.body_is_complete):
+            is_new = self._move(Event.STOPPED) is not State.STOPPING
+            if is_new and connection is not None:
+                connection.stop()
             return
         self.connection = None
         if connection is not None:
             # No mere end of the stream: what came so far must not be taken for the whole.
             connection.reset()
         # else it is on its way to a connection: the shop has not seen it
-        self._finish(Outcome.CANCELLED)
+        self._finish(Event.ABORTED, Outcome.CANCELLED)
 
-    def _finish(self, outcome: Outcome) -> None:
-        self._state = State.OVER
+    def _finish(self, event: Event, outcome: Outcome) -> None:
+        self._move(event)
         self.lane.finished(self, outcome)
+
+    def _move(self, event: Event) -> State:
+        """Go to the state that follows; return the one before. Raises IllegalMoveError."""
+        before = self._state
+        following = TRANSITIONS[before].get(event)
+        if following is None:
+            raise IllegalMoveError(f"{self!r}: {event.value}")
+        self._state = following
+        return before

@@ -1,18 +1,22 @@
-"""Hearing of a customer's end on a connection that is not being read.
+"""Ends of connections that asyncio does not offer: noticing one that is not read, and a reset.
 
-Owns: asking the kernel about such connections. A transport whose reading is paused, or whose
-stream has ended, is not listened to by the event loop; the kernel knows all the same (EPOLLRDHUP,
-EPOLLHUP). Must not know: requests, what becomes of them.
+The event loop does not listen to a transport whose reading is paused, or whose stream has ended.
+The kernel knows of its end all the same (EPOLLRDHUP, EPOLLHUP).
 """
 
 import asyncio
 import contextlib
 import select
-from typing import Protocol
+import socket
+import struct
+from typing import Final, Protocol
 
 # Each is told once; errors and resets (EPOLLHUP, EPOLLERR) are reported without being asked for.
 _RESET = select.EPOLLONESHOT
 _END_OR_RESET = select.EPOLLRDHUP | select.EPOLLONESHOT
+
+# SO_LINGER with no time: closing sends RST instead of the end of the stream.
+_AT_ONCE: Final = struct.pack("ii", 1, 0)
 
 
 class Unread(Protocol):
@@ -86,3 +90,11 @@ class Hangups:
                 who.hung_up()
             else:
                 who.ended_unread()
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Closes at once with a reset: the other side sees that what it has got is not the whole."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
+    transport.abort()

@@ -9,7 +9,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any, cast
 
-from gateway.http import endings
+from gateway.http import hangups
 from gateway.http.deadlines import NEVER, Deadlines
 from gateway.http.exchange import Exchange
 from gateway.http.framing import END
@@ -214,7 +214,7 @@ class ShopConnection(asyncio.Protocol):
         """As `abort`, and the shop is shown that the request was not complete."""
         self._exchange = None
         self._pool.forget(self)
-        endings.reset(self._transport)
+        hangups.reset(self._transport)
 
     # ---- what asyncio tells --------------------------------------------------------------------
 

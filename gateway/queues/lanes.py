@@ -1,22 +1,33 @@
-"""Where requests wait for a worker: behind the policy (the eight pages) or beside it (the rest).
-
-Owns: driving the dispatcher (its timers, its callbacks), the short queue of everything else,
-counts of both.
-Must not know: sockets, HTTP framing, any particular policy.
-"""
+"""Where requests wait for a worker: behind the policy (the eight pages) or in a bypass."""
 
 import asyncio
+import logging
 from collections import Counter, deque
 from collections.abc import Callable
 
 from gateway.clock import PaperClock
-from gateway.http.exchange import Exchange
+from gateway.http.exchange import Exchange, IllegalMoveError
 from gateway.policies import Abandonment
 from gateway.policies.interface import FATES, Drop, LoadSample, Outcome, Policy, Reject
 from gateway.queues.dispatcher import Dispatcher
 
+log = logging.getLogger("gateway.lanes")
+
 Serve = Callable[[Exchange], None]
 Observe = Callable[[Exchange, str], None]
+
+
+def _told(exchange: Exchange, tell: Callable[[], bool | None]) -> bool | None:
+    """Tell an exchange what its lane has decided, and return its answer.
+
+    A fault of ours must not stop the other requests: the exchange is broken off, and None returned.
+    """
+    try:
+        return tell()
+    except IllegalMoveError:
+        log.exception("a request is broken off")
+        exchange.break_off()
+        return None
 
 
 class PolicyLane:
@@ -89,17 +100,21 @@ class PolicyLane:
 
     def start(self, id: int) -> None:
         exchange = self._exchanges[id]
-        if exchange.start():
+        is_wanted = _told(exchange, exchange.start)
+        if is_wanted:
             self._serve(exchange)
+        elif is_wanted is None:
+            self.finished(exchange, Outcome.FAILED)
 
     def refuse(self, id: int, verdict: Drop | Reject) -> None:
         exchange = self._exchanges.pop(id)
         if isinstance(verdict, Reject):
             self._observe(exchange, "rejected")
-            exchange.rejected(verdict.reason, self._clock.real_s(verdict.retry_after_s))
+            retry_after_s = self._clock.real_s(verdict.retry_after_s)
+            _told(exchange, lambda: exchange.rejected(verdict.reason, retry_after_s))
         else:
             self._observe(exchange, "dropped")
-            exchange.dropped(verdict.reason)
+            _told(exchange, lambda: exchange.dropped(verdict.reason))
 
     def cancel(self, id: int) -> None:
         exchange = self._exchanges.get(id)
@@ -109,7 +124,7 @@ class PolicyLane:
     def withdraw(self, id: int) -> None:
         exchange = self._exchanges.pop(id)
         self._observe(exchange, "withdrawn")
-        exchange.withdrawn()
+        _told(exchange, exchange.withdrawn)
 
     # ---- what the controller of the gateway asks for -------------------------------------------
 
@@ -226,5 +241,8 @@ class OtherLane:
     def _start(self, exchange: Exchange) -> None:
         self._fates["dispatched"] += 1
         self.in_service += 1
-        if exchange.start():
+        is_wanted = _told(exchange, exchange.start)
+        if is_wanted:
             self._serve(exchange)
+        elif is_wanted is None:
+            self.finished(exchange, Outcome.FAILED)

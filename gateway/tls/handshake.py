@@ -15,7 +15,7 @@ from contextlib import suppress
 from enum import Enum, auto
 from typing import Any, Final, cast
 
-from gateway.http import endings
+from gateway.http import hangups
 from gateway.http.customer import Customer
 from gateway.http.frontend import Frontend
 from gateway.http.limits import KIB
@@ -123,7 +123,7 @@ class Handshake(asyncio.Protocol):
         if not self._has_begun:
             if not self._shared.places.take(self):
                 self._is_over = True
-                endings.reset(self._raw)
+                hangups.reset(self._raw)
                 return
             self._has_begun = True
         self._held_back += data
@@ -162,7 +162,7 @@ class Handshake(asyncio.Protocol):
     def give_way(self) -> None:
         """Ends it at once, for somebody else gets its place."""
         self._fail("evicted")
-        endings.reset(self._raw)
+        hangups.reset(self._raw)
 
     def abort(self) -> None:
         """Ends it at once: one connection too many, or the gateway is draining."""

@@ -225,13 +225,20 @@ class World:
             HeadLimits(),
             BodyLimits(),
             CustomerLimits(**limits),
-            Router(load(), self.context, self.lane, bypasses).exchange_of,
+            self._exchange_of,
         )
+        self._router = Router(load(), self.context, self.lane, bypasses)
+        self.exchanges = []
+        """All of them, in the order in which they began."""
         self.deadlines.start()
 
     def wall_s(self):
         """Seconds since 1970; as the world's clock, from an hour long ago."""
         return self.loop.now_s + 1_000_000_000
+
+    def _exchange_of(self, customer, head, peer):
+        self.exchanges.append(self._router.exchange_of(customer, head, peer))
+        return self.exchanges[-1]
 
     def _observe(self, exchange, fate):
         self.fates.append(fate)
