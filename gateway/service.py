@@ -37,8 +37,8 @@ class Gateway:
             settings, loop, policy, needs_sessions=choice.needs_sessions, on_end=times.add
         )
         self.figures = GatewayFigures(self.parts, self.in_force)
-        metrics = GatewayMetrics(self.figures, times)
-        self.controls = Controls(self.parts, self.in_force, self.figures, metrics)
+        self.metrics = GatewayMetrics(self.figures, times)
+        self.controls = Controls(self.parts, self.in_force, self.figures, self.metrics)
         self._admin_places = AdminPlaces()
         self._api = AdminApi(self.controls, admin_names(settings), expected_token(settings))
         self._server: asyncio.Server | None = None

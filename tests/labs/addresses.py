@@ -78,5 +78,5 @@ def _expressions(call: ast.Call) -> Iterator[str]:
 
 @cache
 def _of_the_admin_api() -> frozenset[str]:
-    text = (REPOSITORY / "gateway" / "admin.py").read_text(encoding="utf-8")
+    text = (REPOSITORY / "gateway" / "admin" / "api.py").read_text(encoding="utf-8")
     return frozenset(re.findall(r'b"(/[a-z-]*)": \{', text))
