@@ -105,10 +105,6 @@ class Ledger(Generic[T]):
     def check(self, event: str, verdicts: Verdicts, offered: int) -> None:
         """Raise BrokenPolicyError if the answer to `event` breaks a rule; `offered` are workers."""
         waiting = self.waiting
-        if offered and len(verdicts) == 1 and type(verdicts[0]) is Dispatch:  # nearly every one
-            if verdicts[0].id not in waiting:
-                raise self._broken(self._forbidden(verdicts[0], event))
-            return
         judged: set[int] = set()
         dispatched = 0
         for verdict in verdicts:
@@ -195,7 +191,7 @@ class Driver(Ledger[T]):
         verdicts = self.policy.arrival(now_s, request)
         if verdicts:
             self._carry_out(now_s, "arrival", verdicts)
-        if self.waiting:
+        if self.waiting and self._workers.free > 0:
             self.offer(now_s)
 
     def completion(self, now_s: float, id: int, outcome: Outcome) -> T:
@@ -204,7 +200,7 @@ class Driver(Ledger[T]):
         verdicts = self.policy.completion(now_s, id, outcome)
         if verdicts:
             self._carry_out(now_s, "completion", verdicts)
-        if self.waiting:
+        if self.waiting and self._workers.free > 0:
             self.offer(now_s)
         return item
 
@@ -258,8 +254,14 @@ class Driver(Ledger[T]):
     def _carry_out(self, now_s: float, event: str, verdicts: Verdicts, offered: int = 0) -> None:
         if not verdicts:
             return
-        self.check(event, verdicts, offered)
         host = self._host
+        first = verdicts[0]
+        if offered and len(verdicts) == 1 and type(first) is Dispatch and first.id in self.waiting:
+            # Nearly every answer, and allowed: a simulation spends its time here.
+            item = self.in_service[first.id] = self.take(now_s, first.id)
+            host.start(now_s, first.id, item)
+            return
+        self.check(event, verdicts, offered)
         rejections = 0
         for verdict in verdicts:
             id = verdict.id
