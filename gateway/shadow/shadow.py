@@ -5,11 +5,11 @@ and acting policy have both decided on a request.
 Must not know: sockets, clocks, which policy acts, other shadows.
 
 A dispatcher of its own drives the policy, as the gateway's drives the acting one; its shop is only
-thought of (`shadow_shop`). Customers are the real ones: what they ask for next they ask for because
+thought of (`shadow.shop`). Customers are the real ones: what they ask for next they ask for because
 of what the acting policy did. What the shadow has refused a session ends that session in its
 world: later pages of it are `absent`. What it would have served of those refused in the real world
 brings it nothing more. Who waits longer here than there leaves as real customers do
-(`shadow_customers`). Where both policies are the same from the start, both worlds stay the same,
+(`shadow.customers`). Where both policies are the same from the start, both worlds stay the same,
 to the last digit (tests/gateway/shadow/test_shadow.py).
 """
 

@@ -1,7 +1,7 @@
 """A gateway's dispatcher before a shop in virtual time: customers who come whatever happens.
 
 The shop is one server that everybody in service shares (processor sharing), worked out step by step
-and not as `gateway.shadow_shop` does it.
+and not as `gateway.shadow.shop` does it.
 """
 
 from dataclasses import dataclass
