@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -352,9 +352,10 @@ def _process() -> Iterator[Metric]:
 
 
 _Labels = tuple[str, ...]
+L = TypeVar("L", bound=tuple[str, ...])
 
 
-def _family(name: str, meaning: str, values: Mapping[_Labels, float], *labels: str) -> Metric:
+def _family(name: str, meaning: str, values: Mapping[L, float], *labels: str) -> Metric:
     """A counter if the name says so, else a gauge; `values` by the values of the labels."""
     kind = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
     family = kind(_PREFIX + name.removesuffix("_total"), meaning, labels=labels)
@@ -372,6 +373,6 @@ def _by_label(values: Mapping[str, object]) -> dict[_Labels, object]:
     return {(str(name),): value for name, value in values.items()}
 
 
-def _numbers(values: Mapping[_Labels, object]) -> dict[_Labels, float]:
+def _numbers(values: Mapping[L, object]) -> dict[L, float]:
     """Those that are numbers: a policy of its own may say what it likes."""
     return {key: value for key, value in values.items() if isinstance(value, int | float)}

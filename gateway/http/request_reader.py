@@ -129,7 +129,7 @@ class RequestReader:
         self._buffer = b""
         self._empty_lines = 0
         self._scanned = 0
-        self._body: Body | None = None
+        self._body: Body | End | None = None
 
     @property
     def buffered_bytes(self) -> int:
@@ -169,8 +169,8 @@ class RequestReader:
             self._body = LengthBody(head.length_bytes)
         return head
 
-    def _pull_body(self, body: Body) -> bytes | End | None:
-        if type(body) is End:
+    def _pull_body(self, body: Body | End) -> bytes | End | None:
+        if isinstance(body, End):
             self._body = None
             return END
         if not self._buffer:

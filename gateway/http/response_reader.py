@@ -124,7 +124,7 @@ class ResponseReader:
         body = self._body
         if body is None:
             return self._pull_head()
-        if body is END:
+        if isinstance(body, End):
             self._body = None
             return END
         if not self._buffer:
