@@ -32,7 +32,7 @@ from gateway.tls.processor_client import ProcessorClient
 from gateway.tls.processor_protocol import Register
 
 _K_APL_S: Final = 2.0
-"""Paper seconds after which the CPU manager is told anew, should the admission policy have no
+"""Paper seconds after which the CPU manager hears again, if the admission policy has no
 interval of its own (edragon.txt, section 3.2)."""
 
 

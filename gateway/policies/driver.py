@@ -88,7 +88,7 @@ class Ledger(Generic[T]):
         return self.in_service.pop(id)
 
     def customer_left(self, id: int) -> None:
-        """Note that nobody waits for the answer any more."""
+        """Note that the customer of a request has left, if the request waits."""
         if id in self.waiting:
             self.gone.add(id)
 
@@ -130,8 +130,8 @@ class Ledger(Generic[T]):
         if dispatched > offered:
             if event != "workers_free":
                 raise self._broken(
-                    f"{event} answered with Dispatch; only workers_free may: keep the request, you "
-                    "are asked for one as soon as a worker is free"
+                    f"{event} answered with Dispatch; only workers_free may; keep the "
+                    "request, and workers_free is called as soon as a worker is free"
                 )
             raise self._broken(
                 f"workers_free was offered {offered} and answered {dispatched} Dispatch; dispatch "
@@ -164,7 +164,7 @@ class Ledger(Generic[T]):
                 f"{given} {id} {self._fates[id]}; take a request out of your queue when you give a "
                 "verdict on it, and in withdraw"
             )
-        return f"{given} no request {id} waits; verdicts name the id of a request that waits"
+        return f"{given} no request {id} waits; a verdict must name a request that waits"
 
     def _broken(self, words: str) -> BrokenPolicyError:
         return BrokenPolicyError(words)

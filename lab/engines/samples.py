@@ -9,18 +9,7 @@ import pyarrow.parquet as pq
 
 from gateway.policies.interface import PAGES
 from runtime import private_file
-
-COUNTED = (
-    "arrived",
-    "dispatched",
-    "dropped",
-    "rejected",
-    "answered",
-    "orphaned",
-    "failed",
-    "withdrawn",
-    "cancelled",
-)
+from simulator.record import SAMPLED_FATES
 
 SCHEMA = pa.schema(
     [
@@ -32,7 +21,7 @@ SCHEMA = pa.schema(
         pa.field("in_service", pa.int32()),
         pa.field("waiting", pa.int32()),
         *(pa.field(f"waiting_{page}", pa.int32()) for page in PAGES),
-        *(pa.field(f"{fate}_total", pa.int64()) for fate in COUNTED),
+        *(pa.field(f"{fate}_total", pa.int64()) for fate in SAMPLED_FATES),
         pa.field("confirms_total", pa.int64()),
         # What the admission policy knows; null where there is none.
         pa.field("predicted_utilisation_ratio", pa.float64()),

@@ -178,7 +178,7 @@ def make_run(
     """Make one live run and fill its folder; returns what run.json says.
 
     What an interrupted attempt at the same run left is removed first. `on_event` is called once the
-    folder says that the run has begun, or that somebody changed something in it. Raises
+    folder says that the run has begun, or that something in it has changed. Raises
     ExperimentError.
     """
     with LiveRun(appliance, run, seed, folder, on_event) as live:

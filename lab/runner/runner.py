@@ -47,7 +47,7 @@ class Experiment(ABC, Generic[R]):
 
     @abstractmethod
     def estimate(self, result: R) -> Estimate | None:
-        """Return how long the missing runs and the drawing take; None where nobody knows."""
+        """Return how long the missing runs and the drawing take; None if that is unknown."""
 
     @abstractmethod
     def make(self, result: R, estimate: Estimate | None) -> None:

@@ -37,7 +37,7 @@ class SimulatedComparison(Comparison):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Find out how fast this machine is, if nobody has yet."""
+        """Measure how fast this machine is, unless that is known."""
         estimates.calibrated(self.lab)
         yield
 
@@ -52,7 +52,7 @@ class SimulatedComparison(Comparison):
         return found
 
     def estimate(self, result: ComparisonResult) -> Estimate | None:
-        """Nobody knows how fast the machines behind a broker are."""
+        """Return None with a broker: the speed of the machines behind it is unknown."""
         if self.broker:
             return None
         capacity = result.capacity()
@@ -70,7 +70,7 @@ class SimulatedComparison(Comparison):
         spec = self.spec
         capacity = result.capacity()
         capacity_rps = capacity and capacity.median_rps
-        todo = result.missing()
+        todo, total = result.missing(), len(result.plan())
         own = [file.text for file in own_policies.of_spec(spec)]
         runs = {
             (policy.key, rho): ShopRun.of_spec(spec, policy.key, rho, capacity_rps).as_json()
@@ -106,7 +106,7 @@ class SimulatedComparison(Comparison):
                 progress.done(index)
                 outcome = verdict(run.summary())
                 sent = f" ({size_bytes / 1e6:.1f} MB came back)" if self.broker else ""
-                progress.say(f"{todo[index].title(len(result.plan()))}: {outcome}{sent}")
+                progress.say(f"{todo[index].title(total)}: {outcome}{sent}")
 
             run_tasks(
                 tasks,

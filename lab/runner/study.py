@@ -72,6 +72,12 @@ class StudyRun(Experiment[StudyResult]):
         """Make a result with the facts in it."""
         return StudyResult.create(self.lab.results_dir, self.folder_name, self.facts, self.policies)
 
+    @staticmethod
+    def announce_rest(missing: int, planned: int, what: str) -> None:
+        """Print how much of a result is there already, if anything is."""
+        if missing < planned:
+            console.print(f"Resuming: {planned - missing} of {planned} {what} are done.")
+
     def ended(self) -> None:
         """Keep what the whole command took."""
 
@@ -168,8 +174,8 @@ class SimulatedStudy(StudyRun):
     def estimate(self, result: StudyResult) -> Estimate | None:
         """About how long the missing simulations and the report take on this machine.
 
-        A kind of case that nobody has measured is simulated for a moment now. Nobody knows how
-        fast the machines behind a broker are.
+        A kind of case that has not been measured yet is simulated for a moment now. The speed of
+        the machines behind a broker is unknown.
         """
         if self.options.celery_broker:
             return None
@@ -190,11 +196,8 @@ class SimulatedStudy(StudyRun):
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
         """Simulate what is missing."""
         missing = result.missing(self.simulations)
-        done = len(self.simulations) - len(missing)
-        if done:
-            console.print(f"Resuming: {done} of {len(self.simulations)} simulations are done.")
-        expected = "" if estimate is None else f", {estimate.words} with the report, "
-        expected += "" if estimate is None else estimates.IDLE
+        self.announce_rest(len(missing), len(self.simulations), "simulations")
+        expected = f", {estimate.words} with the report, {estimates.IDLE}" if estimate else ""
         console.print(
             f"{self._study.title}: {len(missing)} simulations on {self.options.where}{expected}. "
             f"Interrupted, the same command resumes.\nResults: {result.path}"

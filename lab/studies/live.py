@@ -76,7 +76,7 @@ class LiveStudy(StudyRun, Generic[C]):
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """Print how long it takes, if this machine or the product knows."""
+        """Print how long it takes, if that is known."""
         if self._estimate is not None:
             console.print(f"All of it takes {self._estimate.words}, {IDLE}.")
         with stopwatch.live():
@@ -128,7 +128,7 @@ class ApplianceStudy(LiveStudy[C]):
         return {**super().facts, "specs": [part.spec.fingerprint for part in self.parts]}
 
     def begin(self) -> StudyResult:
-        """Make the folder once the appliance answers: without one nothing shall be left behind."""
+        """Make the folder once the appliance answers: without one it leaves nothing behind."""
         running_appliance(self.lab)
         return super().begin()
 

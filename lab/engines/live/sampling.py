@@ -11,8 +11,9 @@ import pyarrow as pa
 from gateway.policies.interface import PAGES
 from lab.engines.live.appliance import Appliance, Json
 from lab.engines.live.outages import Outages
-from lab.engines.samples import COUNTED, SCHEMA, of_admission, write_samples
+from lab.engines.samples import SCHEMA, of_admission, write_samples
 from lab.errors import ExperimentError
+from simulator.record import SAMPLED_FATES
 
 
 class Sampler:
@@ -128,7 +129,7 @@ def row(time_s: float, snapshot: Json) -> dict[str, Any]:
         "in_service": snapshot["in_service"],
         "waiting": snapshot["waiting"],
         **{f"waiting_{page}": snapshot["waiting_by_page"][page] for page in PAGES},
-        **{f"{fate}_total": sum(counts[page][fate] for page in PAGES) for fate in COUNTED},
+        **{f"{fate}_total": sum(counts[page][fate] for page in PAGES) for fate in SAMPLED_FATES},
         "confirms_total": counts["Tr-4"]["answered"],
         **of_admission(policy["snapshot"].get("admission")),
     }

@@ -75,7 +75,7 @@ class AdServerStudy(LiveStudy[Cases]):
             yield
 
     def begin(self) -> StudyResult:
-        """Make the folder once the server runs: without one nothing shall be left behind."""
+        """Make the folder once the server runs: without one it leaves nothing behind."""
         self._started()
         return super().begin()
 
@@ -86,10 +86,7 @@ class AdServerStudy(LiveStudy[Cases]):
             return
         server = self._started()
         result.attempts.mkdir(exist_ok=True)
-        if len(todo) < len(self.runs):
-            console.print(
-                f"Resuming: {len(self.runs) - len(todo)} of {len(self.runs)} runs are done."
-            )
+        self.announce_rest(len(todo), len(self.runs), "runs")
         with clients_process(server.url, result.path / "clients.log") as clients:
             plan_file = result.path / _PLAN
             if plan_file.is_file():

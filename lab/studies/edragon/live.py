@@ -83,10 +83,7 @@ class PlatformStudy(LiveStudy[Cases]):
     def make(self, result: StudyResult, estimate: Estimate | None) -> None:
         """Make the missing runs one after the other."""
         todo = result.missing(self.runs)
-        if len(todo) < len(self.runs):
-            console.print(
-                f"Resuming: {len(self.runs) - len(todo)} of {len(self.runs)} runs are done."
-            )
+        self.announce_rest(len(todo), len(self.runs), "runs")
         expected = [expected_real_s([run.case.run]) for run in todo]
         console.print(
             f"{len(todo)} runs at time scale {LIVE.time_scale:g}, about "
