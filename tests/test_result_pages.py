@@ -1,4 +1,4 @@
-"""Every result page tells how its figures were made, and the README links to the pages."""
+"""Every result page names how its numbers were made, and the overview of results links to it."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-RESULT_PAGES = sorted((REPOSITORY / "docs" / "results").glob("*.md"))
+OVERVIEW = REPOSITORY / "docs" / "results" / "README.md"
+RESULT_PAGES = sorted(set(OVERVIEW.parent.glob("*.md")) - {OVERVIEW})
 ORIGIN = {
     "Command": r"`(make|\.venv/bin/)[^`]+`",
     "Commit": r"\b[0-9a-f]{7,12}\b",
@@ -24,10 +25,15 @@ def test_a_result_page_names_command_commit_machine_and_date(page: Path):
         assert re.search(rf"\*{what}:\* [^*]*{written}", origin[0]), f"{page.name}: {what}"
 
 
-def test_the_readme_links_to_every_result_page():
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\(docs/results/([\w-]+\.md)", readme))
+def test_the_overview_links_to_every_result_page():
+    linked = set(re.findall(r"\(([\w-]+\.md)\)", OVERVIEW.read_text(encoding="utf-8")))
     assert {page.name for page in RESULT_PAGES} - linked == set()
+
+
+def test_the_readme_is_short_and_links_to_the_results():
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert len(readme.splitlines()) <= 120
+    assert "(docs/results/README.md)" in readme
 
 
 def documents() -> list[Path]:
