@@ -29,10 +29,10 @@ SEED = 17
 
 def test_random_kills(runtime: Runtime, pytestconfig: pytest.Config) -> None:
     with ledger.few_copies(runtime) as scarce:
-        _weathered(runtime, pytestconfig.getoption("--storm-minutes"), scarce)
+        _check_orders_after_a_storm(runtime, pytestconfig.getoption("--storm-minutes"), scarce)
 
 
-def _weathered(runtime: Runtime, minutes: float, scarce: list[int]) -> None:
+def _check_orders_after_a_storm(runtime: Runtime, minutes: float, scarce: list[int]) -> None:
     before = ledger.Books.of(runtime)
     buyers = Buyers(runtime.shop_url, BUYERS, scarce, is_rough=True)
     over = threading.Event()

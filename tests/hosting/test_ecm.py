@@ -265,7 +265,7 @@ def test_the_first_manager_need_not_wait():
 
 
 @contextmanager
-def refused(field, words):
+def expect_refusal(field, words):
     with pytest.raises(ProtocolError) as caught:
         yield
     assert caught.value.field == field
@@ -281,15 +281,15 @@ def test_what_cannot_be_registered():
         def pid(number):
             return Register("b", 1.0, number)
 
-        with refused("application", "'a' is registered already"):
+        with expect_refusal("application", "'a' is registered already"):
             register(m, "a", other)
-        with refused("process", "there is no process"):
+        with expect_refusal("process", "there is no process"):
             m.register(pid(2**31 - 1), os.getpid())
-        with refused("process", "has the CPU manager itself in its tree"):
+        with expect_refusal("process", "has the CPU manager itself in its tree"):
             m.register(pid(os.getpid()), os.getpid())
-        with refused("process", "is of one tree with process"):
+        with expect_refusal("process", "is of one tree with process"):
             m.register(pid(child), os.getpid())
-        with refused("process", "is not of the family of process"):
+        with expect_refusal("process", "is not of the family of process"):
             m.register(pid(other.pid), one.pid)
         assert [found.name for found in m.applications] == ["a"]
 
@@ -298,7 +298,7 @@ def test_what_cannot_be_registered():
 def test_processes_of_others_are_not_managed():
     with subprocess.Popen(["sleep", "600"], user=65534) as stranger:
         try:
-            with refused("process", "is of user 65534"):
+            with expect_refusal("process", "is of user 65534"):
                 a_manager().register(Register("a", 1.0, stranger.pid), os.getpid())
         finally:
             stranger.kill()

@@ -246,7 +246,7 @@ def test_what_is_no_page_ends_the_session(made: certificate.Certificate, manner:
     assert played.rows[2].outcome == "not_generated"
 
 
-def _is_cut(played: _Played, completed: int) -> None:
+def _expect_cut(played: _Played, completed: int) -> None:
     """So many pages came, or fewer where this machine stood still; the others never did."""
     outcomes = [row.outcome for row in played.rows]
     assert not played.whole
@@ -262,7 +262,7 @@ def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
     manner = lambda seen: "hang" if seen.page == slow else "page"  # noqa: E731
     with _shop(made, manner) as (shop, address):
         played = _Played(address, PartlyOpenModel(3, 3, 0, 1000, 1, 0, 0), 1, stop_s=1.0)
-        _is_cut(played, completed=1)
+        _expect_cut(played, completed=1)
         # The session is still there: only the close of its connection can tell the server.
         deadline = time.monotonic() + 120
         for seen in shop.seen:
@@ -274,7 +274,7 @@ def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
 def test_the_stop_cuts_off_a_pause(made: certificate.Certificate) -> None:
     with _shop(made) as (_, address):
         played = _Played(address, PartlyOpenModel(3, 3, 1e9, 1000, 1, 0, 0), 1, stop_s=1.0)
-    _is_cut(played, completed=1)
+    _expect_cut(played, completed=1)
 
 
 def test_a_page_that_had_timed_out_is_not_told_twice(made: certificate.Certificate) -> None:

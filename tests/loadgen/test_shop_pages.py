@@ -105,7 +105,9 @@ def test_a_page_without_what_the_customer_needs_is_the_wrong_page(
 
 @pytest.mark.parametrize("page", ["Br-1", "Br-2", "Br-3", "Br-4"])
 def test_a_page_where_the_customer_leaves_needs_nothing(page: str) -> None:
-    Shopper(1, 0, "c-%d", "x").read(page, b"<h1>Fine</h1>", None)
+    shopper = Shopper(1, 0, "c-%d", "x")
+    shopper.read(page, b"<h1>Fine</h1>", None)
+    assert shopper.request("Br-1") == Shopper(1, 0, "c-%d", "x").request("Br-1")
 
 
 def test_a_book_that_is_out_of_stock_is_not_chosen() -> None:

@@ -119,7 +119,7 @@ def test_nothing_survives_the_call(tmp_path: Path) -> None:
     with pytest.raises(BoundsExceededError):
         call(HERE + "start_child_that_waits", str(told), bounds)
     processes = [int(number) for number in told.read_text().split()]
-    _await(lambda: not any(map(_runs, processes)))
+    _expect(lambda: not any(map(_runs, processes)))
 
 
 def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
     )
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
     try:
-        _await(lambda: told.is_file() and len(told.read_text().split()) == 2)
+        _expect(lambda: told.is_file() and len(told.read_text().split()) == 2)
     finally:
         parent.kill()
         parent.wait()
     child, grandchild = map(int, told.read_text().split())
     try:
-        _await(lambda: not _runs(child))
+        _expect(lambda: not _runs(child))
     finally:
         os.kill(grandchild, 9)  # it is not the parser's habit to start any
 
@@ -150,7 +150,7 @@ def _runs(process: int) -> bool:
         return False
 
 
-def _await(condition: Any) -> None:
+def _expect(condition: Any) -> None:
     deadline_s = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline_s

@@ -241,7 +241,7 @@ def test_a_second_purchase_is_a_second_order(visitor):
 def test_browsing_needs_few_queries(visitor, page, path, django_assert_max_num_queries):
     visitor.get("/")  # the menu is made once
     with django_assert_max_num_queries(4):
-        visitor.get(path)
+        assert visitor.get(path).status_code == 200
 
 
 @pytest.mark.parametrize(("page", "bound"), [("Tr-2", 3), ("Tr-3", 3), ("Tr-4", 12)])

@@ -114,7 +114,7 @@ class Chain:
             assert n["dispatched"] == sum(n[fate] for fate in ways_out), page
         return snapshot
 
-    def settles(self, before: dict[str, Any], *, overdue: int = 0, **grown: int) -> None:
+    def expect_settled(self, before: dict[str, Any], *, overdue: int = 0, **grown: int) -> None:
         """As `adds_up`, and since `before` these fates have grown by so much, and no others."""
         after = self.adds_up()
         assert fates(after) - fates(before) == Counter(grown)

@@ -8,8 +8,8 @@ from tests.gateway import process
 from tests.shop.sentry.test_checkout import (
     Leaver,
     cancelling,
+    check_orders_after_leaving_tr_4,
     is_idle,
-    leave_tr_4_at_random_moments,
     port_of,
 )
 
@@ -35,7 +35,7 @@ def test_leaving_tr_4_at_random_moments(committed, running_shop):
             return in_gateway == 1 and is_idle(shop)  # the leaver's own connection
 
         leaver.signs_in()
-        leave_tr_4_at_random_moments(leaver, is_done, KILLS)
+        check_orders_after_leaving_tr_4(leaver, is_done, KILLS)
         counts = process.snapshot(admin_port)["counts"]["Tr-4"]
     assert counts["arrived"] == counts["dispatched"]
     assert counts["cancelled"] + counts["orphaned"] > 0

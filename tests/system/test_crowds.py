@@ -43,7 +43,7 @@ def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers: Chain,
     customers = [thirty_workers.customer() for _ in range(IN_SERVICE + QUEUED)]
     for customer in customers[:IN_SERVICE]:
         customer.send("/sleep/thirty/")
-    database.has_begun("thirty", IN_SERVICE)
+    database.expect_begun("thirty", IN_SERVICE)
     for customer in customers[IN_SERVICE:]:
         customer.send("/sleep/twenty/")
     thirty_workers.has(in_service=IN_SERVICE, waiting=QUEUED)
@@ -54,11 +54,11 @@ def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers: Chain,
     later = iter(range(LATER_REQUESTS))
     with ThreadPoolExecutor(IN_SERVICE) as pool:
         asking = [pool.submit(mistakes, thirty_workers.port, later) for _ in range(IN_SERVICE)]
-        database.is_gone("thirty")
+        database.expect_gone("thirty")
         print(f"{IN_SERVICE} queries gone after {(time.monotonic() - left_s) * 1000:.1f} ms")
         wrong = [mistake for task in asking for mistake in task.result()]
     assert wrong == []
-    thirty_workers.settles(
+    thirty_workers.expect_settled(
         before,
         arrived=IN_SERVICE + QUEUED + LATER_REQUESTS,
         dispatched=IN_SERVICE + LATER_REQUESTS,
@@ -68,7 +68,7 @@ def test_all_leave_at_once_and_a_thousand_come_after_them(thirty_workers: Chain,
         answered=LATER_REQUESTS,
     )
     assert thirty_workers.reached_shop("/sleep/twenty/") == 0
-    shop.has_counted(
+    shop.expect_counted(
         counted,
         disconnects=IN_SERVICE,
         interrupted=IN_SERVICE,

@@ -48,9 +48,9 @@ def served_before(customer, connection):
     return 1
 
 
-def is_gone(chain, tag, left_s, what):
+def expect_gone(chain, tag, left_s, what):
     """Wait for the end of the query, and say how long it took."""
-    chain.database.is_gone(tag)
+    chain.database.expect_gone(tag)
     print(f"{what}: query gone after {(time.monotonic() - left_s) * 1000:.1f} ms")
 
 
@@ -66,13 +66,13 @@ def test_in_service(one_worker, customer, tag, connection, how):
     counted, before = one_worker.shop.state(), one_worker.snapshot()
     answered = served_before(customer, connection)
     customer.send(f"/sleep/{tag}/", behind=CONNECTIONS[connection])
-    one_worker.database.has_begun(tag)
+    one_worker.database.expect_begun(tag)
     left_s = leave(customer, how)
-    is_gone(one_worker, tag, left_s, f"in service, {connection}, {how}")
-    one_worker.settles(
+    expect_gone(one_worker, tag, left_s, f"in service, {connection}, {how}")
+    one_worker.expect_settled(
         before, arrived=1 + answered, dispatched=1 + answered, answered=answered, cancelled=1
     )
-    one_worker.shop.has_counted(counted, **CANCELLED)
+    one_worker.shop.expect_counted(counted, **CANCELLED)
 
 
 @connections
@@ -82,26 +82,26 @@ def test_streaming(one_worker, customer, tag, connection, how):
     counted, before = one_worker.shop.state(), one_worker.snapshot()
     answered = served_before(customer, connection)
     customer.send(f"/stream/{tag}/", behind=CONNECTIONS[connection])
-    one_worker.database.has_begun(tag)
+    one_worker.database.expect_begun(tag)
     hear(customer, b"first\n\r\n")
     left_s = leave(customer, how)
-    is_gone(one_worker, tag, left_s, f"streaming, {connection}, {how}")
-    one_worker.settles(
+    expect_gone(one_worker, tag, left_s, f"streaming, {connection}, {how}")
+    one_worker.expect_settled(
         before, arrived=1 + answered, dispatched=1 + answered, answered=answered, cancelled=1
     )
-    one_worker.shop.has_counted(counted, **CANCELLED)
+    one_worker.shop.expect_counted(counted, **CANCELLED)
 
 
 def test_who_ends_the_stream_and_still_waits_is_answered(one_worker, customer, tag):
     before = one_worker.snapshot()
     with one_worker.database.holding(4):
         customer.send(f"/write/{tag}/", "POST")
-        one_worker.database.has_begun(f"{tag} waits")
+        one_worker.database.expect_begun(f"{tag} waits")
         customer.half_close()
         hear(customer, b"HTTP/1.1 100 Continue\r\n\r\n")  # the question
     assert customer.everything().endswith(b"\r\n\r\nwritten")
     customer.close()
-    one_worker.settles(before, arrived=1, dispatched=1, answered=1)
+    one_worker.expect_settled(before, arrived=1, dispatched=1, answered=1)
 
 
 # ---- in the queue ------------------------------------------------------------------------------
@@ -117,15 +117,15 @@ def test_queued(one_worker, customer, tag, connection, how):
     counted = one_worker.shop.state()
     with one_worker.customer() as holder:
         holder.send(f"/sleep/{tag}holder/")
-        one_worker.database.has_begun(f"{tag}holder")
+        one_worker.database.expect_begun(f"{tag}holder")
         customer.send(f"/write/{tag}/", "POST", behind=CONNECTIONS[connection])
         one_worker.has(in_service=1, waiting=1)
         left_s = leave(customer, how)
         one_worker.has(in_service=1, waiting=0)
         print(f"queued, {connection}, {how}: gone in {(time.monotonic() - left_s) * 1000:.1f} ms")
         assert one_worker.database.running(f"{tag}holder") == 1
-    one_worker.database.is_gone(tag)
-    one_worker.settles(
+    one_worker.database.expect_gone(tag)
+    one_worker.expect_settled(
         before,
         arrived=2 + answered,
         dispatched=1 + answered,
@@ -134,7 +134,7 @@ def test_queued(one_worker, customer, tag, connection, how):
         withdrawn=1,
         cancelled=1,
     )
-    one_worker.shop.has_counted(counted, **CANCELLED)  # the holder's
+    one_worker.shop.expect_counted(counted, **CANCELLED)  # the holder's
     assert one_worker.reached_shop(f"/write/{tag}/") == 0
     assert one_worker.reached_shop("/echo/2/") == echoes
     assert one_worker.database.written(tag) == []
@@ -159,8 +159,8 @@ def test_being_read(one_worker, customer, tag, connection, method, incomplete, h
     customer.socket.sendall((head + incomplete).encode())
     one_worker.has_customers(1)
     leave(customer, how)
-    one_worker.settles(before, arrived=answered, dispatched=answered, answered=answered)
-    one_worker.shop.has_counted(counted, disconnects=0)
+    one_worker.expect_settled(before, arrived=answered, dispatched=answered, answered=answered)
+    one_worker.shop.expect_counted(counted, disconnects=0)
     assert one_worker.reached_shop(f"/write/{tag}/") == 0
 
 
@@ -174,11 +174,11 @@ def test_a_large_body_still_coming(one_worker, customer, tag, framing, how):
         body = b"x" * 100_000
     head = f"GET /sleep/{tag}/ HTTP/1.1\r\nHost: shop\r\n{framing}\r\n\r\n"
     customer.socket.sendall(head.encode() + body)
-    one_worker.database.has_begun(tag)
+    one_worker.database.expect_begun(tag)
     left_s = leave(customer, how)
-    is_gone(one_worker, tag, left_s, f"body still coming, {framing}, {how}")
-    one_worker.settles(before, arrived=1, dispatched=1, cancelled=1)
-    one_worker.shop.has_counted(counted, **CANCELLED)
+    expect_gone(one_worker, tag, left_s, f"body still coming, {framing}, {how}")
+    one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
+    one_worker.shop.expect_counted(counted, **CANCELLED)
 
 
 # ---- HTTP/1.0 ----------------------------------------------------------------------------------
@@ -190,22 +190,22 @@ class TestOldCustomers:
     def test_a_reset_in_service(self, one_worker, customer, tag):
         counted, before = one_worker.shop.state(), one_worker.snapshot()
         customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.has_begun(tag)
-        is_gone(one_worker, tag, leave(customer, "reset"), "in service, HTTP/1.0, reset")
-        one_worker.settles(before, arrived=1, dispatched=1, cancelled=1)
-        one_worker.shop.has_counted(counted, **CANCELLED)
+        one_worker.database.expect_begun(tag)
+        expect_gone(one_worker, tag, leave(customer, "reset"), "in service, HTTP/1.0, reset")
+        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
+        one_worker.shop.expect_counted(counted, **CANCELLED)
 
     def test_a_reset_in_the_queue(self, one_worker, customer, tag):
         before = one_worker.snapshot()
         with one_worker.customer() as holder:
             holder.send(f"/sleep/{tag}holder/")
-            one_worker.database.has_begun(f"{tag}holder")
+            one_worker.database.expect_begun(f"{tag}holder")
             customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
             one_worker.has(in_service=1, waiting=1)
             leave(customer, "reset")
             one_worker.has(in_service=1, waiting=0)
-        one_worker.database.is_gone(tag)
-        one_worker.settles(
+        one_worker.database.expect_gone(tag)
+        one_worker.expect_settled(
             before, arrived=2, dispatched=1, abandoned_waiting=1, withdrawn=1, cancelled=1
         )
         assert one_worker.reached_shop(f"/sleep/{tag}/") == 0
@@ -213,31 +213,31 @@ class TestOldCustomers:
     def test_a_reset_after_the_end_of_its_stream(self, one_worker, customer, tag):
         before = one_worker.snapshot()
         customer.socket.sendall(f"GET /sleep/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.has_begun(tag)
+        one_worker.database.expect_begun(tag)
         customer.half_close()
-        is_gone(one_worker, tag, leave(customer, "reset"), "half-closed, HTTP/1.0, reset")
-        one_worker.settles(before, arrived=1, dispatched=1, cancelled=1)
+        expect_gone(one_worker, tag, leave(customer, "reset"), "half-closed, HTTP/1.0, reset")
+        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
 
     def test_a_close_is_taken_for_the_end_of_its_stream(self, one_worker, customer, tag):
         """Whoever holds the lock leaves it the page's time: the page is made to its end."""
         before = one_worker.snapshot()
         with one_worker.database.holding(4):
             customer.socket.sendall(f"POST /write/{tag}/ HTTP/1.0\r\n\r\n".encode())
-            one_worker.database.has_begun(f"{tag} waits")
+            one_worker.database.expect_begun(f"{tag} waits")
             customer.half_close()
         assert customer.everything().endswith(b"\r\n\r\nwritten")
         customer.close()
-        one_worker.settles(before, arrived=1, dispatched=1, answered=1)
+        one_worker.expect_settled(before, arrived=1, dispatched=1, answered=1)
 
     @ways
     def test_streaming(self, one_worker, customer, tag, how):
         """Once the answer has begun, whoever ends the stream has left."""
         before = one_worker.snapshot()
         customer.socket.sendall(f"GET /stream/{tag}/ HTTP/1.0\r\n\r\n".encode())
-        one_worker.database.has_begun(tag)
+        one_worker.database.expect_begun(tag)
         hear(customer, b"first\n")
-        is_gone(one_worker, tag, leave(customer, how), f"streaming, HTTP/1.0, {how}")
-        one_worker.settles(before, arrived=1, dispatched=1, cancelled=1)
+        expect_gone(one_worker, tag, leave(customer, how), f"streaming, HTTP/1.0, {how}")
+        one_worker.expect_settled(before, arrived=1, dispatched=1, cancelled=1)
 
 
 # ---- the worker --------------------------------------------------------------------------------
@@ -249,18 +249,18 @@ def test_what_may_not_be_stopped_keeps_its_worker_to_its_end(one_worker, custome
     with one_worker.customer() as second:
         with one_worker.database.holding(4):
             customer.send(f"/write/{tag}/", "POST")
-            one_worker.database.has_begun(f"{tag} waits")
+            one_worker.database.expect_begun(f"{tag} waits")
             second.send("/echo/3/")
             one_worker.has(in_service=1, waiting=1)
             leave(customer, "close")
-            one_worker.shop.has_counted(counted, disconnects=1)
+            one_worker.shop.expect_counted(counted, disconnects=1)
             one_worker.has_left(before)
             snapshot = one_worker.has(in_service=1, waiting=1)
             assert fates(snapshot)["dispatched"] == fates(before)["dispatched"] + 1
         assert answer(second) == (200, b"3")
-    one_worker.shop.has_counted(counted, disconnects=1, finished=1)
+    one_worker.shop.expect_counted(counted, disconnects=1, finished=1)
     assert one_worker.database.written(tag) == [tag]
-    one_worker.settles(before, arrived=2, dispatched=2, orphaned=1, answered=1)
+    one_worker.expect_settled(before, arrived=2, dispatched=2, orphaned=1, answered=1)
 
 
 def test_its_worker_is_taken_until_the_query_has_ended(one_worker, customer, tag):
@@ -268,17 +268,17 @@ def test_its_worker_is_taken_until_the_query_has_ended(one_worker, customer, tag
     before = one_worker.snapshot()
     with one_worker.customer() as second:
         customer.send(f"/sleep/{tag}/")
-        one_worker.database.has_begun(tag)
+        one_worker.database.expect_begun(tag)
         second.send(f"/sleep/{tag}second/")
         one_worker.has(in_service=1, waiting=1)
         counted = one_worker.shop.state()
         with one_worker.database.postmaster_standing_still():
             leave(customer, "close")
-            one_worker.shop.has_counted(counted, disconnects=1, cancels_attempted=1)
+            one_worker.shop.expect_counted(counted, disconnects=1, cancels_attempted=1)
             one_worker.has(in_service=1, waiting=1)
             assert one_worker.database.running(tag) == 1
-        one_worker.database.has_begun(f"{tag}second")
+        one_worker.database.expect_begun(f"{tag}second")
         assert one_worker.database.running(tag) == 1
-    one_worker.database.is_gone(tag)
-    one_worker.settles(before, arrived=2, dispatched=2, cancelled=2)
+    one_worker.database.expect_gone(tag)
+    one_worker.expect_settled(before, arrived=2, dispatched=2, cancelled=2)
     assert bare.until(lambda: one_worker.shop.state()["watching"] == 1, "the shop done with it")

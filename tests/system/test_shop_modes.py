@@ -30,7 +30,7 @@ class TestWithoutSentry:
         with one_worker.customer() as customer, one_worker.customer() as second:
             with database.holding(4):
                 customer.send(f"/write/{key}/", "POST")
-                database.has_begun(f"{key} waits")
+                database.expect_begun(f"{key} waits")
                 second.send("/echo/4/")
                 one_worker.has(waiting=1)
                 leave(customer, how)
@@ -38,7 +38,7 @@ class TestWithoutSentry:
                 one_worker.has(in_service=1, waiting=1)
             assert answer(second) == (200, b"4")
         assert database.written(key) == [key]
-        one_worker.settles(before, arrived=2, dispatched=2, orphaned=1, answered=1)
+        one_worker.expect_settled(before, arrived=2, dispatched=2, orphaned=1, answered=1)
 
     def test_but_no_longer_than_the_deadline(self, shop, database):
         """What the shop then still does it does beside its workers, and `overdue` says so."""
@@ -47,12 +47,14 @@ class TestWithoutSentry:
             with database.holding(4), hurried.customer() as second:
                 with hurried.customer() as customer:
                     customer.send("/write/overdue/", "POST")
-                    database.has_begun("overdue waits")
+                    database.expect_begun("overdue waits")
                     second.send("/echo/5/")
                     hurried.has(waiting=1)
                 assert answer(second) == (200, b"5")
                 assert database.running("overdue waits") == 1
-            hurried.settles(before, overdue=1, arrived=2, dispatched=2, cancelled=1, answered=1)
+            hurried.expect_settled(
+                before, overdue=1, arrived=2, dispatched=2, cancelled=1, answered=1
+            )
         bare.until(lambda: database.written("overdue"), "the page at its end")
 
 
@@ -66,14 +68,14 @@ def test_watching_the_page_runs_to_its_end_and_is_metered(shop, database, mode, 
         counted, before = shop.state(), watched.snapshot()
         with watched.customer() as customer, database.holding(2):
             customer.send(f"/transact/{key}/", "POST")
-            database.has_begun(f"{key} before")
+            database.expect_begun(f"{key} before")
             leave(customer, how)
-            shop.has_counted(counted, disconnects=1)
+            shop.expect_counted(counted, disconnects=1)
             watched.has(in_service=1)
-        after = shop.has_counted(
+        after = shop.expect_counted(
             counted, disconnects=1, finished=1, interrupted=0, cancels_attempted=0
         )
-        watched.settles(before, arrived=1, dispatched=1, orphaned=1)
+        watched.expect_settled(before, arrived=1, dispatched=1, orphaned=1)
         assert watched.snapshot()["abandonment"]["finished"] == 1
     assert database.written(key) == [key, f"{key}, finished"]
     assert after["wasted_cpu_s"] > counted["wasted_cpu_s"]
@@ -90,17 +92,17 @@ def test_ignored_in_the_queue_all_that_it_costs_is_waste(shop, database, mode):
         with ignoring.customer() as first, database.holding(2):
             with database.holding(4), ignoring.customer() as orphan:
                 first.send("/write/first/", "POST")
-                database.has_begun("first waits")
+                database.expect_begun("first waits")
                 orphan.send("/transact/orphan/", "POST")
                 ignoring.has(waiting=1)
                 leave(orphan, "close")
                 ignoring.has_customers(1)
                 ignoring.has(in_service=1, waiting=1)
             assert answer(first) == (200, b"written")
-            database.has_begun("orphan before")
-            shop.has_counted(counted, disconnects=1)
-        after = shop.has_counted(counted, disconnects=1, finished=1)
-        ignoring.settles(
+            database.expect_begun("orphan before")
+            shop.expect_counted(counted, disconnects=1)
+        after = shop.expect_counted(counted, disconnects=1, finished=1)
+        ignoring.expect_settled(
             before, arrived=2, dispatched=2, abandoned_waiting=1, orphaned=1, answered=1
         )
     assert database.written("orphan") == ["orphan", "orphan, finished"]

@@ -1,6 +1,5 @@
 """Where bodies end: strict lengths and chunks."""
 
-from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -155,5 +154,8 @@ def test_however_it_is_cut_a_broken_body_is_refused(data, cuts):
 
 @given(st.binary(max_size=200))
 def test_garbage_raises_nothing_else(data):
-    with suppress(FramingError):
-        decode(data)
+    try:
+        body, _ = decode(data)
+    except FramingError:
+        return
+    assert body is None or len(body) < len(data)

@@ -132,6 +132,7 @@ def test_who_is_forgotten_late_may_find_that_its_heir_has_come_and_gone(run):
                     hangups.watch(server, watcher, for_end=True)
                 hangups.forget(heir)
                 hangups.forget(early)
+                assert early.told == heir.told == []
 
     run(scene())
 
@@ -143,5 +144,6 @@ def test_a_socket_closed_before_is_left_alone(run):
                 pass
             hangups.watch(server, watcher, for_end=True)
             hangups.forget(watcher)
+            assert watcher.told == []
 
     run(scene())

@@ -122,7 +122,7 @@ class Street:
         self.callers.append(caller := Caller(sock))
         return caller
 
-    async def counts(self, **grown):
+    async def expect_counts(self, **grown):
         """Wait until the pages' fates are these, and nobody is there any more."""
 
         def fates():
@@ -218,7 +218,7 @@ def test_who_leaves_before_there_is_a_connection_to_the_shop_leaves_none_behind(
                 caller.close()
             dispatcher = s.bed.gateway.parts.pages.dispatcher
             await s.bed.until(lambda: dispatcher.counts()["Br-1"]["arrived"] == 20)
-            await s.counts(arrived=20, dispatched=20, cancelled=20)
+            await s.expect_counts(arrived=20, dispatched=20, cancelled=20)
             await s.bed.until(lambda: not s.bed.gateway.parts.pools[0].open_connections)
 
     run(scene())
@@ -233,7 +233,7 @@ def test_in_service(street, way, rest, before):
             getattr(caller, way)()
             await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
             more = {"answered": 1} if before else {}
-            await s.counts(arrived=1 + before, dispatched=1 + before, cancelled=1, **more)
+            await s.expect_counts(arrived=1 + before, dispatched=1 + before, cancelled=1, **more)
 
     run(scene())
 
@@ -246,7 +246,7 @@ def test_streaming(street, way, rest):
             await caller.hear(b"\r\n\r\nfirst")
             getattr(caller, way)()
             await s.bed.until(lambda: s.bed.shop.stopped == [b"/browse/a/"])
-            await s.counts(arrived=1, dispatched=1, cancelled=1)
+            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
     run(scene())
 
@@ -264,7 +264,9 @@ def test_queued(street, way, rest):
             s.bed.shop.let_go(1)
             await first.hear(b"\r\n\r\nwhole")
             first.close()
-            await s.counts(arrived=2, dispatched=1, answered=1, abandoned_waiting=1, withdrawn=1)
+            await s.expect_counts(
+                arrived=2, dispatched=1, answered=1, abandoned_waiting=1, withdrawn=1
+            )
             assert s.bed.shop.requests == [b"/"]
 
     run(scene())
@@ -283,7 +285,7 @@ def test_being_read(street, way, data):
             caller.send(data)
             await s.bed.until(lambda: len(s.bed.gateway.parts.connections.customers) == 1)
             getattr(caller, way)()
-            await s.counts()
+            await s.expect_counts()
             assert s.bed.shop.requests == []
 
     run(scene())
@@ -301,7 +303,7 @@ def test_a_reset_is_noticed_however_much_is_unread(street):
             caller.fill()
             caller.reset()
             await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
-            await s.counts(arrived=1, dispatched=1, cancelled=1)
+            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
     run(scene())
 
@@ -326,7 +328,7 @@ def test_the_end_of_tls_is_the_customers_whatever_half_a_close_means(street, way
                 await asyncio.sleep(0.01)  # time to be read
             getattr(caller, way)()
             await s.bed.until(lambda: s.bed.shop.stopped == [b"/"])
-            await s.counts(arrived=1, dispatched=1, cancelled=1)
+            await s.expect_counts(arrived=1, dispatched=1, cancelled=1)
 
     run(scene())
 
@@ -371,6 +373,6 @@ def test_who_ends_the_stream_and_waits_is_answered(street, rest):
             assert await caller.heard_all()
             caller.close()
             answered = 1 + rest.count(b"GET")
-            await s.counts(arrived=answered, dispatched=answered, answered=answered)
+            await s.expect_counts(arrived=answered, dispatched=answered, answered=answered)
 
     run(scene())

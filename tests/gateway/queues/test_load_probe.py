@@ -144,6 +144,7 @@ def test_a_new_interval_begins_at_once():
             await b.until(lambda: controller.asked == 1)
             await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
             await b.until(lambda: b.gateway.parts.probe.samples >= 2)
+            assert controller.asked >= 2
         server.close()
         await controller.stop()
 

@@ -201,7 +201,8 @@ def test_new_keys_and_renegotiation_do_no_harm(files, version):
             async with asyncio.timeout(PATIENCE_S):
                 await process.stdout.read()
                 await process.wait()
-            await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))  # it goes on serving
+            said, *_ = await asyncio.to_thread(ask, b.gateway.tls_port, trusting(files))
+            assert b"you asked for /" in said  # it goes on serving
             await b.until(lambda: not b.gateway.parts.connections.customers)
 
     run(scene())

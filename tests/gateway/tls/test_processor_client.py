@@ -159,6 +159,7 @@ def test_a_manager_that_comes_late(folder):
             await until(lambda: client.snapshot()["error"] == "No such file or directory")
             await manager.start()
             await until(lambda: manager.told)
+            assert manager.told[0] == SHOP
 
     run(scene())
 
@@ -179,7 +180,8 @@ def test_a_refusal_or_nonsense_is_said_and_it_tries_again(folder, answer, error)
             await until(lambda: error in (client.snapshot()["error"] or ""))
             await until(lambda: manager.connections > 1)
             manager.say(Assigned(1.0, (0,)))
-            await until(lambda: handed_over == [1.0])
+            await until(lambda: handed_over)
+            assert handed_over == [1.0]
 
     run(scene())
 

@@ -56,7 +56,7 @@ def resources():
     return len(os.listdir("/proc/self/fd")), threading.active_count(), me.memory_info().rss
 
 
-async def storm_of_refused(files, connections, most_growth_bytes):
+async def check_a_storm_of_refused(files, connections, most_growth_bytes):
     already = len(alive((Handshake, AskedSSLObject)))  # of other tests
     async with tls_bed(files, shop_idle_s=0.2, **UNDER_WAY) as b:
         port = b.gateway.tls_port
@@ -103,12 +103,12 @@ async def storm_of_refused(files, connections, most_growth_bytes):
 
 
 def test_a_storm_of_refused_ones_neither_starves_who_resumes_nor_leaves_anything(files):
-    run(storm_of_refused(files, 1500, 24 * 2**20))
+    run(check_a_storm_of_refused(files, 1500, 24 * 2**20))
 
 
 @pytest.mark.long
 def test_a_storm_of_ten_thousand(files):
-    run(storm_of_refused(files, 10_000, 32 * 2**20))
+    run(check_a_storm_of_refused(files, 10_000, 32 * 2**20))
 
 
 def test_a_storm_that_is_let_in_is_held_at_the_limit(files):

@@ -185,6 +185,7 @@ def test_a_task_ends_with_its_worker_that_is_killed(broker, tmp_path):
         busy = psutil.Process(pid)
         process.kill()
         busy.wait(5)  # 0.1 s; without the kernel's signal ten minutes
+        assert not busy.is_running()
         process.wait()
 
 

@@ -51,9 +51,9 @@ def test_the_plan_has_every_figure_and_no_case_twice(paper, quick):
 def test_every_case_can_be_simulated(paper):
     cases = {case.id: case for case in PAPERS[paper].build("simulated", quick=True).cases()}
     for case in cases.values():
-        measure_of(case.measure)
+        assert measure_of(case.measure)
         if not isinstance(case.run, PlatformRun):  # the measure has its own
-            scenario_of(case.run, 1)
+            assert scenario_of(case.run, 1)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

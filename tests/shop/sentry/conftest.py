@@ -54,11 +54,11 @@ class Database:
         assert found is not None
         return int(str(found[0]))
 
-    def has_begun(self, tag: str, count: int = 1) -> None:
+    def expect_begun(self, tag: str, count: int = 1) -> None:
         """Wait for that many queries with this tag."""
         bare.until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
 
-    def is_gone(self, tag: str) -> None:
+    def expect_gone(self, tag: str) -> None:
         """Wait until no query with this tag is left."""
         bare.until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
 

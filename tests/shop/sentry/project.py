@@ -269,7 +269,7 @@ class Project:
         state: dict[str, Any] = json.loads(self.request("/state/")[1])
         return state
 
-    def has_counted(self, before: dict[str, Any], **more: int) -> dict[str, Any]:
+    def expect_counted(self, before: dict[str, Any], **more: int) -> dict[str, Any]:
         """Wait until these counts have grown by as much, and no further; answers the state."""
 
         def grown() -> dict[str, Any] | None:

@@ -121,10 +121,10 @@ def test_who_leaves_while_the_order_is_made_has_ordered_nothing(shop, leaver, da
     with transaction.atomic():
         Book.objects.select_for_update().get(pk=21)
         client = leaver.sends(CONFIRM, fields)
-        database.has_begun("FOR UPDATE")
+        database.expect_begun("FOR UPDATE")
         client.close()
         has_grown(shop, before, "interrupted")
-        database.is_gone("FOR UPDATE")
+        database.expect_gone("FOR UPDATE")
     assert (Order.objects.count(), OrderLine.objects.count(), stock(21)) == (0, 0, copies)
     assert sentry_counts(shop)["cancels_effective"] == before["cancels_effective"] + 1
     assert 'id="order-number"' in leaver.request(CONFIRM, fields)[1]
@@ -138,7 +138,7 @@ def test_who_leaves_after_the_commit_has_one_order_and_an_empty_checkout(shop, l
         with connection.cursor() as cursor:
             cursor.execute("LOCK TABLE shop_author IN ACCESS EXCLUSIVE MODE")
         client = leaver.sends(CONFIRM, fields)
-        database.has_begun('JOIN "shop_author"')
+        database.expect_begun('JOIN "shop_author"')
         client.close()
         has_grown(shop, before, "disconnects")
         assert database.running('JOIN "shop_author"')
@@ -159,7 +159,7 @@ def leave(client, rng):
     client.close()
 
 
-def leave_tr_4_at_random_moments(leaver, is_done, kills):
+def check_orders_after_leaving_tr_4(leaver, is_done, kills):
     """After each the order and its copy, or neither; sent again, one order.
 
     So many times, and more until both have been seen. `is_done`: whether the request that was left
@@ -188,7 +188,7 @@ def leave_tr_4_at_random_moments(leaver, is_done, kills):
 
 @pytest.mark.timeout(600)
 def test_leaving_tr_4_at_random_moments(shop, leaver):
-    leave_tr_4_at_random_moments(leaver, lambda: is_idle(shop), KILLS)
+    check_orders_after_leaving_tr_4(leaver, lambda: is_idle(shop), KILLS)
 
 
 def test_leaving_tr_1_to_tr_3_at_random_moments(shop):

@@ -22,12 +22,12 @@ def test_the_query_of_a_client_that_left_is_gone(request, database, kind, way):
     before = project.state()
     with project.client() as client:
         client.send(f"/sleep/{tag}/")
-        database.has_begun(tag)
+        database.expect_begun(tag)
         getattr(client, way)()
-        database.is_gone(tag)
+        database.expect_gone(tag)
         if way == "half_close":
             assert client.everything() == b""  # closed without a word: nobody reads it
-    project.has_counted(
+    project.expect_counted(
         before, disconnects=1, cancels_attempted=1, cancels_effective=1, interrupted=1
     )
 
@@ -38,13 +38,13 @@ def test_all_leave_at_once_in_service_and_queued(threaded, database):
     clients = [threaded.client() for _ in range(IN_SERVICE + QUEUED)]
     for client in clients[:IN_SERVICE]:
         client.send("/sleep/crowd/")
-    database.has_begun("crowd", IN_SERVICE)
+    database.expect_begun("crowd", IN_SERVICE)
     for client in clients[IN_SERVICE:]:
         client.send("/sleep/crowd-queued/")
     for client in reversed(clients):
         client.close()
-    database.is_gone("crowd")
-    after = threaded.has_counted(
+    database.expect_gone("crowd")
+    after = threaded.expect_counted(
         before,
         disconnects=IN_SERVICE + QUEUED,
         interrupted=IN_SERVICE + QUEUED,
@@ -59,11 +59,11 @@ def test_a_stream_is_watched_to_its_end(threaded, database):
     before = threaded.state()
     with threaded.client() as client:
         client.send("/stream/streamed/")
-        database.has_begun("streamed")
+        database.expect_begun("streamed")
         client.half_close()
-        database.is_gone("streamed")
+        database.expect_gone("streamed")
         assert client.everything().endswith(b"\r\n6\r\nfirst\n\r\n")
-    threaded.has_counted(before, disconnects=1, interrupted=1, cancels_effective=1)
+    threaded.expect_counted(before, disconnects=1, interrupted=1, cancels_effective=1)
 
 
 @pytest.mark.parametrize("kind", ["threaded", "sync"])
@@ -73,8 +73,8 @@ def test_work_without_queries_ends_at_its_next_check(request, database, kind):
     with project.client() as client:
         client.send(f"/burn/{kind}/")
         bare.until(lambda: database.locked(1), "the page has its lock")
-        database.is_gone("advisory_lock_shared(1)")
-    project.has_counted(before, disconnects=1, interrupted=1)
+        database.expect_gone("advisory_lock_shared(1)")
+    project.expect_counted(before, disconnects=1, interrupted=1)
     assert database.locked(1) == 0  # what it does to clean up behind itself still runs
 
 
@@ -82,9 +82,9 @@ def test_whichever_database_it_is(threaded, database):
     before = threaded.state()
     with threaded.client() as client:
         client.send("/other/elsewhere/")
-        database.has_begun("elsewhere")
-    database.is_gone("elsewhere")
-    threaded.has_counted(before, interrupted=1, cancels_effective=1)
+        database.expect_begun("elsewhere")
+    database.expect_gone("elsewhere")
+    threaded.expect_counted(before, interrupted=1, cancels_effective=1)
 
 
 def test_data_behind_the_request_is_not_leaving(threaded, database):
@@ -97,10 +97,10 @@ def test_data_behind_the_request_is_not_leaving(threaded, database):
     assert threaded.state()["disconnects"] == before["disconnects"]
     with threaded.client() as client:
         client.send("/sleep/behind/", behind=second)
-        database.has_begun("behind")
+        database.expect_begun("behind")
         client.close()
-    database.is_gone("behind")
-    threaded.has_counted(before, disconnects=1, interrupted=1, cancels_effective=1)
+    database.expect_gone("behind")
+    threaded.expect_counted(before, disconnects=1, interrupted=1, cancels_effective=1)
 
 
 def test_nothing_is_watched_between_requests(threaded):
@@ -126,10 +126,10 @@ def test_what_may_not_be_cancelled_is_finished(threaded, database, path, method)
     before = threaded.state()
     with threaded.client() as client, database.holding(4):
         client.send(path, method)
-        database.has_begun(f"{key} waits")
+        database.expect_begun(f"{key} waits")
         client.close()
-        threaded.has_counted(before, disconnects=1)
-    after = threaded.has_counted(before, disconnects=1, finished=1)
+        threaded.expect_counted(before, disconnects=1)
+    after = threaded.expect_counted(before, disconnects=1, finished=1)
     assert after["cancels_attempted"] == before["cancels_attempted"]
     assert after["kept_database_s"] > before["kept_database_s"]
     assert after["wasted_database_s"] == before["wasted_database_s"]
@@ -141,20 +141,20 @@ class TestCommitPoint:
         before = threaded.state()
         with threaded.client() as client, database.holding(2):
             client.send("/transact/early/", "POST")
-            database.has_begun("early before")
+            database.expect_begun("early before")
             client.close()
-            database.is_gone("early")
-        threaded.has_counted(before, interrupted=1, cancels_effective=1)
+            database.expect_gone("early")
+        threaded.expect_counted(before, interrupted=1, cancels_effective=1)
         assert database.written("early") == []
 
     def test_who_leaves_after_it_has_all_of_it(self, threaded, database):
         before = threaded.state()
         with threaded.client() as client, database.holding(3):
             client.send("/transact/late/", "POST")
-            database.has_begun("late behind")
+            database.expect_begun("late behind")
             client.close()
-            threaded.has_counted(before, disconnects=1)
-        threaded.has_counted(before, finished=1)
+            threaded.expect_counted(before, disconnects=1)
+        threaded.expect_counted(before, finished=1)
         assert database.written("late") == ["late", "late, finished"]
         assert threaded.state()["cancels_attempted"] == before["cancels_attempted"]
 
@@ -177,10 +177,10 @@ class TestModes:
         before = threaded.state()
         with threaded.client() as client, database.holding(2):
             client.send("/transact/watched/", "POST")
-            database.has_begun("watched before")
+            database.expect_begun("watched before")
             client.half_close()
-            threaded.has_counted(before, disconnects=1)
-        after = threaded.has_counted(before, finished=1, interrupted=0, cancels_attempted=0)
+            threaded.expect_counted(before, disconnects=1)
+        after = threaded.expect_counted(before, finished=1, interrupted=0, cancels_attempted=0)
         assert database.written("watched") == ["watched", "watched, finished"]
         assert after["wasted_cpu_s"] > before["wasted_cpu_s"]
         assert after["wasted_database_s"] > before["wasted_database_s"]
@@ -196,7 +196,7 @@ class TestModes:
             with project.client() as client:
                 client.send("/work/200/").half_close()
                 answer = client.everything()
-            after = project.has_counted(before, disconnects=1, finished=1, interrupted=0)
+            after = project.expect_counted(before, disconnects=1, finished=1, interrupted=0)
         finally:
             project.request("/mode/cancel/")
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -217,14 +217,14 @@ class TestModes:
             with sync.client() as first, sync.client() as orphan, sync.client() as page:
                 with database.holding(4):
                     first.send(f"/guarded/{key}-first/")
-                    database.has_begun(f"{key}-first waits")
+                    database.expect_begun(f"{key}-first waits")
                     orphan.send("/work/200/").half_close()
                     page.send(f"/write/{key}/", "GET").half_close()
                 assert b"200 OK" in first.everything()
                 answers = [orphan.everything(), page.everything()]
             watching = wanted == "watch"
             counts = {"finished" if watching else "interrupted": 2}
-            after = sync.has_counted(before, disconnects=2, cancels_attempted=0, **counts)
+            after = sync.expect_counted(before, disconnects=2, cancels_attempted=0, **counts)
         finally:
             sync.request("/mode/cancel/")
         wasted_s = after["wasted_cpu_s"] - before["wasted_cpu_s"]
@@ -245,7 +245,7 @@ class TestModes:
         assert before["watching"] == 0
         with threaded.client() as client, database.holding(3):
             client.send("/transact/unseen/", "POST")
-            database.has_begun("unseen behind")
+            database.expect_begun("unseen behind")
         bare.until(lambda: len(database.written("unseen")) == 2, "the request finished")
         assert threaded.state()["disconnects"] == before["disconnects"]
 
@@ -267,16 +267,16 @@ def test_processes_that_are_forked_after_loading(tmp_path, appliance_database, d
     arguments = ("--preload", "--workers", "2", "--threads", "8")
     with bare.served(tmp_path, *arguments) as project:
         clients = [project.client().send("/sleep/forked/") for _ in range(8)]
-        database.has_begun("forked", 8)
+        database.expect_begun("forked", 8)
         for client in clients:
             client.close()
-        database.is_gone("forked")
+        database.expect_gone("forked")
         with project.client() as client:
             client.send("/sleep/orphaned/")
-            database.has_begun("orphaned")
+            database.expect_begun("orphaned")
             for worker in psutil.Process(project.process.pid).children():
                 worker.send_signal(signal.SIGKILL)
-            database.is_gone("orphaned")
+            database.expect_gone("orphaned")
 
 
 def test_a_server_that_stops_does_not_wait_for_the_sentry(tmp_path, appliance_database, database):
@@ -284,10 +284,10 @@ def test_a_server_that_stops_does_not_wait_for_the_sentry(tmp_path, appliance_da
     with bare.served(tmp_path, "--threads", "4", "--graceful-timeout", "60") as project:
         with project.client() as client:
             client.send("/sleep/leaving/")
-            database.has_begun("leaving")
+            database.expect_begun("leaving")
             client.close()
             project.process.send_signal(signal.SIGTERM)
-            database.is_gone("leaving")
+            database.expect_gone("leaving")
         assert project.process.wait(bare.PATIENCE_S) == 0
 
 
@@ -298,8 +298,8 @@ def test_peers_on_a_unix_socket(tmp_path, appliance_database, database):
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(path)
             client.sendall(b"GET /sleep/unix/ HTTP/1.1\r\nHost: shop\r\n\r\n")
-            database.has_begun("unix")
-        database.is_gone("unix")
+            database.expect_begun("unix")
+        database.expect_gone("unix")
 
 
 @certificate.needs_openssl
@@ -314,7 +314,7 @@ def test_peers_on_tls(tmp_path, appliance_database, database):
         with project.client() as client:
             client.socket = context.wrap_socket(client.socket)
             client.send("/sleep/secret/")
-            database.has_begun("secret")
+            database.expect_begun("secret")
             client.close()
-        database.is_gone("secret")
-        project.has_counted(before, interrupted=1, cancels_effective=1)
+        database.expect_gone("secret")
+        project.expect_counted(before, interrupted=1, cancels_effective=1)

@@ -39,3 +39,4 @@ def test_flower_says_what_is_taken_from_it(console, tmp_path, monkeypatch):
     with serving(monitoring.flower(settings), refusal, tmp_path / "flower.log"):
         console.wait_until(console.launch("Flower", sessions=60), "done", "failed")
         wait_for(lambda: not faults(), "the metrics of a task")
+        assert faults() == []

@@ -204,6 +204,7 @@ def test_a_command_that_outlives_its_worker_is_ended(console):
         mark.write_text(f"{deaf.pid} {began_s}", encoding="utf-8")
         wait_for(lambda: deaf.poll() is not None, "the end of what was left over")
         wait_for(lambda: not mark.exists(), "its mark's end")
+        assert deaf.wait() == -signal.SIGKILL
     finally:
         deaf.kill()
         deaf.wait()
@@ -223,6 +224,7 @@ def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_pa
     with worker(console, tmp_path):
         again = console.launch("Next", sessions=100)
         console.wait_until(again, "done")
+        assert console.state_of(again) == "done"
 
 
 def commands_of(console) -> list[int]:

@@ -71,3 +71,4 @@ def test_the_gallery_shows_nothing_live_while_the_gateway_is_away(chromium, cons
         page.wait_for_selector("#glance[hidden]", state="attached")
         with answering(Scene(), port):
             page.wait_for_selector("#glance:not([hidden])")
+            assert page.is_visible("#glance")
