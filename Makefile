@@ -23,7 +23,7 @@ run := $(bin)/python -m runtime
 # Where the appliance runs: here, or in the container of the console's workers.
 doorbuster := $(run) doorbuster
 bootstrap := runtime/bootstrap.sh
-python_files := gateway shop hosting loadgen simulator lab runtime dashboards bench ansible tests
+python_files := common gateway shop hosting loadgen simulator lab runtime dashboards bench ansible tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance

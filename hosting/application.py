@@ -12,8 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from common import processes
 from hosting import starting
-from runtime import cpus, ending, log_end
+from runtime import cpus, log_end
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
@@ -64,12 +65,8 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
 def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
     """The gateway, started last, first: while it drains it needs its shops."""
     deadline_s = time.monotonic() + END_PATIENCE_S
-    for child in reversed(children):
-        child.terminate()
-        if child is children[-1]:
-            ending.await_end(child, deadline_s - time.monotonic())
-    for child in children:
-        ending.await_end(child, deadline_s - time.monotonic())
+    processes.end_all(children[-1:], deadline_s - time.monotonic())
+    processes.end_all(children[:-1], deadline_s - time.monotonic())
 
 
 def _how(status: int) -> str:

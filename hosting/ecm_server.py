@@ -15,6 +15,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
+from common import private_file
 from gateway.tls.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
@@ -30,7 +31,6 @@ from gateway.tls.processor_protocol import (
     written,
 )
 from hosting.ecm import Application, CpuManager
-from runtime import private_file
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from common import private_file, processes
 from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
-from runtime import cpus, ending, hosts, log_end, monitoring, ports, private_file
+from runtime import cpus, hosts, log_end, monitoring, ports
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
@@ -69,7 +70,7 @@ class ManagerProcess:
 
     def end(self) -> None:
         if self._process is not None:
-            ending.end(self._process, END_PATIENCE_S)
+            processes.end(self._process, END_PATIENCE_S)
             private_file.remove_socket(self._wanted_socket)
 
     def _start(self) -> None:
@@ -90,7 +91,7 @@ class ManagerProcess:
         deadline_s = time.monotonic() + START_PATIENCE_S
         while not self._accepts():
             if process.poll() is not None or time.monotonic() > deadline_s:
-                ending.end(process, END_PATIENCE_S)
+                processes.end(process, END_PATIENCE_S)
                 raise HostingError(f"the CPU manager did not start; {log_end.of(self._log)}")
             time.sleep(_PAUSE_S)
 

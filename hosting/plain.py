@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from common import processes
 from hosting import affinity, database, starting
 from hosting.errors import HostingError
 from hosting.started import Started
-from runtime import ending, hosts, log_end, monitoring, ports
+from runtime import hosts, log_end, monitoring, ports
 from runtime.answering import get_refusal
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
@@ -178,8 +179,5 @@ class PlainShops(Started):
         """Gateways first: while they drain they need their shops."""
         deadline_s = time.monotonic() + END_PATIENCE_S
         for program in ("gateway", "shop"):
-            processes = [part.process for part in self._parts if part.name.endswith(program)]
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                ending.await_end(process, deadline_s - time.monotonic())
+            ended = [part.process for part in self._parts if part.name.endswith(program)]
+            processes.end_all(ended, deadline_s - time.monotonic())

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from common import processes
 from hosting import database, starting, template
 from hosting.errors import HostingError
 from hosting.manager_process import ManagerProcess
@@ -21,7 +22,7 @@ from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.started import Started
 from hosting.template import Application
-from runtime import certificates, ending, monitoring, ports
+from runtime import certificates, monitoring, ports
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.settings import Settings
 
@@ -136,12 +137,12 @@ class Platform(Started):
         elif options.provisioning == "linux":
             shares = [(float(len(on)), on)] * count
         # No more processes than it can ever use at once.
-        processes = [len(share) for _, share in shares]
-        threads = database.threads_of_a_shop(self.lab, sum(processes), options.shop_threads)
+        counts = [len(share) for _, share in shares]
+        threads = database.threads_of_a_shop(self.lab, sum(counts), options.shop_threads)
         tls_ports = self._tls_ports()
         planned = []
         for i, (processors, share) in enumerate(shares):
-            port, admin_port, *others = ports.free(2 + 2 * processes[i])
+            port, admin_port, *others = ports.free(2 + 2 * counts[i])
             planned.append(
                 Application(
                     name=template.name_of(i + 1),
@@ -149,8 +150,8 @@ class Platform(Started):
                     port=port,
                     tls_port=tls_ports[i],
                     admin_port=admin_port,
-                    shop_ports=tuple(others[: processes[i]]),
-                    controller_ports=tuple(others[processes[i] :]),
+                    shop_ports=tuple(others[: counts[i]]),
+                    controller_ports=tuple(others[counts[i] :]),
                     shop_threads=threads,
                     cpus=share,
                     processors=processors,
@@ -192,11 +193,8 @@ class Platform(Started):
     # ---- the end -------------------------------------------------------------------------------
 
     def _end_applications(self) -> None:
-        processes = [application.process for application in self.applications]
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            ending.await_end(process, END_PATIENCE_S)
+        started = [application.process for application in self.applications]
+        processes.end_all(started, END_PATIENCE_S)
 
     # ---- where things are ----------------------------------------------------------------------
 

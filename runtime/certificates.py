@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from runtime import private_file
+from common import private_file
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.certificate_keys import CHEAP_KEY, rsa_bits
 

@@ -37,7 +37,10 @@ LOOK_EVERY_S = 0.5
 BUILD_S = 3600.0
 COMMAND_S = 900.0
 LOG_LINES = 20
-_CONTEXT = ("docker", "gateway", "shop", "hosting", "loadgen", "simulator", "lab", "dashboards")
+_CONTEXT = (
+    *("common", "docker", "gateway", "shop", "hosting"),
+    *("loadgen", "simulator", "lab", "dashboards"),
+)
 _CONTEXT_FILES = ("pyproject.toml", "uv.lock", "runtime")
 _OFFLINE = "mend: make images-offline, or RUNTIME=native"
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import own_certificate, private_file
+from common import private_file
+from runtime import own_certificate
 from runtime.settings import Settings, SettingsError
 
 

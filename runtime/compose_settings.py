@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from common import private_file
 from runtime import (
     certificate_files,
     compose_certificate,
@@ -22,7 +23,6 @@ from runtime import (
     hosts,
     monitoring,
     postgres,
-    private_file,
     redis_server,
 )
 from runtime.settings import REPOSITORY, Settings, SettingsError, redis_address

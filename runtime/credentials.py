@@ -8,7 +8,7 @@ import secrets
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from runtime import private_file
+from common import private_file
 
 FILE_NAME = "secrets.json"
 

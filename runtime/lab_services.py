@@ -12,7 +12,7 @@ from runtime.answering import get_refusal
 from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
 from runtime.settings import Settings
 
-_CODE = ("lab", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
+_CODE = ("lab", "common", "gateway/policies", "simulator", "loadgen", "runtime/settings.py")
 
 
 def lab(settings: Settings) -> Service:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runtime import hosts, living, private_file
+from common import private_file
+from runtime import hosts, living
 from runtime.settings import REPOSITORY, Settings
 
 SOURCE = REPOSITORY / "dashboards" / "prometheus"

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from runtime import account, ending, hosts, log_end, pinned, ports, postgres
+from common import processes
+from runtime import account, hosts, log_end, pinned, ports, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
@@ -195,7 +196,7 @@ def _running(
             time.sleep(0.05)
         yield
     finally:
-        ending.end(process, END_PATIENCE_S, signal.SIGINT)
+        processes.end(process, END_PATIENCE_S, signal.SIGINT)
 
 
 def _ours(program: Sequence[str], user: str | None = None) -> list[str]:

@@ -8,7 +8,6 @@ Owns: what a process must be before its program starts. Must not know: the progr
 
 import argparse
 import contextlib
-import ctypes
 import os
 import pwd
 import resource
@@ -17,10 +16,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from common import processes
 from runtime import cpus
 
 OPEN_FILES = 65536
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own
 
 
@@ -80,7 +79,7 @@ def become(arguments: Sequence[str]) -> None:
     if chosen.data_bytes:
         resource.setrlimit(resource.RLIMIT_DATA, (chosen.data_bytes, chosen.data_bytes))
     if chosen.expendable:
-        become_expendable()
+        processes.become_expendable()
     if chosen.user:
         entry = pwd.getpwnam(chosen.user)
         os.setgroups([])
@@ -90,7 +89,7 @@ def become(arguments: Sequence[str]) -> None:
     if chosen.end_with_parent:
         # After setuid, which clears it; and the parent may have died before it was set.
         number = signal.Signals[chosen.end_with_parent]
-        end_with_parent(number)
+        processes.end_with_parent(number)
         signal.signal(number, signal.SIG_DFL)  # ignored where this was started in the background
         if os.getppid() != parent:
             sys.exit(f"the process that started {chosen.program[0]} has died")
@@ -105,17 +104,6 @@ def _process_in(file: Path | None) -> int | None:
     with contextlib.suppress(OSError, ValueError):
         return int(file.read_text()) if file else None
     return None
-
-
-def end_with_parent(sign: signal.Signals) -> None:
-    """Let the kernel send `sign` to this process when the thread that started it ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(sign))
-
-
-def become_expendable() -> None:
-    """Let the kernel end this process before all others where the machine's memory is short."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _environment(plain: bool) -> dict[str, str]:

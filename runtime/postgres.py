@@ -21,7 +21,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from runtime import account, log_end, private_file
+from common import private_file
+from runtime import account, log_end
 from runtime.account import Account
 
 OLDEST_MAJOR = 15

@@ -18,7 +18,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from runtime import account, hosts, private_file
+from common import private_file
+from runtime import account, hosts
 from runtime.account import Account
 
 OLDEST = (6, 2)

@@ -39,7 +39,7 @@ def shop(settings: Settings) -> Service:
             wanted=f"{settings.postgres_db} {settings.catalogue_books}",
             timeout_s=SEEDING_TIMEOUT_S + SEEDING_TIMEOUT_S_PER_ROW * settings.catalogue_books,
         ),
-        code=("shop",),
+        code=("shop", "common"),
     )
 
 

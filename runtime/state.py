@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import private_file
+from common import private_file
 from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"

@@ -20,7 +20,8 @@ from typing import Any
 import psutil
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
-from runtime import pinned, private_file
+from common import private_file
+from runtime import pinned
 from runtime.service import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State

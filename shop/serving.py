@@ -4,7 +4,6 @@ Owns: CPU affinity, the replacement of this process by Gunicorn, the end of Guni
 their master. Must not know: pages.
 """
 
-import ctypes
 import os
 import signal
 import socket
@@ -14,9 +13,8 @@ import click
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from common import processes
 from shop import settings
-
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 def end_with_master(worker: Worker, sign: signal.Signals) -> None:
@@ -24,7 +22,7 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
 
     Without it the worker serves on for seconds, on the ports that the next master needs.
     """
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(sign))
+    processes.end_with_parent(sign)
     if worker.ppid != os.getppid():  # it was killed before
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
 

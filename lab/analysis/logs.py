@@ -1,7 +1,7 @@
 """Questions to the raw logs of a result, with answers in plain JSON values.
 
 Every question takes one dictionary and can be answered in a process with limits
-(`runtime.bounded`). Files may be damaged: a question raises ExperimentError, or any other exception
+(`common.bounded`). Files may be damaged: a question raises ExperimentError, or any other exception
 of what it met.
 """
 

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from common import private_file
 from gateway.policies.interface import PAGES
-from runtime import private_file
 from simulator.record import SAMPLED_FATES
 
 SCHEMA = pa.schema(

@@ -25,11 +25,11 @@ from celery.worker.state import active_requests
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from common import processes
 from lab.errors import ExperimentError, SpecError
 from lab.executors.broker import shown
 from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason
 from lab.machine.description import code_digest, describe_versions
-from runtime import pinned
 
 QUEUE = "doorbuster"
 TASK = "doorbuster.work"
@@ -120,7 +120,7 @@ def serve(broker: str, processes: int | None) -> None:
 
 def _end_with_worker(**_: object) -> None:
     """A process of the pool ends with a worker that is killed, instead of after its task."""
-    pinned.end_with_parent(signal.SIGKILL)
+    processes.end_with_parent(signal.SIGKILL)
 
 
 @inspect_command(name="doorbuster")

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from common import private_file
 from lab.files import forms
-from runtime import private_file
 
 
 def write_text(path: Path, text: str) -> None:

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from common import private_file
 from lab.machine.description import describe_machine
-from runtime import private_file
 from runtime.settings import Settings
 from runtime.state import State, StateError
 

@@ -14,10 +14,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from common import private_file
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
-from runtime import private_file
 
 IMPORTED = "imported.json"
 """The mark of a result that was made elsewhere; only the console writes it."""

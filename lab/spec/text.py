@@ -47,7 +47,7 @@ def parse(text: str, origin: str) -> dict[str, Any]:
 
 
 def as_json(asked: Mapping[str, str]) -> Any:
-    """`parse` for `runtime.bounded`: `text` and `origin` in, values that JSON has out."""
+    """`parse` for `common.bounded`: `text` and `origin` in, values that JSON has out."""
     return json.loads(json.dumps(parse(asked["text"], asked["origin"]), default=str))
 
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from common import private_file
 from gateway.policies import PolicyError
 from gateway.students import naming
 from lab.errors import ExperimentError, SpecError
@@ -29,7 +30,6 @@ from lab.results.comparison import ComparisonResult
 from lab.results.result import is_imported
 from lab.spec.experiment import Spec, changed, read_spec
 from lab.students.validator import Finding, check
-from runtime import private_file
 
 FOLDER: Final = "scoreboard"
 SCORES: Final = "scores.json"

@@ -12,12 +12,12 @@ import psutil
 import psycopg
 import pytest
 
+from common import private_file
 from hosting import manager_process
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.platform import Platform
 from lab.engines.hosted import connection_profile
-from runtime import private_file
 from runtime.settings import REPOSITORY
 from shop.walker import Walker
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,26 +77,3 @@ def appliance() -> Iterator[Appliance]:
     made.run("down")
     end(left_over(made.state))
     shutil.rmtree(folder)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MB; the test is left out where this user may not mount one."""
-    folder = tmp_path / "small-disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"this user may not mount a file system: {done.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@pytest.fixture
-def full_disk(small_disk: Path) -> Path:
-    """A full file system with a file `secrets.json`."""
-    (small_disk / "secrets.json").write_text("old")
-    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
-        while ballast.write(b"x" * 4096):
-            pass
-    return small_disk

@@ -10,7 +10,10 @@ from pathlib import Path
 from runtime.settings import REPOSITORY
 from tests.walks import guide
 
-PARTS = ("docs", "gateway", "hosting", "lab", "loadgen", "runtime", "shop", "simulator", "tests")
+PARTS = (
+    *("common", "docs", "gateway", "hosting", "lab", "loadgen", "runtime", "shop", "simulator"),
+    "tests",
+)
 
 # Prints the console's pages at the addresses that are given.
 _PAGES = """

@@ -21,6 +21,7 @@ from celery.exceptions import SecurityWarning
 from celery.signals import worker_process_init
 from django.utils import timezone
 
+from common import processes
 from lab.console.launches import queue
 from lab.console.launches.job_limits import JobLimits
 from lab.console.models import Launch, State
@@ -82,7 +83,7 @@ def _end_now(*_: object) -> None:
 
 def _end_with_worker(**_: object) -> None:
     """A process of the pool ends with a worker that is killed, and its command with it."""
-    pinned.end_with_parent(signal.SIGKILL)
+    processes.end_with_parent(signal.SIGKILL)
 
 
 def serve() -> None:

@@ -77,7 +77,7 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
 def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Unpack the bundle `file` into the folder `place` and check all that is in it.
 
-    Called in a child process with limits (`runtime.bounded`). `limits` has the highest number of
+    Called in a child process with limits (`common.bounded`). `limits` has the highest number of
     `files`, unpacked `bytes`, `rows` of all tables, `runs` and `spec_bytes`. The answer is the
     `name` of the result folder and its `size_bytes`; or `over`, the limit that the bundle exceeds,
     with `size`, the value of the bundle.

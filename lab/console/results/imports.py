@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Final
 
+from common import bounded
+from common.bounded import BoundedError, Bounds, BoundsExceededError
 from lab.console.site import allowances, rates
 from lab.console.site.allowances import Allowance, AllowanceError
 from lab.console.site.rates import BusyError, Turns
 from lab.errors import ExperimentError, SpecError
 from lab.results.result import Imported, began_at_of
-from runtime import bounded
-from runtime.bounded import BoundedError, Bounds, BoundsExceededError
 
 _TURN_S: Final = 60.0
 _MEMORY_BYTES: Final = 512 * 2**20

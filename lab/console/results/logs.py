@@ -8,12 +8,12 @@ import json
 import threading
 from typing import Any, Final
 
+from common import bounded
+from common.bounded import BoundedError, Bounds, BoundsExceededError
 from lab.analysis import logs
 from lab.console.results.result_list import ResultEntry
 from lab.errors import ExperimentError
 from lab.results.comparison import ComparisonResult
-from runtime import bounded
-from runtime.bounded import BoundedError, Bounds, BoundsExceededError
 
 SMALL_ROWS: Final = 200_000
 """Rows that are read in this process; about 30 MiB."""

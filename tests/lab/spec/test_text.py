@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from common import bounded
 from lab.errors import SpecError
 from lab.spec.experiment import MOST_FAULTS, SPECS, read_spec
 from lab.spec.text import as_json, parse
-from runtime import bounded
 
 N = 60_000
 EVIL = {
@@ -67,7 +67,7 @@ def test_specs_that_come_along_are_within_the_bounds(path: Path) -> None:
 
 
 def test_a_child_process_parses_and_refuses() -> None:
-    """`runtime.bounded` passes the values and the refusals of the parser."""
+    """`common.bounded` passes the values and the refusals of the parser."""
     bounds = bounded.Bounds(memory_bytes=64 * 2**20, cpu_s=5, wall_s=30)
     function = "lab.spec.text:as_json"
     found = bounded.call(function, {"text": "a = 1979-05-27\nb = nan", "origin": "t"}, bounds)

@@ -14,7 +14,10 @@ from tests.walks.copies import ProjectCopy
 STUDIES = REPOSITORY / "lab" / "studies"
 FILES = {"cases.py", "claims.py", "figures.py", "measures.py", "report.md", "study.py"}
 MORE = {"ad_server": {"budget.py", "host.py"}}
-PARTS = ("bench", "gateway", "hosting", "lab", "loadgen", "runtime", "shop", "simulator", "tests")
+PARTS = (
+    *("bench", "common", "gateway", "hosting", "lab", "loadgen", "runtime", "shop", "simulator"),
+    "tests",
+)
 
 # Run in a copy of the lab: every study that is left is imported, built and listed.
 BUILD_ALL = """

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from common import machine_lock
 from lab.errors import ExperimentError
 from lab.files.documents import read_json
 from lab.results.study import StudyResult
@@ -22,7 +23,6 @@ from lab.studies.ad_server.claims import claims
 from loadgen.ad_clients import AdOrder
 from loadgen.attempt_log import AttemptLog, read_attempts, read_metadata
 from loadgen.attempts import Attempt
-from runtime import machine_lock
 from runtime.settings import REPOSITORY
 from tests.lab.waiting import wait_until
 

@@ -10,13 +10,13 @@ import uuid
 
 import pytest
 
-from runtime import machine_lock
+from common import machine_lock
 from runtime.settings import REPOSITORY
 
 # The user is changed after the imports: root's folders may be closed to others.
 HOLD = """
 import os, sys
-from runtime import machine_lock
+from common import machine_lock
 if sys.argv[2]:
     os.setresuid(*[int(sys.argv[2])] * 3)
 lock = machine_lock.take(sys.argv[1])
@@ -119,7 +119,7 @@ def test_another_user_sees_who_holds_it(name):
     look = f"os.setresuid(*[{STRANGER}] * 3); print(machine_lock.holder_of({name!r}))"
     with held(name, user=STRANGER - 1) as other:
         done = subprocess.run(
-            [sys.executable, "-c", f"import os; from runtime import machine_lock; {look}"],
+            [sys.executable, "-c", f"import os; from common import machine_lock; {look}"],
             cwd=REPOSITORY,
             capture_output=True,
             text=True,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from runtime.bounded import BoundedError, Bounds, BoundsExceededError, call
+from common.bounded import BoundedError, Bounds, BoundsExceededError, call
 
 BOUNDS = Bounds(memory_bytes=256 * 2**20, cpu_s=5, wall_s=20)
-HERE = "tests.runtime.test_bounded:"
+HERE = "tests.common.test_bounded:"
 
 
 class OwnError(Exception):
@@ -126,7 +126,7 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
     """A child does not outlive the process that called it, even when that is killed."""
     told = tmp_path / "processes"
     program = (
-        "from runtime.bounded import Bounds, call\n"
+        "from common.bounded import Bounds, call\n"
         "bounds = Bounds(memory_bytes=2**28, cpu_s=5, wall_s=60, file_bytes=100)\n"
         f"call('{HERE}start_child_that_waits', {str(told)!r}, bounds)\n"
     )

@@ -2,11 +2,22 @@
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from runtime import private_file
+from common import private_file
+
+
+@pytest.fixture
+def full_disk(small_disk: Path) -> Path:
+    """A full file system with a file `secrets.json`."""
+    (small_disk / "secrets.json").write_text("old")
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while ballast.write(b"x" * 4096):
+            pass
+    return small_disk
 
 
 def test_its_content_is_on_disk_before_its_name_and_the_name_afterwards(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from runtime import private_file
+from common import private_file
 from runtime.settings import REPOSITORY
 
 STRANGER = 65534
@@ -98,7 +98,7 @@ def test_another_user_can_neither_take_nor_prepare_a_lock(tmp_path):
     theirs.chmod(0o666)
     os.chown(theirs, STRANGER, STRANGER)
     script = (
-        "import os, pathlib; from runtime import private_file\n"
+        "import os, pathlib; from common import private_file\n"
         "os.setresuid(65533, 65533, 65533)\n"
         f"for path in ({str(ours)!r}, {str(theirs)!r}):\n"
         "    try:\n"

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from runtime import pinned
+from common import processes
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _PR_SET_NO_NEW_PRIVS: Final = 38  # prctl(2)
@@ -100,7 +100,7 @@ def _started(asked: int, environment: Mapping[str, str]) -> "subprocess.Popen[by
     plain = {"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_OF_ONE_THREAD, **environment}
     try:
         return subprocess.Popen(
-            [sys.executable, "-s", "-m", "runtime.bounded", str(os.getpid())],
+            [sys.executable, "-s", "-m", "common.bounded", str(os.getpid())],
             cwd=_ROOT,
             env=plain,
             stdin=asked,
@@ -181,10 +181,10 @@ def _exceeded(words: str) -> bytes:
 
 def _end_with(parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    pinned.end_with_parent(signal.SIGKILL)
+    processes.end_with_parent(signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    pinned.become_expendable()
+    processes.become_expendable()
 
 
 def _limit(bounds: Bounds) -> None:

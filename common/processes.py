@@ -1,0 +1,81 @@
+"""Processes: ending one that was started here, and ending with the process that started this one.
+
+Owns: signals, waiting, killing. Must not know: the programs.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from common.waiting import wait_until
+
+_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
+
+AnyProcess = subprocess.Popen[Any]
+
+
+def end(
+    process: AnyProcess,
+    patience_s: float,
+    sign: signal.Signals = signal.SIGTERM,
+    *,
+    with_group: bool = False,
+) -> None:
+    """Send `sign` to a process, and kill it if it has not ended after `patience_s`.
+
+    The process must be a child of this one. With `with_group` it must lead a process group, and the
+    whole group receives the signals. A process that has ended already is left alone.
+    """
+    if process.returncode is None:
+        _send(process, sign, with_group)
+        _await_end(process, patience_s, with_group)
+
+
+def end_all(
+    processes: Sequence[AnyProcess], patience_s: float, sign: signal.Signals = signal.SIGTERM
+) -> None:
+    """Send `sign` to all these processes, and kill those that have not ended after `patience_s`."""
+    deadline_s = time.monotonic() + patience_s
+    for process in processes:
+        process.send_signal(sign)
+    for process in processes:
+        _await_end(process, deadline_s - time.monotonic())
+
+
+def becomes_ready(process: AnyProcess, ready: Callable[[], bool], within_s: float) -> bool:
+    """Wait until `ready` is true; return false if the process ends before, or time runs out."""
+    is_over = wait_until(lambda: process.poll() is not None or ready(), within_s)
+    return is_over and process.poll() is None
+
+
+def end_with_parent(sign: signal.Signals) -> None:
+    """Let the kernel send `sign` to this process when the thread that started it ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, int(sign))
+
+
+def become_expendable() -> None:
+    """Let the kernel end this process before all others where the machine's memory is short."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+
+
+def _await_end(process: AnyProcess, patience_s: float, with_group: bool = False) -> None:
+    try:
+        process.wait(max(0.0, patience_s))
+    except subprocess.TimeoutExpired:
+        _send(process, signal.SIGKILL, with_group)
+        process.wait()
+
+
+def _send(process: AnyProcess, sign: signal.Signals, to_group: bool) -> None:
+    if to_group:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, sign)
+    else:
+        process.send_signal(sign)

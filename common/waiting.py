@@ -1,0 +1,36 @@
+"""Waiting until something is so: the one loop that looks, sleeps and looks again.
+
+Owns: the deadline and the pause. Must not know: what is awaited.
+
+An exception from the function that looks passes through: it is how a caller stops waiting early.
+"""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def wait_until(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
+    """Call `look` until its answer is true, and return that answer.
+
+    After `within_s` seconds the last answer is returned, which is false. `look` is called at least
+    once.
+    """
+    deadline_s = time.monotonic() + within_s
+    while not (answer := look()) and time.monotonic() < deadline_s:
+        time.sleep(every_s)
+    return answer
+
+
+def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05) -> T:
+    """Call `look` until its answer is false, and return that answer.
+
+    After `within_s` seconds the last answer is returned, which is true: with a `look` that returns
+    the reason why something is not so yet, that reason.
+    """
+    deadline_s = time.monotonic() + within_s
+    while (answer := look()) and time.monotonic() < deadline_s:
+        time.sleep(every_s)
+    return answer

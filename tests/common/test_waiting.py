@@ -1,0 +1,36 @@
+"""Waiting until something is so."""
+
+import pytest
+
+from common.waiting import wait_until, wait_while
+
+LONG_S = 240.0
+
+
+def test_the_first_true_answer_is_returned() -> None:
+    """Nothing is called after it."""
+    answers = iter([None, 0, "here"])
+    assert wait_until(lambda: next(answers), LONG_S, every_s=0.001) == "here"
+    assert list(answers) == []
+
+
+def test_the_last_reason_is_returned_when_time_runs_out() -> None:
+    """Even without any time, the function is called once."""
+    assert wait_while(lambda: "connection refused", 0.0) == "connection refused"
+    assert wait_until(lambda: False, 0.0) is False
+
+
+def test_the_end_of_a_reason_ends_the_wait() -> None:
+    """A reason is awaited as long as there is one."""
+    reasons = iter(["connection refused", "status 503", None])
+    assert wait_while(lambda: next(reasons), LONG_S, every_s=0.001) is None
+
+
+def test_an_exception_ends_the_wait() -> None:
+    """A caller can stop early."""
+
+    def look() -> bool:
+        raise RuntimeError("the process has ended")
+
+    with pytest.raises(RuntimeError, match="has ended"):
+        wait_until(look, LONG_S)
