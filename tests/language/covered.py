@@ -1,0 +1,40 @@
+"""The texts that the language test covers: documents without findings, and roots with ceilings."""
+
+import tomllib
+from pathlib import Path
+
+from tests.language.passages import REPOSITORY, of_markdown, of_python, of_template
+from tests.language.rules import LONGEST_MEAN, findings, mean_length
+
+READERS = {".md": of_markdown, ".py": of_python, ".html": of_template}
+CEILINGS_FILE = Path(__file__).parent / "ceilings.toml"
+CEILINGS: dict[str, int] = tomllib.loads(CEILINGS_FILE.read_text(encoding="utf-8"))
+"""The findings that a root, a folder or a document, may still have. A number may only fall."""
+
+
+def documents() -> list[Path]:
+    """Return the documents in which no finding is allowed."""
+    found = [
+        *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+        *sorted((REPOSITORY / "docs").rglob("*.md")),
+    ]
+    return [path for path in found if str(path.relative_to(REPOSITORY)) not in CEILINGS]
+
+
+def ceiling(root: str) -> int:
+    """Return the findings that a root may have."""
+    return CEILINGS[root]
+
+
+def findings_below(root: str) -> list[str]:
+    """List the findings in a file, or in all files below a folder."""
+    path = REPOSITORY / root
+    files = [path] if path.is_file() else sorted(path.rglob("*"))
+    found: list[str] = []
+    for file in files:
+        if file.suffix in READERS and file.is_file():
+            passages = list(READERS[file.suffix](file))
+            found += [str(finding) for passage in passages for finding in findings(passage)]
+            if (mean := mean_length(passages)) > LONGEST_MEAN:
+                found.append(f"{passages[0].path}: {mean:.1f} words in a sentence on average")
+    return found
