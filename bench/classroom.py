@@ -179,7 +179,7 @@ def class_server(folder: Path) -> Iterator[Settings]:
     names = [
         *("GATEWAY_PORT", "GATEWAY_TLS_PORT", "GATEWAY_ADMIN_PORT", "SHOP_PORT"),
         *("SHOP_CONTROLLER_PORT", "POSTGRES_PORT", "REDIS_PORT", "ADS_PORT", "LAB_PORT"),
-        *("PROMETHEUS_PORT", "GRAFANA_PORT", "CELERY_EXPORTER_PORT", "NODE_EXPORTER_PORT"),
+        *("PROMETHEUS_PORT", "GRAFANA_PORT", "NODE_EXPORTER_PORT"),
         *("POSTGRES_EXPORTER_PORT", "REDIS_EXPORTER_PORT"),
     ]
     chosen = dict(zip(names, map(str, ports.free(len(names))), strict=True)) | {

@@ -34,10 +34,5 @@ SERIES: Final[dict[str, dict[str, frozenset[str]]]] = {
         "prometheus_target_scrapes_exceeded_sample_limit_total": frozenset(),
         "prometheus_target_scrape_pool_exceeded_label_limits_total": frozenset(),
     },
-    "celery": {
-        "flower_worker_online": frozenset({"worker"}),
-        "flower_worker_number_of_currently_executing_tasks": frozenset({"worker"}),
-        "flower_events_total": frozenset({"worker", "type", "task"}),
-    },
 }
 """By job: the name of each series and its own labels, those that old and new versions have."""

@@ -123,7 +123,9 @@ def _lab() -> Iterable[Metric]:
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     call_command("migrate", verbosity=0)
-    return LabMetrics(LAB, viewers=lambda: 0).collect()
+    return LabMetrics(
+        LAB, viewers=lambda: 0, workers=lambda: 0, queued_tasks=lambda: None
+    ).collect()
 
 
 def _cpu_manager() -> Iterable[Metric]:

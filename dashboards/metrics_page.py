@@ -23,8 +23,8 @@ UNITS: Final = {
             "seconds", "ratio", "bytes", "requests", "connections", "workers", "threads",
             "sessions", "processors", "samples", "slots", "impressions", "clicks", "banners",
             "reports", "orders", "books", "queries", "launches", "runs", "attempts", "confirms",
-            "viewers", "turns", "arrivals", "dispatches", "withdrawals", "refusals", "disconnects",
-            "cancels", "switches", "failures", "fallbacks", "fds",
+            "viewers", "tasks", "turns", "arrivals", "dispatches", "withdrawals", "refusals",
+            "disconnects", "cancels", "switches", "failures", "fallbacks", "fds",
         )
     },
     "served": "pages",

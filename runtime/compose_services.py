@@ -11,13 +11,7 @@ from runtime.settings import Settings
 
 WORKER = "lab-worker"
 """Where commands run that measure the appliance."""
-OBSERVERS = (
-    "prometheus",
-    "node-exporter",
-    "postgres-exporter",
-    "redis-exporter",
-    "celery-exporter",
-)
+OBSERVERS = ("prometheus", "node-exporter", "postgres-exporter", "redis-exporter")
 GRAFANA = "grafana"
 KEPT = "lab-processes"
 """Its container outlives a new image: the console and its workers are processes in it, and would

@@ -340,7 +340,7 @@ def _monitoring(settings: Settings) -> Finding:
         found = "no Prometheus; only for metrics over time, alerts and dashboards"
         return Finding(Verdict.BEWARE, "Monitoring", found, mend)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
-        [*(job for job in monitoring.EXPORTERS if job in there), "celery"]
+        job for job in monitoring.EXPORTERS if job in there
     )
     return Finding(Verdict.BEWARE if mend else Verdict.GOOD, "Monitoring", found, mend)
 

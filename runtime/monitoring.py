@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ SOURCE = REPOSITORY / "dashboards" / "prometheus"
 RETENTION = ("15d", "2GB")
 PROMETHEUS = "prometheus"
 EXPORTERS = ("node", "postgres", "redis")
-"""By the job that scrapes each; Celery's is Flower, of our own libraries."""
+"""Programs that measure other programs, by the job that scrapes each."""
 
 _OWNER = ".owner"
 Group = dict[str, Any]
@@ -76,7 +75,7 @@ class Places:
     ads: str
     lab: str
     exporters: Mapping[str, str]
-    """Of those that are there: node, postgres, redis, celery, prometheus."""
+    """Of those that are there: node, postgres, redis, prometheus."""
 
 
 COMPOSE = Places(
@@ -88,7 +87,6 @@ COMPOSE = Places(
         "node": "node-exporter",
         "postgres": "postgres-exporter",
         "redis": "redis-exporter",
-        "celery": "celery-exporter",
         PROMETHEUS: "prometheus",
     },
 )
@@ -113,7 +111,6 @@ def targets(settings: Settings, places: Places) -> list[Group]:
         "node": settings.node_exporter_port,
         "postgres": settings.postgres_exporter_port,
         "redis": settings.redis_exporter_port,
-        "celery": settings.celery_exporter_port,
         PROMETHEUS: settings.prometheus_port,
     }
     return [
@@ -283,24 +280,6 @@ def exporter(job: str, program: Program, settings: Settings) -> list[str]:
             listens,
         ]
     return [str(program.path), listens]
-
-
-def flower(settings: Settings) -> list[str]:
-    """The exporter of the console's Celery workers; it wants the settings in its environment.
-
-    A broker may have a password, and a command line is seen by others.
-    """
-    return _given_by_environment(
-        "BROKER_URL",
-        "DOORBUSTER_CELERY_BROKER",
-        sys.executable,
-        "-m",
-        "celery",
-        "flower",
-        f"--address={settings.inner_host}",
-        f"--port={settings.celery_exporter_port}",
-        "--logging=warning",
-    )
 
 
 def _given_by_environment(name: str, setting: str, *command: str) -> list[str]:

@@ -22,7 +22,7 @@ def watchers(settings: Settings) -> Iterator[Service]:
     jobs = [job for job, program in exporters.items() if program is not None]
 
     def configure() -> None:
-        places = monitoring.native(settings, [*jobs, "celery", monitoring.PROMETHEUS])
+        places = monitoring.native(settings, [*jobs, monitoring.PROMETHEUS])
         monitoring.configure(
             monitoring.folder_of(settings.state_dir),
             "appliance",
@@ -44,14 +44,6 @@ def watchers(settings: Settings) -> Iterator[Service]:
                 prepare=password if job == "postgres" else lambda: None,
                 plain_environment=job != "redis",  # where its password is
             )
-    yield _optional(
-        settings,
-        "celery-exporter",
-        "Exporter of Celery (Flower)",
-        monitoring.flower(settings),
-        path="/healthcheck",
-        plain_environment=False,  # where its broker's password is
-    )
     yield _optional(
         settings,
         "prometheus",

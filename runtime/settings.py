@@ -66,7 +66,6 @@ class Settings:
     lab_hsts_s: int
     prometheus_port: int
     grafana_port: int
-    celery_exporter_port: int
     node_exporter_port: int
     postgres_exporter_port: int
     redis_exporter_port: int
@@ -260,7 +259,6 @@ def load_leniently(
         lab_hsts_s=read("DOORBUSTER_LAB_HSTS_S", _hsts_s, 86_400),
         prometheus_port=read("DOORBUSTER_PROMETHEUS_PORT", _port, 8088),
         grafana_port=read("DOORBUSTER_GRAFANA_PORT", _port, 8089),
-        celery_exporter_port=read("DOORBUSTER_CELERY_EXPORTER_PORT", _port, 8090),
         node_exporter_port=read("DOORBUSTER_NODE_EXPORTER_PORT", _port, 8091),
         postgres_exporter_port=read("DOORBUSTER_POSTGRES_EXPORTER_PORT", _port, 8092),
         redis_exporter_port=read("DOORBUSTER_REDIS_EXPORTER_PORT", _port, 8093),
@@ -362,7 +360,6 @@ _FIELDS = {
         "LAB_HSTS_S",
         "PROMETHEUS_PORT",
         "GRAFANA_PORT",
-        "CELERY_EXPORTER_PORT",
         "NODE_EXPORTER_PORT",
         "POSTGRES_EXPORTER_PORT",
         "REDIS_EXPORTER_PORT",
@@ -393,7 +390,6 @@ OPTIONAL_PORTS = frozenset(
     for name in (
         "PROMETHEUS",
         "GRAFANA",
-        "CELERY_EXPORTER",
         "NODE_EXPORTER",
         "POSTGRES_EXPORTER",
         "REDIS_EXPORTER",

@@ -122,7 +122,7 @@ def test_a_host_runs_the_parts_of_its_groups(classroom: Path, tmp_path: Path) ->
             "prometheus.service",
         ),
         *(f"doorbuster-{part}.service" for part in ("shop", "ads", "gateway", "lab")),
-        *("doorbuster-lab-worker.service", "doorbuster-celery-exporter.service"),
+        "doorbuster-lab-worker.service",
     }
     workers = {f"doorbuster-loadgen-{number}.service" for number in (1, 2)}
     here = rendered(tmp_path, "sbac", "client-2", loadgen_workers=2)

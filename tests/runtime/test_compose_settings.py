@@ -78,7 +78,6 @@ NEEDED = {
     "grafana": {"RESULTS", "GRAFANA"},
     "postgres-exporter": {"POSTGRES"},
     "redis-exporter": {"REDIS"},
-    "celery-exporter": {"BROKER"},
 }
 """The secrets of each container; others have none."""
 
@@ -269,12 +268,6 @@ def test_what_other_users_read_is_readable_whatever_the_umask(tmp_path: Path) ->
     for path in (board.parent, board, folder, *folder.rglob("*")):
         needed = 0o055 if path.is_dir() else 0o044
         assert path.stat().st_mode & needed == needed, path
-
-
-def test_the_broker_of_flower_is_in_its_environment_alone() -> None:
-    flower = COMPOSE["services"]["celery-exporter"]
-    assert "broker" not in flower["command"].lower()
-    assert flower["environment"]["BROKER_URL"].startswith("${DOORBUSTER_CELERY_BROKER:-")
 
 
 def test_prometheus_answers_no_page_of_strangers() -> None:

@@ -207,10 +207,10 @@ def test_exporters_run_where_prometheus_does(settings, installed):
     installed("node")
     assert optional(settings) == {}
     installed("prometheus")
-    assert list(optional(settings)) == ["node-exporter", "celery-exporter", "prometheus"]
+    assert list(optional(settings)) == ["node-exporter", "prometheus"]
     optional(settings)["prometheus"].prepare()
     path = monitoring.folder_of(settings.state_dir) / "targets" / "appliance.json"
-    exporters = {"node", "celery", "prometheus"}
+    exporters = {"node", "prometheus"}
     assert jobs_of(json.loads(path.read_text())) == {"gateway", "shop", "ads", "lab"} | exporters
 
 
@@ -223,7 +223,7 @@ def test_it_can_be_switched_off(installed, tmp_path):
 def test_every_optional_service_has_a_port_of_its_own(settings, installed):
     installed("prometheus", *monitoring.EXPORTERS)
     variables = [service.port_variable for service in optional(settings).values()]
-    assert len(set(variables)) == len(variables) == 5
+    assert len(set(variables)) == len(variables) == 4
     assert set(variables) <= OPTIONAL_PORTS
     for service in optional(settings).values():
         assert settings.ports()[service.port_variable] == service.port

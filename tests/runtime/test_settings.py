@@ -21,7 +21,7 @@ def repository(tmp_path: Path) -> Path:
 
 def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     settings = load({}, repository)
-    assert sorted(settings.ports().values()) == [*range(8080, 8095), 8443]
+    assert sorted(settings.ports().values()) == [*range(8080, 8090), *range(8091, 8095), 8443]
     assert settings.host == settings.inner_host == settings.lab_host == "127.0.0.1"
     assert set(settings.reached_hosts().values()) == {"127.0.0.1"}
     assert settings.gateway_pages_host == settings.gateway_admin_host == "127.0.0.1"

@@ -26,6 +26,7 @@ def board() -> Board:
             Part("What customers get", _customers()),
             Part("What it costs the shop", _shop()),
             Part("May the measurement be believed?", _honesty()),
+            Part("Does the console carry out launches?", _launches()),
         ],
     )
 
@@ -215,6 +216,39 @@ def _honesty() -> list[object]:
             "Paper seconds in a second on the wall, 10 unless the experiment says otherwise.",
             "none",
             Ask(f"doorbuster_gateway_time_scale_ratio{{{OF}}}"),
+            tall=8,
+        ),
+    ]
+
+
+def _launches() -> list[object]:
+    return [
+        lines(
+            "Launches of the console",
+            "Launches that wait and launches that run. Launches that wait while none runs mean "
+            "that no worker takes them.",
+            "short",
+            Ask(
+                'sum by (state) (doorbuster_lab_launches{state=~"queued|running"})', "{{state}}", 2
+            ),
+            steps=True,
+        ),
+        number(
+            "Workers online",
+            "Celery workers of the console that reach the broker. With 0 no launch begins.",
+            "short",
+            Ask("doorbuster_lab_workers", "", 2, now=True),
+            wide=6,
+            tall=8,
+            limits=((None, BAD), (1, GOOD)),
+        ),
+        number(
+            "Tasks queued",
+            "Messages that no worker has taken from the broker. It is near 0 unless the workers "
+            "are busy or away.",
+            "short",
+            Ask("doorbuster_lab_queued_tasks", "", 2, now=True),
+            wide=6,
             tall=8,
         ),
     ]

@@ -16,9 +16,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import psutil
+import redis
 from celery import Celery
 from celery.exceptions import SecurityWarning
-from celery.signals import worker_process_init
+from celery.signals import heartbeat_sent, worker_process_init
 from django.utils import timezone
 
 from common import processes
@@ -42,6 +43,12 @@ _NO_MEMORY = ("MemoryError", "Cannot allocate memory", "failed to map segment")
 """Last words of a command that gets no more memory: from Python, the kernel or the loader."""
 _COMMAND = "command"
 """In the folder of a launch while its command runs: which process, begun when."""
+_MARKS = FOLDER / "workers"
+"""A file for each worker, which touches its file every 2 s while it reaches the broker."""
+_ONLINE_WITHIN_S = 15.0
+"""A worker whose file is older is not online."""
+_BROKER_WITHIN_S = 0.3
+"""Prometheus waits for the answer, so a broker that is away must not hold it up."""
 
 app = Celery("doorbuster-console", broker=LAB.celery_broker, set_as_current=False)
 app.conf.update(
@@ -50,7 +57,6 @@ app.conf.update(
     task_default_queue=QUEUE,
     task_ignore_result=True,
     worker_prefetch_multiplier=1,
-    worker_send_task_events=True,  # Flower's metrics are made of them
     worker_disable_prefetch=True,
     broker_connection_retry_on_startup=True,
     worker_hijack_root_logger=False,
@@ -60,6 +66,47 @@ app.conf.update(
 def tell() -> None:
     """There may be something to do. Raises what Celery raises when the broker is away."""
     app.send_task(TASK, retry=False)
+
+
+def online() -> int:
+    """Return how many workers reach the broker."""
+    return sum(not _is_stale(mark) for mark in _MARKS.glob("*"))
+
+
+def queued_tasks() -> int | None:
+    """Return how many messages wait for a worker; None while the broker does not answer."""
+    try:
+        return int(_broker.llen(QUEUE))
+    except redis.RedisError:
+        return None
+
+
+_broker = redis.Redis.from_url(
+    LAB.celery_broker, socket_timeout=_BROKER_WITHIN_S, socket_connect_timeout=_BROKER_WITHIN_S
+)
+
+
+def _is_stale(mark: Path) -> bool:
+    try:
+        return mark.stat().st_mtime < time.time() - _ONLINE_WITHIN_S
+    except FileNotFoundError:  # just removed
+        return True
+
+
+def _own_mark() -> Path:
+    return _MARKS / str(os.getpid())
+
+
+def _touch_mark(**_: object) -> None:
+    _MARKS.mkdir(parents=True, exist_ok=True)
+    _own_mark().touch()
+
+
+def _remove_marks() -> None:
+    """Remove the file of this worker, and those that killed workers left."""
+    for mark in _MARKS.glob("*"):
+        if mark == _own_mark() or _is_stale(mark):
+            mark.unlink(missing_ok=True)
 
 
 # Celery makes `app.Worker` when it is first asked for.
@@ -78,6 +125,7 @@ def _end_now(*_: object) -> None:
     for child in psutil.Process().children():
         with contextlib.suppress(psutil.Error):
             child.kill()
+    _remove_marks()
     os._exit(0)
 
 
@@ -90,15 +138,19 @@ def serve() -> None:
     """Work until a signal comes."""
     warnings.filterwarnings("ignore", category=SecurityWarning)  # no message here can be a pickle
     worker_process_init.connect(_end_with_worker)
-    _Worker(
-        hostname=f"doorbuster-console-{os.getpid()}@{os.uname().nodename}",
-        concurrency=queue.AT_ONCE,
-        pool="prefork",
-        loglevel="WARNING",
-        quiet=True,
-        without_gossip=True,
-        without_mingle=True,
-    ).start()
+    heartbeat_sent.connect(_touch_mark)
+    try:
+        _Worker(
+            hostname=f"doorbuster-console-{os.getpid()}@{os.uname().nodename}",
+            concurrency=queue.AT_ONCE,
+            pool="prefork",
+            loglevel="WARNING",
+            quiet=True,
+            without_gossip=True,
+            without_mingle=True,
+        ).start()
+    finally:
+        _remove_marks()
 
 
 @app.task(name=TASK)

@@ -46,10 +46,18 @@ _OF_CUSTOMERS: Final = (
 class LabMetrics(Collector):
     """A registry of its own, read through `text`."""
 
-    def __init__(self, lab: Settings, viewers: Callable[[], int]) -> None:
-        """`viewers`: how many watch live."""
+    def __init__(
+        self,
+        lab: Settings,
+        viewers: Callable[[], int],
+        workers: Callable[[], int],
+        queued_tasks: Callable[[], int | None],
+    ) -> None:
+        """`viewers`: how many watch live. `queued_tasks`: None while the broker is away."""
         self._lab = lab
         self._viewers = viewers
+        self._workers = workers
+        self._queued_tasks = queued_tasks
         self._reconciles: dict[Path, bool] = {}
         self.registry = CollectorRegistry()
         self.registry.register(self)
@@ -65,6 +73,14 @@ class LabMetrics(Collector):
         yield from _runs(live_runs.under_way(self._lab.state_dir))
         yield from self._experiments()
         yield GaugeMetricFamily(f"{_PREFIX}viewers", "Who watches live.", self._viewers())
+        yield GaugeMetricFamily(
+            f"{_PREFIX}workers", "Celery workers of the console that are online.", self._workers()
+        )
+        yield GaugeMetricFamily(
+            f"{_PREFIX}queued_tasks",
+            "Messages that wait at the broker for a worker; no value while the broker is away.",
+            self._queued_tasks(),
+        )
 
     def _experiments(self) -> Iterator[Metric]:
         finished = GaugeMetricFamily(

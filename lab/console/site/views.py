@@ -26,6 +26,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _metrics() -> LabMetrics:
+    from lab.console.launches import workers
     from lab.console.site.asgi import watch
 
-    return LabMetrics(LAB, lambda: watch.viewers)
+    return LabMetrics(LAB, lambda: watch.viewers, workers.online, workers.queued_tasks)

@@ -1,7 +1,4 @@
-"""The exporters of others say what rules and dashboards take from them.
-
-Flower, which needs workers: tests/lab/console/launches/test_flower.py.
-"""
+"""The exporters of others say what rules and dashboards take from them."""
 
 import re
 import shutil
