@@ -15,10 +15,10 @@ from loadgen.sessions import CONFIRM_PAGE
 from runtime import cpus
 
 WHY_IT_DIFFERS = (
-    "The published order and shape come out, the published percentages do not, and nothing was "
-    "tuned towards them: the paper's own footnote 2 puts its low overload figures down to a load "
-    "generator that could not make the workload, and its server kept about 60 % of its capacity "
-    "busy with useful work under 8Q-LIFO-Pri where this one keeps nearly all."
+    "These runs show the published order and shape, and not the published percentages; nothing "
+    "was tuned towards them. The paper's footnote 2 explains its low numbers in overload by a load "
+    "generator that could not produce the workload. Under 8Q-LIFO-Pri the paper's server did "
+    "useful work with about 60 % of its capacity; this one does so with nearly all."
 )
 LATE_SHARE_LIMIT = 0.01
 """A run in which more attempts than this started late says so."""
@@ -34,7 +34,7 @@ UNLIKE_LIMIT_RATIO = 0.1
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
-    """What a reader must know before believing the tables; a line each, the good news too."""
+    """Return the warnings, then the checks that hold; a line each."""
     runs = [(cell, summary) for cell in cells for summary in cell.summaries]
     lines = _of_the_bound(cells)
     broken = [(cell, summary) for cell, summary in runs if not summary.reconciles]
@@ -53,13 +53,13 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
         )
     lines += [
         f"CHANGED IN MID-RUN: {cell.place}, seed {summary.seed}: {'; '.join(changes)}. "
-        "Its figures are those of no single policy or ρ."
+        "Its numbers belong to no single policy or ρ."
         for cell, summary in runs
         if (changes := _changes(summary))
     ]
     lines += [
         f"AWAY: {cell.place}, seed {summary.seed}: {outages.words(summary.outages)}. "
-        "Its figures are not those of a shop that was there throughout."
+        "Part of the run had no shop behind the gateway."
         for cell, summary in runs
         if summary.outages
     ]
@@ -85,7 +85,8 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
     simulated = [s for _, s in runs if s.load_generator.engine == "simulated"]
     if simulated:
         lines.append(
-            "Simulated: the gateway's own policies and the same customers, a modelled server."
+            "These runs are simulated: the gateway's own policies serve the same customers as live "
+            "runs, and the server is a model."
         )
     elif not late:
         lines.append(f"The load generator kept its schedule in all {len(runs)} runs.")
@@ -100,7 +101,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
 
 
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
-    """Where confirms beside the bound say less, or more, than they seem to."""
+    """Return warnings of confirms that the bound makes doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
     lines = []
     for cell in known:
@@ -108,8 +109,8 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
         if beyond_chance > cell.bound:
             lines.append(
                 f"MORE THAN THE BOUND: {cell.place} confirmed {cell.confirms} where "
-                f"{cell.bound:.0f} are possible, and chance does not explain it: the shop served "
-                "more than the capacity that was measured. Measure it again: make capacity."
+                f"{cell.bound:.0f} are possible, and chance does not explain it. The shop served "
+                "more than its measured capacity. Measure the capacity again: make capacity."
             )
         elif beyond_chance > sum(map(_lasting, cell.runs)) and all(
             run.undisturbed_ratio > UNDISTURBED_LIMIT for run in cell.runs
@@ -117,7 +118,7 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
             until = 100 * min(run.undisturbed_ratio for run in cell.runs)
             lines.append(
                 f"TOO SHORT: {cell.place} lost nobody in the first {until:.0f} % of the arrivals: "
-                "the queues were still filling. Give it more sessions."
+                "the queues were still filling. Give the run more sessions."
             )
     few = [cell for cell in known if cell.bound < FEW_SALES]
     if few:
@@ -125,8 +126,8 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
         lines.append(
             f"TOO FEW SALES: at most {least.bound:.0f} are possible in all runs of {least.place}"
             + (f", and fewer than {FEW_SALES} in {len(few)} rows of the table" if few[1:] else "")
-            + ". Chance decides such small counts: read the column Estimated, or give more "
-            "sessions or repetitions."
+            + ". Chance decides such small counts. Read the column Estimated, or run more sessions "
+            "or repetitions."
         )
     return lines
 
@@ -137,15 +138,15 @@ def _lasting(run: Outcomes) -> float:
 
 
 def fell_back(place: str, seed: int | None, why: Fallback) -> str:
-    """Of a policy of somebody's own that was given up; `why` as a stand-in's snapshot has it."""
+    """Return the warning that a student's policy failed; `why` is from its stand-in's snapshot."""
     return (
         f"FELL BACK TO FIFO: {place}, seed {seed}, at {why.at_s:.0f} s: {why.reason}. "
-        "From then on its figures are those of FIFO."
+        "From then on its numbers are those of FIFO."
     )
 
 
 def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
-    """Which programs stood in the gateway's place; nothing where none did."""
+    """Return which baseline proxies replaced the gateway; nothing if none did."""
     found = dict.fromkeys(
         f"{title_of(proxy.name)} {proxy.version}"
         for summary in summaries
@@ -154,13 +155,13 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
     if not found:
         return []
     return [
-        f"In the gateway's place, as set up in docs/peers.md: {', '.join(sorted(found))}. Their "
-        "counts are from their own logs."
+        f"Baseline proxies replaced the gateway (docs/peers.md): {', '.join(sorted(found))}. Their "
+        "counts come from their own logs."
     ]
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Where they ran, and what was wrong with that; nothing of runs one after the other."""
+    """Return where runs at the same time ran, with warnings; nothing for runs in turn."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []
@@ -173,8 +174,8 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
     if first.crowded:
         lines.insert(
             0,
-            "CROWDED: the shops shared CPUs, for this machine has too few: each took from the "
-            "other, and the figures are worth nothing. Compare one run after the other.",
+            "CROWDED: the shops shared CPUs because this machine has too few. Each slowed the "
+            "other down, so the numbers mean nothing. Run the policies one after the other.",
         )
     apart_s = max(one.apart_s for one in found)
     if apart_s > APART_LIMIT_S:
@@ -186,8 +187,8 @@ def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
         if unlike > UNLIKE_LIMIT_RATIO:
             each = ", ".join(f"{rps:.2f}" for rps in capacities)
             lines.append(
-                f"SHOPS DIFFER: measured at the same time they serve {each} requests per paper "
-                "second; who has which is drawn anew for each load and seed."
+                f"SHOPS DIFFER: measured at the same time, they serve {each} requests per paper "
+                "second. Each load and seed draws again which policy gets which shop."
             )
     return lines
 
@@ -197,7 +198,7 @@ def _all(runs: int) -> str:
 
 
 def _changes(summary: RunSummary) -> list[str]:
-    """What somebody changed while the run went on; nothing in runs of before that was possible."""
+    """Return what was changed during the run: policies and offered load."""
     switched = [
         f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
         f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"

@@ -269,9 +269,10 @@ def _report(folder: ComparisonResult) -> None:
 
 
 def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
+    from lab.analysis.verdict import verdict
     from lab.analysis.warnings import honesty
     from lab.report.figures import draw_figures
-    from lab.report.tables import write_tables
+    from lab.report.tables import of_terminal, write_tables
     from lab.report.terminal import console, show
 
     if folder.spec().leaderboard:
@@ -279,13 +280,19 @@ def _draw(folder: ComparisonResult, cells: "Sequence[Cell]") -> None:
 
         say_board(folder, cells)
         return
-    for table in reversed(write_tables(folder, cells)):
+    tables = write_tables(folder, cells)
+    figures = draw_figures(folder, cells)
+    *others, headline = of_terminal(tables, cells)
+    for table in others:
         show(table)
     for line in honesty(cells):
         console.print(line)
-    for path in draw_figures(folder, cells):
-        console.print(f"Figure: {path} (and .svg)")
     console.print(f"Tables: {folder.path / 'tables.md'}")
+    console.print(f"Figures: {len(figures)} in {folder.figures} (PNG and SVG)")
+    console.print()
+    for sentence in verdict(folder.spec(), cells):
+        console.print(sentence, style="bold")
+    show(headline)
 
 
 main.add_command(leaderboard_command(_experiment))

@@ -1,6 +1,6 @@
 """The table of paired differences: policies compared seed by seed.
 
-It marks a difference that is more than chance.
+The table marks each difference that is more than chance.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,11 +38,10 @@ def table(spec: Spec, cells: Sequence[Cell]) -> Table | None:
     found = Table(
         "Differences by seed",
         ("ρ", "Policy", "less", *(column for column, _, _ in metrics)),
-        note="Runs of one seed met the same customers, so the difference is taken seed by seed: "
-        "mean ± half-width of the 95 % interval of the differences. A difference is more than "
-        "chance if its interval excludes 0 (marked *). Whether the intervals of two policies in "
-        "another table overlap does not decide that."
-        + ("" if spec.customers.lengths else " Confirms are per run."),
+        note="Runs of one seed met the same customers, so differences are taken seed by seed. "
+        "Values are means of the differences ± half-width of the 95 % interval. A difference is "
+        "more than chance if its interval excludes 0 (marked *). Overlapping intervals in another "
+        "table do not decide this." + ("" if spec.customers.lengths else " Confirms are per run."),
     )
     for cell, other in _pairs(cells):
         texts = [_difference(cell, other, metric, digits) for _, digits, metric in metrics]

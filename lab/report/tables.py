@@ -8,6 +8,7 @@ from lab.analysis import published
 from lab.analysis.cells import Cell
 from lab.analysis.metrics import BY_NAME, of_table
 from lab.analysis.outcomes import FATES, FATES_MEANING, Outcomes
+from lab.analysis.verdict import verdict
 from lab.analysis.warnings import honesty
 from lab.files.documents import write_json, write_text
 from lab.intervals import estimate
@@ -28,18 +29,18 @@ ROWS = {
 
 
 def headline(cells: Sequence[Cell]) -> Table:
-    """What one looks at first: who completes, who sells, how near to the best possible."""
+    """Return the headline table: completed requests, sales, and their share of the bound."""
     metrics = of_table("Who sells")
     table = Table(
         "Who sells",
         ("ρ", "Policy", *(metric.title for metric in metrics), "Br-1 < 5 s"),
-        note="Mean of the repetitions ± half-width of the 95 % interval. Confirms and bound are "
-        "sums over all repetitions. Bound: the most that these customers and this server allow any "
-        "policy that cannot know who will buy; the server's time counts from the first arrival to "
-        "the last answer. Efficiency = confirms / bound. Few sessions buy, so confirms scatter. "
-        "Estimated is the efficiency to be expected of sessions that were served like these: it "
-        "follows them from page to page and scatters less. Requests/s: completed requests per "
-        "paper second of the whole run, to the end of its last session.",
+        note="Values are means of the repetitions ± half-width of the 95 % interval; confirms and "
+        "bound are sums over all repetitions. The bound is the most confirms that these customers "
+        "and this server allow any policy that does not know who will buy. It counts the server's "
+        "time from the first arrival to the last answer. Efficiency = confirms / bound. Few "
+        "sessions buy, so confirms scatter. Estimated is the expected efficiency of sessions that "
+        "were served like these; it scatters less. Requests/s are completed requests per paper "
+        "second, from the first arrival to the end of the last session.",
     )
     for cell in cells:
         table.rows.append(
@@ -54,17 +55,17 @@ def headline(cells: Sequence[Cell]) -> Table:
 
 
 def sessions(cells: Sequence[Cell]) -> Table:
-    """Sessions as wholes: which were let in, which got to the end (SBAC's measure)."""
+    """Return the table of sessions: how many were let in and how many completed (SBAC)."""
     metrics = of_table("Sessions")
     table = Table(
         "Sessions",
         ("ρ", "Policy", "Arrived", "Completed %", "Lost %", "Never let in %", "Rejected %",
          *(metric.title for metric in metrics)),
         note=f"Arrived is the mean per run. {FATES_MEANING} The four are in % of all that arrived. "
-        "Rejection pages come from admission and from DOOR-FIFO. Let in are the completed and the "
-        "lost ones. Overload favours short sessions, so that many completed ones may be little "
-        "work: useful requests are those of sessions that completed, per paper second as long as "
-        "sessions arrived, and in % of all that were answered in time.",
+        "Admission policies and DOOR-FIFO send rejection pages. The completed and the lost "
+        "sessions were let in. Overload favours short sessions, so many completed sessions may be "
+        "little work. Useful requests are the requests of completed sessions: per paper second "
+        "while sessions arrived, and in % of all requests that were answered in time.",
     )  # fmt: skip
     for cell in cells:
         table.rows.append(
@@ -84,15 +85,15 @@ def _fate_percent(fate: str, run: Outcomes) -> float:
 
 
 def table4(cells: Sequence[Cell]) -> Table:
-    """Table 4: attempts by page type, published | measured, per 24,000 sessions."""
+    """Return Table 4: attempts by page type, published | measured, per 24,000 sessions."""
     beside = _beside(cells)
     table = Table(
         f"Table 4: requests by type, {beside}per 24,000 sessions",
         ("ρ", "Policy", "Requests", *published.GROUPS),
         note="Generated counts attempts, retries included."
         + (
-            " SQ has one queue: the paper prints its generated and dropped requests as totals, "
-            "here in the first column. “–”: not published."
+            " SQ has one queue, so the paper prints totals of its generated and dropped requests: "
+            "they are in the first column. “–” means not published."
             if beside
             else ""
         ),
@@ -120,11 +121,11 @@ def table4(cells: Sequence[Cell]) -> Table:
 
 
 def requests(cells: Sequence[Cell]) -> Table:
-    """What became of requests, in percent of all that the sessions would have made."""
+    """Return the fates of requests, in percent of all that the sessions planned."""
     table = Table(
         "Requests, in % of all that the sessions planned",
         ("", *(cell.heading for cell in cells)),
-        note="Retries are counted too. Turned away: rejected, dropped, refused or failed.",
+        note="Retries count too. Turned away means rejected, dropped, refused or failed.",
     )
     for metric in of_table("Requests"):
         title = metric.title.removesuffix(" %")
@@ -133,17 +134,17 @@ def requests(cells: Sequence[Cell]) -> Table:
 
 
 def table5(cells: Sequence[Cell]) -> Table:
-    """Table 5: percentages, published | measured, a column per policy and ρ."""
+    """Return Table 5: percentages, published | measured, a column per policy and ρ."""
     beside = _beside(cells)
     table = Table(
         f"Table 5: percent of requests, {beside}".removesuffix(", ").rstrip(),
         ("", *(cell.heading for cell in cells)),
-        note="As in the paper, over the browsing requests of the full sessions when ρ > 1 (over "
-        "all requests below). Dropped takes in all that were turned away or failed. Not generated "
-        "is the paper's row: what the three above leave of 100. They count retries and purchases, "
-        "which those requests do not, so it is too small, and below 0 where many come again; "
-        "Never asked for is the share of those requests that no customer ever sent."
-        + (" “–”: not published." if beside else ""),
+        note="As in the paper, percentages are of the browsing requests of full sessions if ρ > 1, "
+        "and of all requests otherwise. Dropped includes all attempts that were turned away or "
+        "failed. Not generated is the paper's row: 100 minus the three rows above. These rows "
+        "count retries and purchases, which the browsing requests do not include. So the row is "
+        "too small, and below 0 where there are many retries. Never asked for is the share of the "
+        "requests that no customer ever sent." + (" “–” means not published." if beside else ""),
     )
     for row in ("completed", "timed_out", "dropped", "not_generated", "never_asked_for"):
         columns = []
@@ -161,14 +162,15 @@ def _table5_percent(row: str, run: Outcomes) -> float:
 
 
 def clients(cells: Sequence[Cell]) -> Table:
-    """What each set of clients got, by class of request (Connection Sentry, Tables 1 to 4)."""
+    """Return what each set of clients got, by class (Connection Sentry, Tables 1 to 4)."""
     table = Table(
         "Requests of clients by class",
         ("Policy", "Set", "Class", "Served", "Mean latency s", "p95 s", "Left", "Turned away"),
-        note="Mean of the repetitions ± half-width of the 95 % interval; paper seconds. The "
-        "control set never leaves: it is what the paper measures. Latency is that of requests "
-        "served; of the test set those alone are fast who were not left, so read the control set. "
-        "Left: attempts whose client had no patience more; reloads are attempts of their own.",
+        note="Values are means of the repetitions ± half-width of the 95 % interval, in paper "
+        "seconds. The control set never leaves, so the paper measures it. Latency is the mean over "
+        "served requests. In the test set only fast requests are served before the client leaves, "
+        "so read the control set. Left counts attempts whose client lost patience; a reload is a "
+        "new attempt.",
     )
     for cell in cells:
         for part in dict.fromkeys(part for sets in cell.clients for part in sets):
@@ -198,7 +200,7 @@ def clients(cells: Sequence[Cell]) -> Table:
 
 
 def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
-    """What there is to show of these runs, the most important first."""
+    """Return the tables of these runs, the most important first."""
     found = (wasted_work.table(spec, cells), shadow_table.table(cells))
     last = [table for table in found if table is not None]
     if spec.clients:
@@ -217,11 +219,20 @@ def tables_of(spec: Spec, cells: Sequence[Cell]) -> list[Table]:
     ]
 
 
-_NO_CAPACITY = "No capacity is measured, for a closed loop has no ρ"
+def of_terminal(tables: Sequence[Table], cells: Sequence[Cell]) -> list[Table]:
+    """Return the tables that a terminal prints, the most important last.
+
+    Tables 4 and 5 apply only next to published numbers; otherwise they stay in files.
+    """
+    applying = [table for table in tables if not table.title.startswith("Table ") or _beside(cells)]
+    return applying[::-1]
+
+
+_NO_CAPACITY = "No capacity was measured, because a closed loop has no ρ"
 
 
 def _beside(cells: Sequence[Cell]) -> str:
-    """`published | measured ` where the paper has figures for any of the cells."""
+    """Return `published | measured ` if the paper has numbers for any of the cells."""
     if not any(cell.published for cell in cells):
         return ""
     engines = {s.load_generator.engine for cell in cells for s in cell.summaries}
@@ -229,7 +240,7 @@ def _beside(cells: Sequence[Cell]) -> str:
 
 
 def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]:
-    """tables.md and tables.json of a result folder; returns the tables."""
+    """Write tables.md and tables.json of a result folder; return the tables."""
     spec = folder.spec()
     tables = tables_of(spec, cells)
     made, planned = len(folder.whole_runs()), len(folder.plan())
@@ -242,6 +253,7 @@ def write_tables(folder: ComparisonResult, cells: Sequence[Cell]) -> list[Table]
         f"{made} of {planned} runs, {spec.load.words()} each, {spec.repetitions} repetition(s), "
         f"{how}, {work}. {capacity.words() if capacity else _NO_CAPACITY}.",
         "",
+        *(f"> {sentence}\n" for sentence in verdict(spec, cells)),
         *(f"- {line}" for line in honesty(cells)),
         "",
     ]

@@ -39,6 +39,7 @@ def of(result: ResultEntry, notes: Sequence[Note]) -> str:
             {
                 "result": result,
                 "progress": result.progress(),
+                "verdict": result.verdict(),
                 "lines": result.lines(),
                 "tables": result.every_table(),
                 "figures": figures,

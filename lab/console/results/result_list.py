@@ -290,11 +290,26 @@ class ResultEntry:
             return self.tables()
         return [table for one in self.exhibits() for table in one["tables"]]
 
+    def verdict(self) -> list[str]:
+        """Return the conclusion, a sentence for each load; empty if there is none."""
+        return self._marked("> ")
+
     def lines(self) -> list[str]:
-        """What a reader must know before believing the tables, as tables.md has it."""
-        text = self.text("tables.md")
-        head = text.split("\n### ", 1)[0]
-        return [line[2:] for line in head.splitlines() if line.startswith("- ")]
+        """Return the warnings and checks that a reader must know to trust the tables."""
+        return self._marked("- ")
+
+    def warnings(self) -> list[str]:
+        """Return the lines that begin with a warning in capitals."""
+        return [line for line in self.lines() if line.split(":")[0].isupper()]
+
+    def checks(self) -> list[str]:
+        """Return the other lines."""
+        return [line for line in self.lines() if not line.split(":")[0].isupper()]
+
+    def _marked(self, mark: str) -> list[str]:
+        """Return the lines above the tables of tables.md that begin with `mark`, without it."""
+        head = self.text("tables.md").split("\n### ", 1)[0]
+        return [line.removeprefix(mark) for line in head.splitlines() if line.startswith(mark)]
 
     def circumstances(self) -> dict[str, str]:
         """Where, with what and how it was made: what must be alike where figures are compared."""

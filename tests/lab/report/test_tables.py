@@ -269,7 +269,7 @@ def test_clients_have_a_table_by_class_and_set(tmp_path):
     text = (folder.path / "tables.md").read_text(encoding="utf-8")
     assert text.startswith("# Comparison\n")
     assert "60 s of clients in a closed loop" in text
-    assert "No capacity is measured" in text
+    assert "No capacity was measured" in text
     assert not any("ρ" in line for line in honesty(read_cells(folder)))
 
 
@@ -323,7 +323,7 @@ def test_a_warm_up_that_leaves_nothing_is_an_error_for_people(tmp_path):
 def test_what_is_not_true_is_said(folder):
     cells = read_cells(folder)
     assert [line.split(":")[0] for line in honesty(cells)[:1]] == ["TOO FEW SALES"]
-    assert [line.split()[0] for line in honesty(cells)[1:]] == ["Counts", "The", "The"]
+    assert [line.split()[0] for line in honesty(cells)[1:]] == ["Counts", "The", "These"]
     first = folder.run(plan(SPEC)[0]).summary_file
     summary = json.loads(first.read_text())
     check = {"statement": "orders", "value": 3, "low": 1, "high": 2, "holds": False}
@@ -347,7 +347,7 @@ TOGETHER = {"of": 2, "apart_s": 0.01, "shops": [[3], [2]], "rest": [0, 1], "crow
         ({}, "At the same time: 2 shops, on CPU 3; 2; everything else on 0,1."),
         ({"crowded": True}, "CROWDED: the shops shared CPUs"),
         ({"apart_s": 0.5}, "OUT OF STEP: customers of one live shop began 0.50 s (real) later."),
-        ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time they serve 5.00"),
+        ({"shops_rps": [5.0, 4.0]}, "SHOPS DIFFER: measured at the same time, they serve 5.00"),
     ],
 )  # fmt: skip
 def test_of_runs_at_once_it_is_said_where_they_ran(folder, facts, said):

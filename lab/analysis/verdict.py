@@ -1,0 +1,148 @@
+"""The conclusion of a comparison: a sentence for each load, with its certainty.
+
+The sentence says which policy did best and by how much. Compared runs met the same customers, so
+its certainty comes from the paired differences by seed (`lab.intervals.paired`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lab.analysis.cells import Cell
+from lab.analysis.outcomes import Outcomes
+from lab.intervals import paired
+from lab.spec.experiment import Spec
+
+_TIMES_FROM_RATIO: Final = 1.5
+"""From this ratio on the sentence gives a lead as a factor."""
+
+
+_NEARLY_ALL_RATIO: Final = 0.95
+"""From this share of the bound on, policies that chance cannot tell apart sold nearly all."""
+_SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """The number by which an experiment compares policies; more is better."""
+
+    of: Callable[[Cell], float]
+    """For the order of the policies: a sum or a mean over the repetitions."""
+    of_run: Callable[[Outcomes], float | None]
+    """For the differences by seed; it may scatter less than `of`."""
+    best: str
+    """`{policy} sold the most: {number}{limit}`."""
+    alike: str
+    """`{policies} sold as much as chance can tell apart: {number}{limit}`."""
+    digits: int = 0
+
+    def text(self, number: float) -> str:
+        return f"{number:,.{self.digits}f}"
+
+
+def _mean_useful_rps(cell: Cell) -> float:
+    found = cell.over_known(lambda run: run.useful_rps)
+    return found.mean if found else 0.0
+
+
+_SALES: Final = _Aim(
+    of=lambda cell: float(cell.confirms),
+    of_run=lambda run: (
+        run.estimated_efficiency_ratio
+        if run.estimated_efficiency_ratio is not None
+        else float(run.confirms)
+    ),
+    best="{policy} sold the most: {number} confirms{limit}",
+    alike="chance can explain the differences between {policies}: they sold {number} confirms{limit}",
+)
+_USEFUL_WORK: Final = _Aim(
+    of=_mean_useful_rps,
+    of_run=lambda run: run.useful_rps,
+    best="{policy} did the most useful work: {number} requests of completed sessions per paper "
+    "second",
+    alike="chance can explain the differences between {policies}: {number} requests of "
+    "completed sessions per paper second",
+    digits=2,
+)
+
+
+def verdict(spec: Spec, cells: Sequence[Cell]) -> list[str]:
+    """Return a sentence for each load, or none where no two policies can be compared.
+
+    Clients in a closed loop have no verdict: what matters there depends on the question.
+    """
+    if spec.clients:
+        return []
+    aim = _USEFUL_WORK if spec.customers.lengths else _SALES
+    sentences = []
+    for load in dict.fromkeys(cell.load for cell in cells):
+        there = [cell for cell in cells if cell.load == load]
+        if len(there) > 1:
+            sentences.append(f"At ρ = {load}, {_sentence(aim, there)}")
+    return sentences
+
+
+def _sentence(aim: _Aim, cells: Sequence[Cell]) -> str:
+    first, *others = sorted(cells, key=aim.of, reverse=True)
+    second, last = others[0], others[-1]
+    if aim.of(first) == 0:
+        return "no policy sold anything." if aim is _SALES else "no session was completed."
+    limit = _limit(first) if aim is _SALES else ""
+    signs = [_sign(aim, first, other) for other in others]
+    if None in signs:
+        return (
+            aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
+            + f", {_lead(aim, first, second)}. The runs share too few seeds to tell this from "
+            "chance: give at least two repetitions."
+        )
+    alike = [first, *(other for other, sign in zip(others, signs, strict=True) if sign != 1)]
+    if len(alike) == 1:
+        return (
+            aim.best.format(policy=first.title, number=aim.text(aim.of(first)), limit=limit)
+            + f", {_lead(aim, first, second)}. The lead is more than chance."
+        )
+    low, high = (aim.text(aim.of(cell)) for cell in (min(alike, key=aim.of), first))
+    number = low if low == high else f"{low} to {high}"
+    nearly_all = aim is _SALES and all(
+        cell.bound and cell.confirms >= _NEARLY_ALL_RATIO * cell.bound for cell in alike
+    )
+    words = (_SOLD_OUT if nearly_all else aim.alike).format(
+        policies=_and(alike), number=number, limit=limit
+    )
+    if last in alike:
+        return f"{words}."
+    next_one = next(cell for cell in others if cell not in alike)
+    return (
+        f"{words}. {first.title} did better than {next_one.title} "
+        f"({aim.text(aim.of(next_one))}), by more than chance."
+    )
+
+
+def _sign(aim: _Aim, first: Cell, other: Cell) -> int | None:
+    """1 or -1 if `first` is better or worse than `other` beyond chance, else 0; None if unknown."""
+    found = paired([first.by_seed(aim.of_run)], [other.by_seed(aim.of_run)])
+    if found is None or found.half_width is None:
+        return None
+    return int(found.is_above_zero) - int(found.is_below_zero)
+
+
+def _limit(first: Cell) -> str:
+    """Return the bound in words; by chance, sales may exceed it a little."""
+    if not first.bound:
+        return ""
+    if first.confirms > first.bound:
+        return f", about as many as the bound of {first.bound:,.0f} allows"
+    return f" of at most {first.bound:,.0f}"
+
+
+def _lead(aim: _Aim, first: Cell, second: Cell) -> str:
+    """`2.4 times as much as SQ (40)`, or `SQ 95`."""
+    number = aim.text(aim.of(second))
+    if aim.of(second) and (ratio := aim.of(first) / aim.of(second)) >= _TIMES_FROM_RATIO:
+        return f"{ratio:.1f} times as much as {second.title} ({number})"
+    return f"ahead of {second.title} with {number}"
+
+
+def _and(cells: Sequence[Cell]) -> str:
+    *most, last = (cell.title for cell in cells)
+    return f"{', '.join(most)} and {last}"

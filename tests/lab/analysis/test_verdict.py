@@ -1,0 +1,120 @@
+import dataclasses
+
+import pytest
+
+from lab.analysis.verdict import verdict
+from lab.spec.experiment import Spec, changed
+from tests.lab.leaderboard.made_up import cell, outcomes
+
+
+def sold(policy, rho, *confirms, planned=100):
+    """A cell whose repetitions sold this many of `planned`; the estimate follows the sales."""
+    runs = tuple(
+        dataclasses.replace(
+            outcomes(1.0, rho, confirms=one),
+            planned={"Br-1": 4000, "Tr-4": planned},
+            expected_confirm_ratio=one / planned,
+        )
+        for one in confirms
+    )
+    return dataclasses.replace(cell(policy, rho, *(1.0 for _ in confirms)), runs=runs)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentences"),
+    [
+        (
+            [sold("sq", 2.0, 4, 5, 3), sold("door-lifo", 2.0, 48, 50, 47)],
+            [
+                "At ρ = 2, DOOR-LIFO sold the most: 145 confirms of at most 150, "
+                "12.1 times as much as SQ (12). The lead is more than chance."
+            ],
+        ),
+        (
+            [sold("sq", 1.0, 80, 80, 80), sold("8q-af", 1.0, 90, 91, 89)],
+            [
+                "At ρ = 1, 8Q-AF sold the most: 270 confirms of at most 300, "
+                "ahead of SQ with 240. The lead is more than chance."
+            ],
+        ),
+        (
+            [sold("sq", 1.0, 80, 90, 70), sold("8q-af", 1.0, 81, 88, 73)],
+            [
+                "At ρ = 1, chance can explain the differences between 8Q-AF and SQ: "
+                "they sold 240 to 242 confirms of at most 300."
+            ],
+        ),
+        (
+            [
+                sold("sq", 1.0, 10, 11, 12),
+                sold("8q-af", 1.0, 81, 88, 73),
+                sold("8q-lifo-pri", 1.0, 80, 90, 70),
+            ],
+            [
+                "At ρ = 1, chance can explain the differences between 8Q-AF and 8Q-LIFO-Pri: "
+                "they sold 240 to 242 confirms of at most 300. 8Q-AF did better than SQ (33), by more "
+                "than chance."
+            ],
+        ),
+        (
+            [sold("sq", 1.0, 100, 101, 102), sold("8q-af", 1.0, 101, 101, 101)],
+            [
+                "At ρ = 1, SQ and 8Q-AF sold nearly all that is possible: 303 confirms, about as "
+                "many as the bound of 300 allows."
+            ],
+        ),
+        (
+            [sold("sq", 2.0, 4), sold("door-lifo", 2.0, 48)],
+            [
+                "At ρ = 2, DOOR-LIFO sold the most: 48 confirms of at most 50, 12.0 times as much "
+                "as SQ (4). The runs share too few seeds to tell this from chance: give at least "
+                "two repetitions."
+            ],
+        ),
+        ([sold("sq", 2.0, 0, 0), sold("8q-af", 2.0, 0, 0)], ["At ρ = 2, no policy sold anything."]),
+        ([sold("sq", 2.0, 4, 5)], []),
+    ],
+    ids=[
+        "beyond-chance",
+        "close",
+        "alike",
+        "two-alike",
+        "sold-out",
+        "one-seed",
+        "no-sales",
+        "one-policy",
+    ],
+)
+def test_each_load_gets_a_conclusion_with_its_certainty(cells, sentences):
+    """The verdict names the best policy, the next one, and whether chance explains the lead."""
+    assert verdict(Spec(), cells) == sentences
+
+
+def test_every_load_has_a_sentence():
+    """Loads follow each other in the order of the spec."""
+    cells = [sold(policy, rho, 40, 41) for rho in (1.4, 2.0) for policy in ("sq", "8q-af")]
+    assert [one.split(",")[0] for one in verdict(Spec(), cells)] == ["At ρ = 1.4", "At ρ = 2"]
+
+
+def useful(policy, *useful_rps):
+    """A cell whose repetitions did this much useful work."""
+    runs = tuple(
+        dataclasses.replace(outcomes(None, 2.0), useful_in_arrivals=100 * one, arrivals_s=100.0)
+        for one in useful_rps
+    )
+    return dataclasses.replace(cell(policy, 2.0, *useful_rps), runs=runs)
+
+
+def test_sessions_without_buyers_are_judged_by_useful_work():
+    """SBAC's sessions have lengths and do not buy, so completed sessions' requests decide."""
+    spec = changed(Spec(), customers__lengths={"mean": 5})
+    assert verdict(spec, [useful("sq", 300, 310), useful("sq+sbac", 800, 805)]) == [
+        "At ρ = 2, SQ + SBAC did the most useful work: 802.50 requests of completed sessions per "
+        "paper second, 2.6 times as much as SQ (305.00). The lead is more than chance."
+    ]
+
+
+def test_clients_of_a_closed_loop_have_no_verdict():
+    """What matters of closed-loop clients depends on the question."""
+    spec = Spec(policy=[{"name": "sq"}], clients={"per_set": 1}, load={"duration_s": 60})
+    assert verdict(spec, [cell("sq", 1.0, 0.4), cell("8q-af", 1.0, 0.5)]) == []
