@@ -53,7 +53,8 @@ _SALES: Final = _Aim(
         else float(run.confirms)
     ),
     best="{policy} sold the most: {number} confirms{limit}",
-    alike="chance can explain the differences between {policies}: they sold {number} confirms{limit}",
+    alike="chance can explain the differences between {policies}: they sold {number} "
+    "confirms{limit}",
 )
 _USEFUL_WORK: Final = _Aim(
     of=_mean_useful_rps,

@@ -52,8 +52,8 @@ def sold(policy, rho, *confirms, planned=100):
             ],
             [
                 "At ρ = 1, chance can explain the differences between 8Q-AF and 8Q-LIFO-Pri: "
-                "they sold 240 to 242 confirms of at most 300. 8Q-AF did better than SQ (33), by more "
-                "than chance."
+                "they sold 240 to 242 confirms of at most 300. 8Q-AF did better than SQ (33), by "
+                "more than chance."
             ],
         ),
         (
