@@ -105,7 +105,7 @@ NAMES = re.compile(r"few hands|fresh door|house first", re.IGNORECASE)
 """Names of DOOR's steps, as tables and curves of results have them."""
 
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|al|Jr|cf|etc|no|p|pp|eq|Fig|[A-Z])|^\d+)\.$")
-_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§ρλ±])")
+_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+(?=[\"“(*_]*[A-Z0-9`§ρλ±]|\([a-z]\) )")
 _WORD = re.compile(r"[^\s]*\w[^\s]*")
 
 
