@@ -75,7 +75,7 @@ dockerfile_is_clean() {
 
 scripts_are_clean() {
   if command -v shellcheck >/dev/null; then
-    shellcheck .ci/run ansible/*.sh docker/*.sh docker/offline/*.sh runtime/*.sh tests/ansible/*.sh
+    shellcheck .ci/run .ci/tools ansible/*.sh docker/*.sh docker/offline/*.sh runtime/*.sh tests/ansible/*.sh
   else
     echo "docker/check.sh: left out shellcheck (no package for this processor; apt-get install shellcheck)"
   fi

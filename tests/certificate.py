@@ -1,16 +1,13 @@
 """A certificate of the tests' own, by the openssl of the machine."""
 
-import shutil
 import ssl
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
+from tests.skips import needs
 
-needs_openssl = pytest.mark.skipif(
-    shutil.which("openssl") is None, reason="needs openssl for a certificate"
-)
+needs_openssl = needs("openssl")
 
 
 class Certificate(NamedTuple):

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ import pytest
 
 from runtime import account, pinned, ports, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
+from tests import skips
 
 PATIENCE_S = 120.0
 
@@ -83,6 +84,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
         os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
         django.setup()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A skip whose reason is not in `expected_skips.toml` is a failure."""
+    report = yield
+    skips.fail_if_unexpected(report)
+    return report
 
 
 @pytest.fixture(scope="session")

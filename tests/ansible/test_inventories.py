@@ -82,7 +82,7 @@ def test_it_does_what_it_is_for(paper: Machines) -> None:
 def test_edragon_hosts_two_shops(paper: Machines) -> None:
     """The hosting platform on the server: two secure shops, processors from their CPU manager."""
     if paper.inventory != "edragon":
-        pytest.skip("eDragon's alone")
+        pytest.skip("only eDragon's hosts run a platform")
     costs = "--key ec-p256 --cto 0.02 --ctn 0.1"
     start = "systemd-run -q --unit=platform -p KillSignal=SIGINT /usr/local/bin/doorbuster platform"
     paper.ssh("server", f"{start} {costs}")

@@ -56,7 +56,7 @@ def test_one_script_makes_them_all(vms: Path) -> None:
 def said_of(*command: str | Path) -> str:
     """What a checker says of a file it finds good."""
     if shutil.which(str(command[0])) is None:
-        pytest.skip(f"there is no {command[0]}")
+        pytest.skip(f"only a host of virtual machines has {command[0]}")
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -1,13 +1,13 @@
 """The tools people point at a server find no fault that the gateway made."""
 
 import re
-import shutil
 import subprocess
 
 import pytest
 
 from tests.gateway.process import gateway, shop
 from tests.gateway.real_sockets import PATIENCE_S
+from tests.skips import skip_without
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +17,7 @@ def port():
 
 
 def tool(name, *arguments):
-    if shutil.which(name) is None:
-        pytest.skip(f"{name} is not installed (Debian packages: curl, httperf, wrk, apache2-utils)")
+    skip_without(name)
     done = subprocess.run(
         [name, *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )

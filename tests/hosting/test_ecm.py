@@ -16,7 +16,7 @@ from hosting.affinity import ProcessTree
 from hosting.ecm import CpuManager
 from tests.hosting.family import CPUS, cpus_of, families, until
 
-two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two processors are needed to share them out")
+two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]
 
 

@@ -31,7 +31,7 @@ from hosting import accounts, ecm_server
 from hosting.commands import main
 from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager, until
 
-two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two processors are needed to share them out")
+two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]
 ALL = ",".join(map(str, CPUS))
 

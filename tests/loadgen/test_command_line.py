@@ -5,13 +5,13 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from shutil import which
 
 import pytest
 
 from loadgen.attempt_log import read_attempts
 from tests.loadgen.locust_process import free_port
 from tests.loadgen.small_shop import small_shop
+from tests.skips import needs
 
 PATIENCE_S = 240
 
@@ -93,7 +93,7 @@ def test_a_session_file_needs_a_shop(host: str) -> None:
     assert ended.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(which("httperf") is None, reason="httperf is not installed (apt-get install)")
+@needs("httperf")
 def test_the_real_httperf_plays_the_session_file(tmp_path: Path) -> None:
     with small_shop() as shop:
         file = tmp_path / "sessions.txt"

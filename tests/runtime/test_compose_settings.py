@@ -239,7 +239,7 @@ def test_what_is_written_for_grafana_is_written_again_when_it_changes(
     assert wanted(project(tmp_path)) != wanted(project(tmp_path, **changed))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's results are another user's")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives the results to another user")
 def test_results_that_root_made_are_handed_over_and_nothing_they_point_to(tmp_path: Path) -> None:
     made = project(tmp_path)
     result = made.settings.results_dir / "one" / "cells.csv"

@@ -103,7 +103,7 @@ def test_a_folder_that_was_doorbusters_before_is_taken(tmp_path: Path, known_by:
     assert (tmp_path / MARKER).exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL's own user has to pass only root's")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has PostgreSQL run by another user")
 def test_another_account_reaches_the_folder_whatever_umask_root_has(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:

@@ -19,7 +19,7 @@ from runtime.postgres_cpus import move
 from runtime.settings import Settings
 
 ALL = sorted(os.sched_getaffinity(0))
-several_cpus = pytest.mark.skipif(len(ALL) < 2, reason="needs two CPUs")
+several_cpus = pytest.mark.skipif(len(ALL) < 2, reason="two CPUs are needed")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 

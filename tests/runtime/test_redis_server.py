@@ -99,7 +99,9 @@ def test_root_runs_it_as_another(locked):
     assert psutil.Process(server.pid).uids().real != 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's folders are closed to another account")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root has folders that are closed to another account"
+)
 def test_the_embedded_one_is_copied_to_where_the_account_reaches_it(folder, tmp_path, monkeypatch):
     hidden = tmp_path / "hidden" / "redis-server"
     hidden.parent.mkdir(mode=0o700)

@@ -8,11 +8,9 @@ import pytest
 
 from runtime import monitoring
 from runtime.settings import load
+from tests.skips import needs
 
-promtool = pytest.mark.skipif(
-    shutil.which("promtool") is None,
-    reason="no promtool; it comes with Prometheus: apt-get install prometheus",
-)
+promtool = needs("promtool")
 
 
 @pytest.fixture

@@ -103,7 +103,7 @@ def test_it_is_told_nothing_of_the_gateway(curious):
 
 def test_of_root_nothing_is_left(curious):
     if os.geteuid() != 0:
-        pytest.skip("the gateway is not root's either")
+        pytest.skip("only root starts it under another account")
     status = Path(f"/proc/{curious._process.pid}/status").read_text(encoding="ascii")
     fields = dict(line.split(":\t", 1) for line in status.splitlines())
     assert set(fields["Uid"].split()) == set(fields["Gid"].split()) == {fields["Uid"].split()[0]}

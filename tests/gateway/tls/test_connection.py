@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import shutil
 import socket
 import ssl
 import subprocess
@@ -19,6 +18,7 @@ from tests.gateway.tls_customers import (
     tls_bed,
     trusting,
 )
+from tests.skips import needs
 
 versions = pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
 
@@ -170,7 +170,7 @@ def test_a_record_that_was_tampered_with_ends_the_connection(files, spoilt):
     run(scene())
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+@needs("openssl")
 @pytest.mark.parametrize("version", ["-tls1_3", "-tls1_2"])
 def test_new_keys_and_renegotiation_do_no_harm(files, version):
     """`K` of s_client asks for new keys on both sides (1.3), `R` for a renegotiation (1.2)."""

@@ -1,7 +1,6 @@
 """Who begins a TLS session and who resumes one; who is refused, and what they see of it."""
 
 import asyncio
-import shutil
 import ssl
 import subprocess
 
@@ -22,9 +21,8 @@ from tests.gateway.tls_customers import (
     tls_bed,
     trusting,
 )
+from tests.skips import needs
 
-needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
-needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
 versions = pytest.mark.parametrize("version", [V1_2, V1_3], ids=["1.2", "1.3"])
 
 
@@ -73,7 +71,7 @@ def test_python_comes_back(files, version, tickets):
     run(scene())
 
 
-@needs_openssl
+@needs("openssl")
 @pytest.mark.parametrize("tickets", [[], ["-no_ticket"]], ids=["tickets", "session ids"])
 def test_s_client_reconnects(files, tickets):
     async def scene():
@@ -89,7 +87,7 @@ def test_s_client_reconnects(files, tickets):
     run(scene())
 
 
-@needs_openssl
+@needs("openssl")
 @pytest.mark.parametrize("how", [["-servername", "localhost"], ["-noservername"]])
 def test_s_client_with_a_saved_session(files, tmp_path, how):
     async def scene():
@@ -109,7 +107,7 @@ def test_s_client_with_a_saved_session(files, tmp_path, how):
     run(scene())
 
 
-@needs_curl
+@needs("curl")
 def test_curl(files):
     async def scene():
         async with tls_bed(files) as b:
@@ -246,7 +244,7 @@ def test_new_ones_are_refused_and_see_it_at_once_and_resumed_ones_come_in(files,
     run(scene())
 
 
-@needs_curl
+@needs("curl")
 def test_curl_says_that_it_was_refused(files):
     async def scene():
         async with tls_bed(files) as b:

@@ -7,7 +7,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,14 +26,13 @@ from lab.errors import ExperimentError
 from runtime.settings import REPOSITORY
 from tests.lab.baselines.slow_shop import slow_shop
 from tests.lab.waiting import wait_until
+from tests.skips import skip_without
 
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
 
 
 def needs(name: str) -> None:
-    path = os.pathsep.join((os.environ["PATH"], SYSTEM_PATH))
-    if shutil.which(name, path=path) is None:
-        pytest.skip(f"{name} is not installed here")
+    skip_without(name, os.pathsep.join((os.environ["PATH"], SYSTEM_PATH)))
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from runtime import ports
 from runtime.settings import load
 from tests.lab.observed import Observed, words
 from tests.lab.runner.test_live import start
+from tests.skips import needs
 
-PROMETHEUS = shutil.which("prometheus")
 EXPORTERS = {
     "pg_": "prometheus-postgres-exporter",
     "redis_": "prometheus-redis-exporter",
@@ -22,7 +22,7 @@ EXPORTERS = {
 pytestmark = [
     pytest.mark.long,
     pytest.mark.timeout(2400),
-    pytest.mark.skipif(PROMETHEUS is None, reason="no Prometheus: apt-get install prometheus"),
+    needs("prometheus"),
 ]
 
 
