@@ -196,7 +196,7 @@ class Settings(BaseModel):
     )
     session_timeout_s: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
         1800.0,
-        description="under admission control a session ends when nothing was asked for this long, "
+        description="under admission control a session ends without requests for this long, "
         "paper seconds (T in SBAC, section 7)",
     )
     cookie_key: Annotated[SecretStr, Field(min_length=32)] | None = Field(
@@ -283,7 +283,8 @@ class Settings(BaseModel):
         20.0, description="on SIGTERM, requests waiting and in service may take this long"
     )
     cpu_manager: Path | None = Field(
-        None, description="socket of the CPU manager (ECM) that assigns processors; none: nobody"
+        None,
+        description="socket of the CPU manager (ECM) that assigns processors; none: there is no manager",
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,
@@ -291,10 +292,10 @@ class Settings(BaseModel):
         "processors; the gateway's parent if not set",
     )
     application: Annotated[str, Field(pattern=f"^{APPLICATION_NAME}$")] = Field(
-        "shop-1", description="what the CPU manager is told: the application's name"
+        "shop-1", description="the application's name for the CPU manager"
     )
     priority: Annotated[float, Field(gt=0, le=MOST_PROCESSORS)] = Field(
-        1.0, description="what the CPU manager is told: the application's weight (Pᵢ)"
+        1.0, description="the application's weight (Pᵢ) for the CPU manager"
     )
 
     @model_validator(mode="after")

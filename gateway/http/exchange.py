@@ -94,7 +94,7 @@ class State(Enum):
 class Event(Enum):
     """What happens to a request."""
 
-    SUBMITTED = "submitted to its lane"
+    SUBMITTED = "submitted to its queue"
     STARTED = "given to a worker"
     REFUSED = "dropped or rejected"
     WITHDRAWN = "withdrawn from its queue"
@@ -107,12 +107,12 @@ class Event(Enum):
 
 _MEANINGS: Mapping[State, str] = {
     State.RECEIVING: "The gateway reads the request.",
-    State.WAITING: "The request waits in its lane.",
+    State.WAITING: "The request waits in its queue.",
     State.DOOMED: "The request waits, but its body will never be complete. Its place in the queue "
     "is the policy's to take away.",
     State.IN_SERVICE: "A worker serves the request.",
-    State.STOPPING: "A worker serves the request; the gateway has shown the shop that nobody wants "
-    "the answer.",
+    State.STOPPING: "A worker serves the request; the gateway has shown the shop that the answer is not "
+    "wanted.",
     State.OVER: "Nothing is left to do.",
 }
 

@@ -51,7 +51,7 @@ WORDS = _phrases(
         r"beside\b": "next to, compared with",
         r"(?:is|are|was|were|be|been|being) said\b": "prints, reports",
         r"(?:say|says|said) so\b": "reports it, shows it",
-        r"(?:told|asked)\b": "shows, reports, explains, receives",
+        r"(?:told|asked)\b(?! apart)": "shows, reports, explains, receives",
         r"(?:stands?|stood|lies?|lay) in\b": "is in",
         r"go(?:es)? before\b": "overrides, comes first",
         r"cannot be meant\b": "is invalid",
