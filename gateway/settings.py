@@ -284,7 +284,8 @@ class Settings(BaseModel):
     )
     cpu_manager: Path | None = Field(
         None,
-        description="socket of the CPU manager (ECM) that assigns processors; none: there is no manager",
+        description="socket of the CPU manager (ECM) that assigns processors; "
+        "none: there is no manager",
     )
     cpu_manager_process: Annotated[int, Field(ge=2)] | None = Field(
         None,

@@ -111,8 +111,8 @@ _MEANINGS: Mapping[State, str] = {
     State.DOOMED: "The request waits, but its body will never be complete. Its place in the queue "
     "is the policy's to take away.",
     State.IN_SERVICE: "A worker serves the request.",
-    State.STOPPING: "A worker serves the request; the gateway has shown the shop that the answer is not "
-    "wanted.",
+    State.STOPPING: "A worker serves the request; the gateway has shown the shop that the "
+    "answer is not wanted.",
     State.OVER: "Nothing is left to do.",
 }
 
