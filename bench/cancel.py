@@ -29,7 +29,8 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from runtime import account, pinned, ports, postgres
+from common import ports, processes
+from runtime import account, pinned, postgres
 from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
@@ -169,13 +170,11 @@ def running(
         env={**os.environ, **environment},
     )
     try:
-        until(lambda: process.poll() is not None or ready(), f"{command[-1]} ready")
-        if process.poll() is not None:
-            raise click.ClickException(f"{' '.join(command)} ended with {process.returncode}")
+        if not processes.becomes_ready(process, ready, PATIENCE_S):
+            raise click.ClickException(f"{' '.join(command)} did not start")
         yield
     finally:
-        process.send_signal(stop)
-        process.wait()
+        processes.end(process, PATIENCE_S, stop)
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from rich.table import Table
 from bench import classroom_attacks, console_watched
 from bench.browser import PATIENCE_S, Person, Records
 from bench.cancel import percentile
+from common import ports
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
 from lab.files.run_folder import PlannedRun, RunFolder
@@ -46,7 +47,6 @@ from lab.runner.live import make_run
 from lab.spec.experiment import read_spec
 from lab.spec.runs import ShopRun
 from lab.students.template import write_policy
-from runtime import ports
 from runtime.one_line import OneLineCommand
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State

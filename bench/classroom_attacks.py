@@ -23,9 +23,9 @@ import requests
 from rich.table import Table
 
 from bench.browser import Answer, Person
+from common import hosts
 from lab.files.run_folder import PlannedRun
 from loadgen.attempt_log import SCHEMA
-from runtime import hosts
 
 ROWS = 20_000_000
 """Of the Parquet file that is small on the wire and takes gigabytes when it is read."""

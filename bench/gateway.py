@@ -12,7 +12,6 @@ import os
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +27,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
+from common import ports, processes
 from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
@@ -35,6 +35,7 @@ PACKAGES = {"nginx": "nginx-light", "haproxy": "haproxy", "wrk": "wrk", "taskset
 CONNECTIONS = 32
 BODY_BYTES = 1024
 YARDSTICK = "HAProxy"
+START_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.own_cpu, self.other_cpus = cpus()
-        self.backend_port = free_port()
+        [self.backend_port] = ports.free(1)
         (folder / "www").mkdir()
         (folder / "www" / "index.html").write_bytes(b"x" * BODY_BYTES)
         folder.chmod(0o755)
@@ -120,7 +121,7 @@ def gateway(policy: str) -> Callable[[Bench, int], list[str]]:
         return [
             sys.executable, "-m", "gateway", "--policy", policy, "--port", str(port),
             "--admin-port", "0", "--shop-port", str(bench.backend_port),
-            "--shop-controller-port", str(free_port()),
+            "--shop-controller-port", str(ports.free(1)[0]),
         ]  # fmt: skip
 
     return command
@@ -142,18 +143,6 @@ def cpus() -> tuple[str, str]:
     return str(allowed[-1]), ",".join(map(str, others))
 
 
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-def accepts(port: int) -> bool:
-    with socket.socket() as sock:
-        return sock.connect_ex(("127.0.0.1", port)) == 0
-
-
 @contextmanager
 def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Process]:
     """The process of `command`, once it accepts connections; ended afterwards."""
@@ -164,14 +153,11 @@ def running(command: list[str], port: int, on_cpus: str) -> Iterator[psutil.Proc
         env={k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")},
     )
     try:
-        deadline_s = time.monotonic() + 60
-        while not accepts(port):
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                process.kill()
-                assert process.stderr is not None
-                text = process.stderr.read().decode(errors="replace").strip()
-                raise click.ClickException(f"{command[0]} does not start: {text[-500:]}")
-            time.sleep(0.05)
+        if not processes.becomes_ready(process, lambda: ports.accepts(port), START_S):
+            process.kill()
+            assert process.stderr is not None
+            text = process.stderr.read().decode(errors="replace").strip()
+            raise click.ClickException(f"{command[0]} does not start: {text[-500:]}")
         yield psutil.Process(process.pid)
     finally:
         process.kill()
@@ -248,7 +234,7 @@ def main(rounds: int, seconds: int, seed: int) -> None:
         )
         servers = {}
         for subject in SUBJECTS:
-            port = free_port()
+            [port] = ports.free(1)
             command = subject.command(bench, port)
             process = stack.enter_context(running(command, port, bench.own_cpu))
             servers[subject.name] = (process, port)

@@ -29,7 +29,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from runtime import certificates, ports
+from common import ports, processes
+from runtime import certificates
 from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
@@ -90,18 +91,11 @@ def gateway(folder: Path) -> Iterator[Subject]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline_s = time.monotonic() + START_S
-        while True:
-            with suppress(OSError):
-                socket.create_connection(("127.0.0.1", tls_port)).close()
-                break
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                raise click.ClickException("the gateway did not start")
-            time.sleep(0.05)
+        if not processes.becomes_ready(process, lambda: ports.accepts(tls_port), START_S):
+            raise click.ClickException("the gateway did not start")
         yield Subject(psutil.Process(process.pid), tls_port, admin_port, files.authority)
     finally:
-        process.terminate()
-        process.wait()
+        processes.end(process, START_S)
 
 
 class Customer:

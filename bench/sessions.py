@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.cancel import accepts, database, running
-from runtime import account, pinned, ports, redis_server
+from common import ports
+from runtime import account, pinned, redis_server
 from runtime.one_line import OneLineCommand
 
 PAGES = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")

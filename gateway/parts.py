@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from common import hosts
 from gateway.clock import PaperClock
 from gateway.http import pages
 from gateway.http.connections import Connections
@@ -212,16 +213,11 @@ def _signed_cookie(settings: Settings) -> SessionCookie:
     return SessionCookie(secret, settings.signed_cookie.encode())
 
 
-def authority(host: str, port: int) -> str:
-    """As a URL has it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
 def _own_hosts(settings: Settings) -> Mapping[bytes, bytes]:
     """Scheme → authority by which customers get here."""
     return {
-        b"http": authority(settings.host, settings.port).encode(),
-        b"https": authority(settings.host, settings.tls_port or 0).encode(),
+        b"http": hosts.authority(settings.host, settings.port).encode(),
+        b"https": hosts.authority(settings.host, settings.tls_port or 0).encode(),
     }
 
 

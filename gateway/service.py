@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable
 
+from common import hosts
 from gateway.admin.api import AdminApi
 from gateway.admin.controls import Controls
 from gateway.admin.figures import GatewayFigures
 from gateway.admin.metrics import GatewayMetrics, ResponseTimes
 from gateway.admin.server import AdminConnection, AdminPlaces
 from gateway.http.customer import Customer
-from gateway.parts import Parts, admin_names, authority, expected_token
+from gateway.parts import Parts, admin_names, expected_token
 from gateway.queues.policy_choice import PolicyChoice, PolicyInForce
 from gateway.settings import Settings, SettingsError, variable
 from gateway.tls.handshake import Handshake
@@ -94,9 +95,9 @@ class Gateway:
     @property
     def addresses(self) -> list[str]:
         """Where customers come to, once started."""
-        found = [f"http://{authority(self.settings.host, self.port)}"]
+        found = [f"http://{hosts.authority(self.settings.host, self.port)}"]
         if self._tls_server is not None:
-            found.append(f"https://{authority(self.settings.host, self.tls_port)}")
+            found.append(f"https://{hosts.authority(self.settings.host, self.tls_port)}")
         return found
 
     async def drain(self) -> bool:

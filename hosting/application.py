@@ -12,9 +12,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from common import processes
+from common import log_tail, processes
 from hosting import starting
-from runtime import cpus, log_end
+from runtime import cpus
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""
@@ -55,7 +55,7 @@ def run(shops: Sequence[tuple[int, int]], logs: Path, environ: Mapping[str, str]
         while True:
             for name, child in children.items():
                 if (status := child.poll()) is not None:
-                    return f"{name} ended ({_how(status)}); {log_end.of(logs / f'{name}.log')}"
+                    return f"{name} ended ({_how(status)}); {log_tail.of(logs / f'{name}.log')}"
             if signal.sigwait(_SIGNALS) != signal.SIGCHLD:
                 return None
     finally:

@@ -7,9 +7,10 @@ processes are started.
 
 import psycopg
 
+from common import hosts, log_tail
 from hosting.errors import HostingError
 from hosting.options import MOST_THREADS
-from runtime import hosts, log_end, redis_server
+from runtime import redis_server
 from runtime.settings import Settings
 
 BESIDE_THREADS = 3
@@ -68,6 +69,6 @@ def _connections(lab: Settings) -> int:
 
 def _not_up(who: str, where: str, why: str) -> HostingError:
     return HostingError(
-        f"{who} does not answer on {where} ({log_end.last_line(why)}); the platform uses the "
+        f"{who} does not answer on {where} ({log_tail.last_line(why)}); the platform uses the "
         "appliance's: start it with `make up`"
     )

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from common import private_file, processes
+from common import hosts, log_tail, ports, private_file, processes
 from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
-from runtime import cpus, hosts, log_end, monitoring, ports
+from runtime import cpus, monitoring
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 
@@ -65,7 +65,7 @@ class ManagerProcess:
     def check(self) -> None:
         """Starts it anew if it has ended; it takes over."""
         if self._process is not None and self._process.poll() is not None:
-            self._say(f"the CPU manager has ended; {log_end.of(self._log)}\n  it is started anew")
+            self._say(f"the CPU manager has ended; {log_tail.of(self._log)}\n  it is started anew")
             self._start()
 
     def end(self) -> None:
@@ -88,12 +88,9 @@ class ManagerProcess:
             environment=self._lab.environment() | {APPLIANCE_VARIABLE: str(self._lab.state_dir)},
             log=self._log,
         )
-        deadline_s = time.monotonic() + START_PATIENCE_S
-        while not self._accepts():
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                processes.end(process, END_PATIENCE_S)
-                raise HostingError(f"the CPU manager did not start; {log_end.of(self._log)}")
-            time.sleep(_PAUSE_S)
+        if not processes.becomes_ready(process, self._accepts, START_PATIENCE_S):
+            processes.end(process, END_PATIENCE_S)
+            raise HostingError(f"the CPU manager did not start; {log_tail.of(self._log)}")
 
     def _wait_until_free(self) -> None:
         """Somebody else's CPU manager would be taken for ours, and end with us."""

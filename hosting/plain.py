@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
-from common import processes
+from common import hosts, log_tail, ports, processes
 from hosting import affinity, database, starting
 from hosting.errors import HostingError
 from hosting.started import Started
-from runtime import hosts, log_end, monitoring, ports
+from runtime import monitoring
 from runtime.answering import get_refusal
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
@@ -111,7 +111,7 @@ class PlainShops(Started):
         """Raises HostingError, with the reason, if a process of them has ended."""
         for part in self._parts:
             if part.process.poll() is not None:
-                raise HostingError(f"{part.name} has ended; {log_end.of(part.log)}")
+                raise HostingError(f"{part.name} has ended; {log_tail.of(part.log)}")
 
     # ---- the start -----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from common import processes
+from common import ports, processes
 from hosting import database, starting, template
 from hosting.errors import HostingError
 from hosting.manager_process import ManagerProcess
@@ -22,7 +22,7 @@ from hosting.options import PlatformOptions, even_shares
 from hosting.running import RunningApplication
 from hosting.started import Started
 from hosting.template import Application
-from runtime import certificates, monitoring, ports
+from runtime import certificates, monitoring
 from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.settings import Settings
 

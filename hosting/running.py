@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from common import log_tail
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.processes import tree_cpu_s
 from hosting.template import Application
-from runtime import log_end
 from runtime.answering import PAGE_TIMEOUT_S
 
 _CALL_TIMEOUT_S = 60.0
@@ -104,7 +104,7 @@ class RunningApplication:
 
     def last_words(self) -> str:
         """What its parent process said last."""
-        return log_end.of(self._log)
+        return log_tail.of(self._log)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:

@@ -11,8 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from common import log_tail
 from hosting.errors import HostingError
-from runtime import log_end, pinned
+from runtime import pinned
 from runtime.settings import REPOSITORY
 
 SEEDING_PATIENCE_S = 300.0
@@ -59,10 +60,10 @@ def seed(
     try:
         status = process.wait(SEEDING_PATIENCE_S + SEEDING_PATIENCE_S_PER_BOOK * books)
     except subprocess.TimeoutExpired:
-        raise HostingError(f"{name} got no tables in time; {log_end.of(log)}") from None
+        raise HostingError(f"{name} got no tables in time; {log_tail.of(log)}") from None
     finally:
         if process.poll() is None:
             process.kill()
             process.wait()
     if status != 0:
-        raise HostingError(f"{name} has no tables; {log_end.of(log)}")
+        raise HostingError(f"{name} has no tables; {log_tail.of(log)}")

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from common import hosts
 from hosting.options import K_APL_S, PERSISTENCE_S, PlatformOptions
-from runtime import hosts
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 

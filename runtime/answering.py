@@ -9,7 +9,7 @@ import ssl
 import sys
 from pathlib import Path
 
-from runtime import hosts
+from common import hosts
 
 PAGE_TIMEOUT_S = 10.0
 

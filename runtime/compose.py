@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TextIO
 
+from common import hosts, log_tail
 from runtime import (
     certificate_files,
     compose_certificate,
@@ -20,7 +21,6 @@ from runtime import (
     compose_services,
     compose_settings,
     credentials,
-    hosts,
     monitoring,
     own_certificate,
     up,
@@ -340,8 +340,7 @@ def _compose(project: Project, *arguments: str) -> None:
     with log.open("w") as output:
         code = _compose_code(project, "--progress", "quiet", *arguments, output=output)
     if code != 0:
-        lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        said = lines[-1].strip() if lines else "it printed nothing"
+        said = log_tail.last_line(log_tail.read(log))
         raise EngineError(f"docker compose {' '.join(arguments)} failed: {said}; mend: see {log}")
 
 

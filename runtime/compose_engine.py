@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from common import log_tail
+
 ANSWER_S = 120.0  # a busy machine takes its time
 PULL_S = 1800.0
 OR_NATIVE = ", or RUNTIME=native"
@@ -63,10 +65,9 @@ def problem() -> str | None:
         return f"there is no program docker; mend: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
     if asked.returncode != 0:
-        said = asked.stderr.strip() or "no answer"
-        if "permission denied" in said:
+        if "permission denied" in asked.stderr:
             return f"this user may not speak to the Docker engine; {_AS_ROOT}"
-        return f"the Docker engine does not answer ({said.splitlines()[-1]}); {_START_IT}"
+        return f"the Docker engine does not answer ({_why(asked)}); {_START_IT}"
     compose = compose_version()
     if compose is None:
         return f"Docker Compose v2 is missing; {_GET_COMPOSE}"
@@ -105,8 +106,7 @@ def pull(name: str) -> str | None:
     done = _docker("pull", "--quiet", name, timeout_s=PULL_S)
     if done.returncode == 0:
         return None
-    said = (done.stderr.strip() or "no answer").splitlines()[-1]
-    return said.removeprefix("Error response from daemon: ")
+    return _why(done).removeprefix("Error response from daemon: ")
 
 
 def containers(project: str) -> list[Container]:
@@ -128,10 +128,13 @@ def containers(project: str) -> list[Container]:
     return [_container(each) for each in json.loads(told.stdout or "[]")]
 
 
+def _why(failed: subprocess.CompletedProcess[str]) -> str:
+    return log_tail.last_line(failed.stderr, "no answer")
+
+
 def _untold(asked: subprocess.CompletedProcess[str]) -> EngineError:
-    said = (asked.stderr.strip() or "no answer").splitlines()[-1]
     return EngineError(
-        f"the Docker engine does not say which containers there are ({said}); "
+        f"the Docker engine does not say which containers there are ({_why(asked)}); "
         "mend: try again, or sudo systemctl restart docker"
     )
 

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import private_file
+from common import hosts, private_file
 from runtime import (
     certificate_files,
     compose_certificate,
     cpus,
     credentials,
-    hosts,
     monitoring,
     postgres,
     redis_server,

@@ -14,13 +14,13 @@ from pathlib import Path
 import psutil
 from rich.markup import escape
 
+from common import hosts
 from runtime import (
     account,
     certificate_files,
     compose_certificate,
     cpus,
     docker_findings,
-    hosts,
     local_users,
     monitoring,
     own_certificate,

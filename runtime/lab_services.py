@@ -7,7 +7,8 @@ import hashlib
 import signal
 import sys
 
-from runtime import hosts, own_certificate
+from common import hosts
+from runtime import own_certificate
 from runtime.answering import get_refusal
 from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
 from runtime.settings import Settings

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common import private_file
-from runtime import hosts, living
+from common import hosts, private_file
+from runtime import living
 from runtime.settings import REPOSITORY, Settings
 
 SOURCE = REPOSITORY / "dashboards" / "prometheus"

@@ -7,7 +7,8 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
-from runtime import hosts, monitoring
+from common import hosts
+from runtime import monitoring
 from runtime.answering import get_refusal
 from runtime.service import Service
 from runtime.settings import Settings

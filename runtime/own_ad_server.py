@@ -16,13 +16,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from common import processes
-from runtime import account, hosts, log_end, pinned, ports, postgres
+from common import hosts, log_tail, ports, processes
+from runtime import account, pinned, postgres
 from runtime.settings import REPOSITORY
 
 PATIENCE_S = 300.0
@@ -126,7 +125,9 @@ def call(environment: Mapping[str, str], command: str) -> str:
         start_new_session=True,
     )
     if done.returncode != 0:
-        raise NotStarted(f"`python -m shop.ads {command}` failed: {log_end.last_line(done.stderr)}")
+        raise NotStarted(
+            f"`python -m shop.ads {command}` failed: {log_tail.last_line(done.stderr)}"
+        )
     return done.stdout.strip()
 
 
@@ -188,12 +189,9 @@ def _running(
             start_new_session=True,
         )
     try:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not ready():
-            if process.poll() is not None or time.monotonic() > deadline_s:
-                said = log_end.last_line(log.read_text(errors="replace"))
-                raise NotStarted(f"{name} did not start: {said}")
-            time.sleep(0.05)
+        if not processes.becomes_ready(process, ready, PATIENCE_S):
+            said = log_tail.last_line(log_tail.read(log))
+            raise NotStarted(f"{name} did not start: {said}")
         yield
     finally:
         processes.end(process, END_PATIENCE_S, signal.SIGINT)

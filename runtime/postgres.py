@@ -21,8 +21,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from common import private_file
-from runtime import account, log_end
+from common import log_tail, private_file
+from runtime import account
 from runtime.account import Account
 
 OLDEST_MAJOR = 15
@@ -231,7 +231,7 @@ def refusal(cluster: Cluster) -> str | None:
     try:
         _connect(cluster, "postgres").close()
     except psycopg.OperationalError as error:
-        words = log_end.last_line(str(error))
+        words = log_tail.last_line(str(error))
         if "password authentication failed" in words:
             words += (
                 "; the cluster was made with another password: give that one in "

@@ -12,7 +12,8 @@ from typing import Literal, get_args
 
 import psutil
 
-from runtime import cpus, hosts
+from common import hosts
+from runtime import cpus
 from runtime.settings import Settings
 from runtime.state import State
 

@@ -18,8 +18,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from common import private_file
-from runtime import account, hosts
+from common import hosts, private_file
+from runtime import account
 from runtime.account import Account
 
 OLDEST = (6, 2)

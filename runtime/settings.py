@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from runtime import certificate_files, cpus, credentials, env_file, hosts, local_users
+from common import hosts
+from runtime import certificate_files, cpus, credentials, env_file, local_users
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -6,7 +6,8 @@ Owns: their command lines, CPUs, stop signals, health and tables. Must not know:
 import signal
 import sys
 
-from runtime import hosts, own_certificate
+from common import hosts
+from runtime import own_certificate
 from runtime.answering import get_refusal
 from runtime.service import (
     SEEDING_TIMEOUT_S,
@@ -65,6 +66,7 @@ def ads(settings: Settings) -> Service:
         ),
         # Its own, and what it takes from the shop.
         code=(
+            "common",
             "shop/ads",
             "shop/catalogue",
             "shop/page_types.py",
@@ -90,6 +92,6 @@ def gateway(settings: Settings) -> Service:
         refusal=lambda: get_refusal(inner_host, settings.gateway_admin_port, "/health"),
         page_refusal=lambda: get_refusal(host, settings.gateway_port, "/"),
         # Another certificate means another start, too.
-        code=("gateway", *map(str, tls)),
+        code=("gateway", "common", *map(str, tls)),
         prepare=lambda: own_certificate.keep(settings, *tls),
     )

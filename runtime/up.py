@@ -11,16 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from common import hosts, log_tail, ports
 from runtime import (
     certificate_files,
     cpus,
     credentials,
     down,
-    hosts,
-    log_end,
     monitoring,
     own_certificate,
-    ports,
     services,
 )
 from runtime.progress import Progress
@@ -312,5 +310,5 @@ def busy_machine() -> str:
 
 def last_words(state: State, service: str) -> str:
     """The end of a service's log, and where the rest is."""
-    end = log_end.of(state.log(service), LOG_LINES)
+    end = log_tail.of(state.log(service), LOG_LINES)
     return f"  {end}\n  mend: `make doctor` looks at the machine"

@@ -15,6 +15,8 @@ import time
 
 import httptools
 
+from common import hosts
+
 DEADLINE_S = 0.05
 _ANSWER_BYTES = 64 * 1024
 
@@ -83,7 +85,7 @@ class AdServer:
         self.port = port
         self._deadline_s = deadline_s
         self._whereabouts = _Whereabouts(host)
-        self._authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self._authority = hosts.authority(host, port)
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:

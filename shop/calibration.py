@@ -15,7 +15,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import fmean, stdev
@@ -26,6 +25,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from common import hosts, ports, processes
 from shop import accounts, page_work, settings
 from shop.catalogue.books import BOOKS, OUT_OF_STOCK_EVERY
 from shop.catalogue.shelves import SHELVES
@@ -35,6 +35,7 @@ from shop.walker import Walker, WalkFailed
 TOLERANCE_RATIO = 0.05
 _WARM_UP_WALKS = 3
 _START_PATIENCE_S = 30
+_END_PATIENCE_S = 30
 _WORDS = ("winter", "history", "garden", "letters", "murder", "a year", "queues", "sea")
 
 
@@ -136,13 +137,13 @@ def run(url: str | None, controller_url: str | None, rounds: int, time_scale: fl
 
 
 def _controller_url() -> str:
-    return f"http://{settings.authority(settings.SHOP_HOST, settings.SHOP_CONTROLLER_PORT)}"
+    return f"http://{hosts.authority(settings.SHOP_HOST, settings.SHOP_CONTROLLER_PORT)}"
 
 
 @contextmanager
 def _own_shop() -> Iterator[tuple[str, str]]:
     """A shop on free ports beside whatever runs, ended afterwards."""
-    port, controller_port = _free_ports(2)
+    port, controller_port = ports.free(2)
     environment = os.environ | {
         "DOORBUSTER_INNER_HOST": "127.0.0.1",
         "DOORBUSTER_SHOP_PORT": str(port),
@@ -154,34 +155,22 @@ def _own_shop() -> Iterator[tuple[str, str]]:
         _wait_until_up(shop, url)
         yield url, controller_url
     finally:
-        shop.terminate()
-        shop.wait(30)
-
-
-def _free_ports(count: int) -> list[int]:
-    import socket
-
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [listener.getsockname()[1] for listener in sockets]
-    for listener in sockets:
-        listener.close()
-    return ports
+        processes.end(shop, _END_PATIENCE_S)
 
 
 def _wait_until_up(shop: subprocess.Popen[bytes], url: str) -> None:
-    deadline_s = time.monotonic() + _START_PATIENCE_S
-    while time.monotonic() < deadline_s:
-        if shop.poll() is not None:
-            raise click.ClickException(f"the shop ended with status {shop.returncode}")
+    def is_up() -> bool:
         try:
             with Walker(url) as walker:
                 status, _, _ = walker.request("/health/")
         except OSError:
-            status = 0
-        if status == 200:
-            return
-        time.sleep(0.1)
-    raise click.ClickException(f"the shop was not up within {_START_PATIENCE_S} s")
+            return False
+        return status == 200
+
+    if not processes.becomes_ready(shop, is_up, _START_PATIENCE_S):
+        if shop.poll() is not None:
+            raise click.ClickException(f"the shop ended with status {shop.returncode}")
+        raise click.ClickException(f"the shop was not up within {_START_PATIENCE_S} s")
 
 
 def _calibrate(url: str, controller: Controller, rounds: int, time_scale: float) -> int:

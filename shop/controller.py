@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import httptools
 from django.db import close_old_connections, connections
 
+from common import hosts
 from shop import (
     activity,
     banners,
@@ -224,14 +225,9 @@ def _names() -> frozenset[str]:
     return frozenset((*_LOOPBACK, settings.INNER_HOST, settings.SHOP_HOST)) - {"0.0.0.0", "::"}
 
 
-def _called_by(host: str) -> str:
-    name = host if host.endswith("]") else host.rsplit(":", 1)[0]
-    return name.removeprefix("[").removesuffix("]").lower()
-
-
 def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
     """The answer to one request; never raises."""
-    if _called_by(headers.get("host", "")) not in _names():
+    if hosts.host_of(headers.get("host", "")) not in _names():
         return _refused(403, f"Host: must be one of {', '.join(sorted(_names()))}")
     if "origin" in headers:
         return _refused(403, "Origin: no web page may call the controller")

@@ -9,9 +9,10 @@ import sys
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from common import hosts
 from shop import serving, settings
 
-bind = settings.authority(settings.INNER_HOST, settings.SHOP_PORT)
+bind = hosts.authority(settings.INNER_HOST, settings.SHOP_PORT)
 wsgi_app = "shop.wsgi:application"
 proc_name = "doorbuster-shop"
 worker_class = "gthread"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from common import hosts
 from shop.catalogue.books import BOOKS, LEAST_BOOKS, MOST_BOOKS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -49,11 +50,6 @@ def _host(name: str, default: str = "127.0.0.1") -> str:
             f"for example shop or 10.0.0.5, not {text!r}."
         )
     return text.lower()
-
-
-def authority(host: str, port: int) -> str:
-    """`host:port` as addresses have it."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 STATE_DIR = Path(_text("STATE_DIR", str(REPOSITORY / "state")))
@@ -138,10 +134,11 @@ DATABASES = {
 }
 REDIS_PATIENCE_S = 1.0
 _REDIS_PASSWORD = _text("REDIS_PASSWORD", "")
+_REDIS = hosts.authority(_host("REDIS_HOST"), _number("REDIS_PORT", 8085))
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": f"redis://{authority(_host('REDIS_HOST'), _number('REDIS_PORT', 8085))}/0",
+        "LOCATION": f"redis://{_REDIS}/0",
         "KEY_PREFIX": "shop" if SHOP_SCHEMA == "public" else SHOP_SCHEMA,
         "OPTIONS": {
             "pool_class": "shop.back_end.RedisPool",

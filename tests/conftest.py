@@ -23,7 +23,8 @@ from typing import Any
 import hypothesis
 import pytest
 
-from runtime import account, pinned, ports, postgres, redis_server
+from common import ports
+from runtime import account, pinned, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
 from tests import skips
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
+from common import hosts
 from gateway.admin.fields import (
     ALL_SHADOWS,
     ONE_POLICY,
@@ -211,8 +212,7 @@ class AdminApi:
         carries its own name in Host (DNS rebinding).
         """
         host = (head.host or b"").decode("latin-1").lower()
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        if name.strip("[]") not in self._hosts:
+        if hosts.host_of(host) not in self._hosts:
             raise CallError("called by a foreign name", "Host", ", ".join(sorted(self._hosts)), 403)
         for origin in head.values(b"origin"):
             if origin.decode("latin-1").lower() != f"http://{host}":

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from common import hosts
 from gateway.http.pages import Rule
 from lab.baselines.requests import (
     BACKLOG,
@@ -22,7 +23,6 @@ from lab.baselines.requests import (
     Place,
     Queue,
 )
-from runtime import hosts
 
 CONFIGURATION: Final = "haproxy.cfg"
 LOG: Final = "haproxy.log"

@@ -7,13 +7,13 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
+from common import hosts, log_tail, processes
 from gateway.http.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
@@ -21,7 +21,7 @@ from lab.baselines.rules import page_rules
 from lab.baselines.sheets import PROXIES, Proxy
 from lab.errors import ExperimentError
 from lab.titles import title_of
-from runtime import hosts, pinned, settings
+from runtime import pinned, settings
 
 
 class Dialect(Protocol):
@@ -47,6 +47,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {"haproxy": haproxy, "nginx": nginx}
 SYSTEM_PATH: Final = "/usr/local/sbin:/usr/sbin:/sbin"
 """Where distributions have them, and people who are not root do not look."""
 READY_WITHIN_S: Final = 60.0
+END_WITHIN_S: Final = 10.0
 _TRIES: Final = 3
 """A free port may be taken by somebody else before the baseline proxy has it."""
 _LAST_CHARACTERS: Final = 500
@@ -173,15 +174,8 @@ class ProxyProcess:
     def end(self) -> None:
         """End it, and wait for that; harmless when repeated."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            process.send_signal(sign)
-            try:
-                process.wait(timeout=10)
-                return
-            except subprocess.TimeoutExpired:
-                continue
+        if process is not None:
+            processes.end(process, END_WITHIN_S)
 
     def _start(self) -> None:
         files = self.place.files
@@ -208,27 +202,24 @@ class ProxyProcess:
 
     def _await(self) -> None:
         assert self._process is not None
-        deadline_s = time.monotonic() + READY_WITHIN_S
-        while time.monotonic() < deadline_s:
+        if not processes.becomes_ready(self._process, self._answers, READY_WITHIN_S):
             if self._process.poll() is not None:
                 raise ExperimentError(f"{self.title} does not start: {self._last_words()}")
-            try:
-                self.look()
-            except ExperimentError:
-                time.sleep(0.02)
-            else:
-                return
-        raise ExperimentError(f"{self.title} did not answer within {READY_WITHIN_S:g} s.")
+            raise ExperimentError(f"{self.title} did not answer within {READY_WITHIN_S:g} s.")
+
+    def _answers(self) -> bool:
+        try:
+            self.look()
+        except ExperimentError:
+            return False
+        return True
 
     @property
     def _errors(self) -> Path:
         return self.place.files / self._dialect.ERRORS
 
     def _last_words(self) -> str:
-        try:
-            said = self._errors.read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
-            said = ""
+        said = log_tail.read(self._errors).strip()
         return said[-_LAST_CHARACTERS:] or "it did not say why"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from common import log_tail
 from lab.durations import duration
 from lab.errors import ExperimentError, SpecError
 from lab.files.documents import read_json
@@ -208,5 +209,4 @@ def _run(one: Entry) -> str:
     ended: Any = subprocess.run(program, capture_output=True, text=True, check=False)
     if ended.returncode == 0:
         return ""
-    lines = (ended.stderr or ended.stdout).strip().splitlines()
-    return lines[-1] if lines else f"status {ended.returncode}"
+    return log_tail.last_line(ended.stderr or ended.stdout, f"status {ended.returncode}")

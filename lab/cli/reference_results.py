@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from common import log_tail, processes
 from lab.analysis.curves import ALL_PAGES, curves_of
 from lab.durations import duration
 from lab.errors import ExperimentError
@@ -35,6 +36,7 @@ RACE_SPEC = "lab/cli/reference_race.toml"
 SCOREBOARD_SPEC = "lab/students/scoreboard.toml"
 _NO_PORT = "9"
 """No database listens there: dashboards show what this lab has made, not the references."""
+_END_WITHIN_S = 60.0
 _LIVE = "The live reproduction needs a running appliance: {}."
 
 
@@ -188,14 +190,11 @@ def _made(part: Part, work: Path, *, quick: bool) -> float:
         try:
             status = process.wait()
         finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
+            processes.end(process, _END_WITHIN_S)
             took_s = before_s + time.monotonic() - began_s
             clock.write_text(f"{took_s:.1f}")
     if status != 0:
-        lines = (work / "log").read_text(encoding="utf-8", errors="replace").splitlines()
-        raise ExperimentError(f"status {status}: {lines[-1] if lines else 'nothing was said'}")
+        raise ExperimentError(f"status {status}: {log_tail.last_line(log_tail.read(work / 'log'))}")
     return took_s
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from common import log_tail, processes
 from lab.errors import ExperimentError
 from lab.spec.runs import ShopRun
 from loadgen.options import ENVIRONMENT_PREFIX
@@ -23,8 +24,7 @@ from runtime.settings import Settings
 
 Progress = Callable[[Mapping[str, Any]], None]
 
-_LAST_LINES = 15
-
+_END_WITHIN_S = 5.0
 WORKERS_WITHIN_S = 60
 """Those of the run before need some seconds to be back."""
 
@@ -73,7 +73,7 @@ def run_loads(
     ):
         start = Path(folder) / "start" if len(loads) > 1 else None
         logs = [stack.enter_context(load.log_file.open("wb", buffering=0)) for load in loads]
-        processes: list[subprocess.Popen[bytes]] = []
+        generators: list[subprocess.Popen[bytes]] = []
         waiting = set(range(len(loads)))
         try:
             for number, (load, log) in enumerate(zip(loads, logs, strict=True)):
@@ -82,11 +82,11 @@ def run_loads(
                 plan_file.write_text(json.dumps(plan.as_json()), encoding="utf-8")
                 process = stack.enter_context(_generator(load, on, plan_file, log))
                 assert process.stdout is not None
-                ready.register(process.stdout, selectors.EVENT_READ, len(processes))
-                processes.append(process)
+                ready.register(process.stdout, selectors.EVENT_READ, len(generators))
+                generators.append(process)
             for index, line in _lines(ready):
                 if line is None:
-                    _check(processes[index].wait(), loads[index].log_file)
+                    _check(generators[index].wait(), loads[index].log_file)
                     on_end(index)
                 elif (said := _parsed(line)) is None:
                     logs[index].write(line)
@@ -98,9 +98,9 @@ def run_loads(
                 else:
                     loads[index].on_progress(said)
         except BaseException:
-            for process in processes:
-                if process.returncode is None:
-                    _end(process)
+            for process in generators:
+                # It and what it started; it gets a moment to close its connections.
+                processes.end(process, _END_WITHIN_S, with_group=True)
             raise
 
 
@@ -147,10 +147,8 @@ def _lines(ready: selectors.BaseSelector) -> Iterator[tuple[int, bytes | None]]:
 
 def _check(status: int, log_file: Path) -> None:
     if status != 0:
-        lines = log_file.read_text(encoding="utf-8", errors="replace").splitlines()
-        tail = "\n".join(f"    {line}" for line in lines[-_LAST_LINES:])
         raise ExperimentError(
-            f"The load generator stopped with status {status}; {log_file} ends:\n{tail}"
+            f"The load generator stopped with status {status}; {log_tail.of(log_file)}"
         )
 
 
@@ -196,17 +194,3 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return parsed if isinstance(parsed, dict) else None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the generator and what it started; it gets a moment to close its connections."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, sign)
-        except ProcessLookupError:
-            return
-        try:
-            process.wait(timeout=5)
-            return
-        except subprocess.TimeoutExpired:
-            continue

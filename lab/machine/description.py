@@ -20,10 +20,10 @@ from typing import Any
 
 import psutil
 
-from common import machine_lock
+from common import hosts, machine_lock
 from lab.errors import ExperimentError
 from lab.machine.progress_file import progress_file
-from runtime import hosts, settings
+from runtime import settings
 
 ROOT = Path(__file__).parents[2]
 _NOT_CODE = ":(exclude)lab/reference"

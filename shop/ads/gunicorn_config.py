@@ -14,12 +14,13 @@ from pathlib import Path
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from common import hosts
 from shop import serving, settings
 from shop.ads import configuration
 
 _configuration = configuration.read()
 
-bind = settings.authority(settings.INNER_HOST, _configuration.port)
+bind = hosts.authority(settings.INNER_HOST, _configuration.port)
 wsgi_app = "shop.ads.wsgi:application"
 proc_name = "doorbuster-ads"
 worker_class = "gthread"

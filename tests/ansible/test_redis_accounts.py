@@ -13,7 +13,8 @@ import yaml
 from django.core.cache.backends.redis import RedisCache
 from kombu.transport.redis import Mutex
 
-from runtime import ports, redis_server
+from common import ports
+from runtime import redis_server
 from tests.ansible.playing import ANSIBLE
 from tests.conftest import serving
 

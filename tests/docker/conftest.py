@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from runtime import compose_engine, compose_settings, ports
+from common import ports
+from runtime import compose_engine, compose_settings
 from runtime.compose_engine import Container
 from runtime.compose_settings import Project
 from runtime.settings import REPOSITORY, Settings, load

@@ -12,7 +12,7 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from runtime import ports
+from common import ports
 from tests.gateway.real_sockets import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]

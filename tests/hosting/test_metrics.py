@@ -5,8 +5,8 @@ import urllib.request
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from common import ports
 from hosting.metrics import CpuManagerMetrics
-from runtime import ports
 from tests.hosting.family import CPUS, families, manager
 
 

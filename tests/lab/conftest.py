@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import ports
+from common import ports
 from runtime.settings import REPOSITORY, load
 
 

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts
 from loadgen.connection_log import read_connections
-from runtime import certificates, ports
+from runtime import certificates
 from tests.gateway import process
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop

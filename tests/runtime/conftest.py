@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime import ports
+from common import ports
 from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 from runtime.supervision import end, left_over

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime import docker_findings, ports
+from common import ports
+from runtime import docker_findings
 from runtime.findings import Finding, Verdict
 from runtime.settings import REPOSITORY, Settings, load
 from tests.runtime import docker_program

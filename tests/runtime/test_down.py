@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime import down, pinned, ports, redis_server
+from common import ports
+from runtime import down, pinned, redis_server
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import REPOSITORY
 from runtime.state import MARKER, State, StateError

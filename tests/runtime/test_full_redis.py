@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import redis
 
-from runtime import ports, redis_server
+from common import ports
+from runtime import redis_server
 from tests.conftest import serving
 
 MEMORY_BYTES = 128 * 1024**2

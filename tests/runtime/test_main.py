@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from common import ports
 from runtime import __main__ as command_line
-from runtime import ports
 from runtime.compose_engine import EngineError
 from runtime.progress import Progress
 from runtime.settings import REPOSITORY, load

@@ -14,7 +14,8 @@ import psutil
 import psycopg
 import pytest
 
-from runtime import account, ports, postgres
+from common import ports
+from runtime import account, postgres
 from runtime.account import Account
 from runtime.postgres import Cluster, Installation, PostgresError
 from runtime.settings import Settings

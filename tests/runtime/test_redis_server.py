@@ -9,7 +9,8 @@ import psutil
 import pytest
 import redis
 
-from runtime import account, ports, redis_server, settings
+from common import ports
+from runtime import account, redis_server, settings
 from runtime.state import State
 from tests.conftest import serving
 

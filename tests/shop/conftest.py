@@ -15,7 +15,7 @@ import pytest
 from django.test import Client
 from pytest_django.plugin import DjangoDbBlocker
 
-from runtime import ports
+from common import ports
 from tests.conftest import serving
 
 

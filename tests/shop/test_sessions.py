@@ -12,7 +12,7 @@ from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
-from runtime import ports
+from common import ports
 from shop import sessions
 from shop.models import Order
 from shop.sessions import SessionStore

@@ -14,8 +14,9 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from common import ports
 from lab.engines.live.appliance import Appliance
-from runtime import answering, ports
+from runtime import answering
 from runtime.settings import REPOSITORY, load
 from shop.walker import Walker, form
 from tests.conftest import serving

@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from runtime import certificates, ports
+from common import ports
+from runtime import certificates
 from shop.walker import Walker, form
 from tests.gateway import process
 from tests.shop.sentry.project import PATIENCE_S

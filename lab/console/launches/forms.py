@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 
-from common import bounded
+from common import bounded, hosts
 from gateway.policies import ADMISSIONS, is_path
 from lab.baselines.sheets import PROXIES
 from lab.cli.experiment_options import with_options
@@ -22,7 +22,6 @@ from lab.spec import shop_cpus
 from lab.spec.experiment import MOST_SEED, Spec, changed, spec_of
 from lab.spec.own_policies import named_by
 from lab.titles import title_of
-from runtime import hosts
 
 ABANDONMENTS = {
     "ignore": "ignored: orphan requests are executed in full",

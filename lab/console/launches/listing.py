@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest
 
+from common import log_tail
 from lab.console.launches import queue, workers
 from lab.console.models import ENDED, Launch, State
 from lab.console.site import permissions
@@ -41,10 +42,6 @@ def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
             if one.pk == launch.pk:
                 position, starts_in_s = number, its_start_s
     log = workers.folder_of(launch) / "output.log"
-    try:
-        output = log.read_text(errors="replace")[-6000:]
-    except OSError:
-        output = ""
     return {
         "launch": launch,
         "elapsed_s": queue.elapsed_s(launch),
@@ -52,5 +49,5 @@ def launch_details(request: HttpRequest, launch: Launch) -> dict[str, object]:
         "may_cancel": permissions.owns(request, launch),
         "position": position,
         "starts_in_s": starts_in_s,
-        "output": output,
+        "output": log_tail.read(log)[-6000:],
     }

@@ -22,7 +22,7 @@ from celery.exceptions import SecurityWarning
 from celery.signals import heartbeat_sent, worker_process_init
 from django.utils import timezone
 
-from common import processes
+from common import log_tail, processes
 from lab.console.launches import queue
 from lab.console.launches.job_limits import JobLimits
 from lab.console.models import Launch, State
@@ -191,10 +191,7 @@ def carry_out(launch: Launch) -> None:
 
 def last_words(log: Path) -> str:
     """Why a command failed: its own error line, or the end of what it said."""
-    try:
-        lines = log.read_text(errors="replace").strip().splitlines()
-    except OSError:
-        return "It printed nothing."
+    lines = log_tail.read(log).strip().splitlines()
     errors = [line for line in lines if line.startswith("Error: ")]
     return (errors[-1].removeprefix("Error: ") if errors else "\n".join(lines[-5:])) or (
         "It printed nothing."

@@ -4,13 +4,14 @@ from urllib.parse import urlsplit
 
 from django.http import HttpRequest
 
+from common import hosts
 from lab.console import pages
 from lab.console.models import Launch, State
 from lab.console.site.monitoring_links import Watchers, links, watchers_of
 from lab.console.site.permissions import is_teacher, name_of
 from lab.console.site.settings import LAB
 from lab.console.watch.live_run import under_way
-from runtime import hosts, monitoring
+from runtime import monitoring
 
 _watchers = Watchers(watchers_of(LAB), hosts.from_here(LAB.inner_host))
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from runtime import hosts
+from common import hosts
 from runtime.answering import get_refusal
 from runtime.settings import Settings
 

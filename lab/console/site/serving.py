@@ -14,9 +14,9 @@ from typing import Any
 import click
 from uvicorn import Config, Server
 
+from common import hosts
 from lab.console.site.settings import LAB
 from lab.console.site.tls_listener import TlsListener
-from runtime import hosts
 
 GRACE_S = 1
 STUCK_S = 120.0

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from common import hosts
 from gateway.policies import NO_ADMISSION, Abandonment
 from lab.errors import ExperimentError
 from lab.spec.sections import PolicyChoice
-from runtime import hosts, settings
+from runtime import settings
 
 _TIMEOUT_S = 10.0
 """Generous: the shop's side thread competes with 30 busy ones."""

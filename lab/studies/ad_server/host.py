@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from common import log_tail, processes
 from lab.errors import ExperimentError
 from lab.machine.description import ROOT
 from lab.studies.ad_server.cases import SERVER_THREADS
@@ -98,9 +99,8 @@ class AdClients:
         except BrokenPipeError:
             answer = ""
         if not answer:
-            said = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             raise ExperimentError(
-                f"The clients' process ended: {said[-1] if said else 'it said nothing'}"
+                f"The clients' process ended: {log_tail.last_line(log_tail.read(self._log))}"
             )
         went: dict[str, Any] = json.loads(answer)
         if went["failed"]:
@@ -136,8 +136,4 @@ def clients_process(url: str, log: Path) -> Iterator[AdClients]:
         try:
             yield AdClients(process, log)
         finally:
-            process.terminate()
-            try:
-                process.wait(_END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            processes.end(process, _END_S)

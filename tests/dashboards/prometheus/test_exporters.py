@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 import requests
 
+from common import ports
 from dashboards.exporters import SERIES
-from runtime import answering, monitoring, ports
+from runtime import answering, monitoring
 from tests.conftest import serving
 from tests.lab.waiting import wait_until
 from tests.skips import needs

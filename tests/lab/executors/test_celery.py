@@ -12,11 +12,12 @@ import psutil
 import pytest
 import redis
 
+from common import ports
 from lab.errors import ExperimentError, SpecError
 from lab.executors import celery as celery_executor
 from lab.executors.executor import TasksError, run_tasks
 from lab.files.run_folder import RunFolder
-from runtime import ports, redis_server
+from runtime import redis_server
 from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab.executors import tasks as functions

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from runtime import ports
+from common import ports
 from runtime.settings import load
 from tests.lab.observed import Observed, words
 from tests.lab.runner.test_live import start

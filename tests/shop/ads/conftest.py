@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from runtime import ports
+from common import ports
 from runtime.settings import Settings
 from tests.conftest import REPOSITORY, serving
 from tests.shop.ads.waiting import until

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from runtime import ports
+from common import ports
 from tests.conftest import REPOSITORY
 from tests.shop.ads.conftest import RunningAds, under_its_settings
 from tests.shop.ads.waiting import until

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import psycopg
 
-from runtime import ports
+from common import ports
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
 from tests.resetting import reset

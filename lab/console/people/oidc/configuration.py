@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
-from runtime import hosts
+from common import hosts
 from runtime.settings import SettingsError
 
 ISSUER, CLIENT_ID, CLIENT_SECRET, NAME, TEACHERS = (

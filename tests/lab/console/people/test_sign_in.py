@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
+from common import ports
 from lab.console.people.oidc import configuration
-from runtime import ports
 from runtime.settings import REPOSITORY, SettingsError
 from tests.lab.console.conftest import PATIENCE_S, Console, run, with_accounts
 from tests.lab.console.openid_provider import (

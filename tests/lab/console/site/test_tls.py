@@ -10,8 +10,9 @@ from dataclasses import replace
 import pytest
 import requests
 
+from common import ports
 from lab.console.site.tls_listener import plain_answer
-from runtime import answering, certificate_files, certificates, ports
+from runtime import answering, certificate_files, certificates
 from runtime.settings import REPOSITORY
 from tests.lab.console.conftest import PATIENCE_S, Console, run
 

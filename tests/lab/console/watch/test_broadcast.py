@@ -11,8 +11,9 @@ from contextlib import ExitStack
 import pytest
 import requests
 
+from common import ports
 from lab.results.comparison import ComparisonResult
-from runtime import answering, ports
+from runtime import answering
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, call, wait_for
 from tests.lab.console.streaming import first, looks, stream

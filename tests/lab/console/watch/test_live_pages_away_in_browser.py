@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from runtime import certificate_files, certificates, ports
+from common import ports
+from runtime import certificate_files, certificates
 from tests.lab.console.browsing import when
 from tests.lab.console.conftest import UNANSWERED, run, served, visiting
 from tests.lab.console.gateway_scene import Scene, answering

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime import hosts
+from common import hosts
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,17 @@ def test_a_name_has_an_address_an_ipv4_one_if_there_is_one() -> None:
     assert hosts.address("localhost") == "127.0.0.1"
     assert hosts.address("::1") == "::1"
     assert hosts.address("0.0.0.0") == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("field", "host"),
+    [
+        ("shop.example:8080", "shop.example"),
+        ("Shop.Example", "shop.example"),
+        ("[FD00::5]:8080", "fd00::5"),
+        ("[::1]", "::1"),
+    ],
+)
+def test_the_host_in_a_host_field(field: str, host: str) -> None:
+    """The port and the brackets of an address are left out."""
+    assert hosts.host_of(field) == host

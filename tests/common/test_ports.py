@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime import ports, up
+from common import ports
+from runtime import up
 from runtime.service import Service
 from runtime.settings import OPTIONAL_PORTS, load
 
@@ -124,3 +125,10 @@ def test_a_host_that_nobody_knows_names_the_variable() -> None:
     (line,) = up.unknown_hosts(settings)
     assert line.startswith("DOORBUSTER_SHOP_HOST=shop.invalid: no such host")
     assert up.unknown_hosts(load({"DOORBUSTER_SHOP_HOST": "localhost"})) == []
+
+
+def test_a_port_accepts_once_a_process_listens(taken: int) -> None:
+    """A free port accepts nothing."""
+    [free] = ports.free(1)
+    assert ports.accepts(taken)
+    assert not ports.accepts(free)

@@ -15,6 +15,7 @@ import psutil
 LOWEST_FREE = 10_000
 USUAL_FIRST_GIVEN = 32_768  # Linux' own default
 
+_CONNECT_S = 10.0
 _given: set[int] = set()
 
 
@@ -41,6 +42,15 @@ def holder(port: int, host: str = "127.0.0.1") -> str | None:
             return "the system (ports below 1024 are root's)"
         raise AddressError(f"{host} is no address of this machine ({error.strerror})") from error
     return None
+
+
+def accepts(port: int, host: str = "127.0.0.1") -> bool:
+    """Whether a process accepts connections on that port."""
+    try:
+        socket.create_connection((host, port), timeout=_CONNECT_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> int | None:

@@ -52,6 +52,12 @@ def authority(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def host_of(authority: str) -> str:
+    """The host in `host:port` or `host`, as the field Host of a request has it; small letters."""
+    host = authority if authority.endswith("]") else authority.rsplit(":", 1)[0]
+    return host.removeprefix("[").removesuffix("]").lower()
+
+
 def unknown(host: str) -> str | None:
     """Why this machine finds no address of `host` now; None if it finds one."""
     try:
