@@ -1,15 +1,14 @@
-"""Asking a Prometheus everything and drawing its answers; here one that says what it is told."""
+"""All queries of the dashboards, sent to a Prometheus that gives prepared answers."""
 
 import http.server
 import json
 import threading
-import time
 import urllib.parse
 
 import pytest
 from click.testing import CliRunner
 
-from dashboards.grafana import asking, preview
+from dashboards.grafana import asking
 from dashboards.grafana.committed import committed, promql
 
 
@@ -74,27 +73,8 @@ def test_no_prometheus_is_one_line():
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments"), [(asking.main, ["nope"]), (preview.main, ["nope", "x.png"])]
-)
-def test_a_dashboard_that_there_is_not(command, arguments):
-    done = CliRunner().invoke(command, arguments)
+def test_a_dashboard_that_there_is_not():
+    done = CliRunner().invoke(asking.main, ["nope"])
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: Invalid value for NAME: 'nope'; allowed: ads, ")
     assert len(done.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("name", committed())
-def test_every_dashboard_can_be_drawn(prometheus, name, tmp_path):
-    now_s = time.time()
-    picture = preview.draw(name, committed()[name], prometheus, now_s - 60, now_s)
-    picture.savefig(tmp_path / "picture.svg")
-    drawn = (tmp_path / "picture.svg").read_text(encoding="utf-8")
-    for panel in committed()[name]["panels"]:
-        assert panel["title"] in drawn
-
-
-def test_an_unknown_dashboard_is_named(tmp_path):
-    done = CliRunner().invoke(preview.main, ["nope", str(tmp_path / "x.png")])
-    assert done.exit_code == 2
-    assert "allowed: ads, cpu-manager" in done.stderr
