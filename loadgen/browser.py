@@ -9,7 +9,7 @@ Must not know: pages, sessions, time scales. Durations are real seconds.
 from dataclasses import dataclass
 
 import gevent
-from geventhttpclient.response import HTTPParseError, HTTPResponse
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from loadgen.attempts import AttemptOutcome
 from loadgen.connection import Connected, Connection, NotConnectedError, why
@@ -35,15 +35,87 @@ class Fetched:
     """A connection that was kept ended before anything came: the server had closed it meanwhile."""
 
 
-class _Response(HTTPResponse):
-    """The library's parser, fed from a socket that is not its own."""
+class _Parts:
+    """What the parser has found of one response; an interim one (1xx) gives way to the next."""
+
+    __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[bytes, bytes]] = []
+        self.body = bytearray()
+        self.is_head_complete = self.is_complete = self.keeps_alive = False
+        self.parser: HttpResponseParser | None = None
+        """While it parses: no cycle of references is left for the garbage collector."""
+
+    def on_message_begin(self) -> None:
+        self.fields.clear()
+        self.is_head_complete = self.is_complete = self.keeps_alive = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        self.is_head_complete = True
+
+    def on_body(self, data: bytes) -> None:
+        self.body += data
+
+    def on_message_complete(self) -> None:
+        assert self.parser is not None
+        self.keeps_alive = self.parser.should_keep_alive()  # the parser forgets it right after this
+        self.is_complete = True
+
+
+class _Response:
+    """One response to a request that is not HEAD."""
+
+    __slots__ = ("_parser", "_parts")
+
+    def __init__(self) -> None:
+        self._parts = _Parts()
+        self._parser = HttpResponseParser(self._parts)
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes of the connection, none at its end. Raises HttpParserError."""
+        self._parts.parser = self._parser
+        try:
+            self._parser.feed_data(data)
+        except HttpParserUpgrade:
+            raise HttpParserError("the server wants another protocol") from None
+        finally:
+            self._parts.parser = None
+        if not data and self._parts.is_head_complete and not self._has_length():
+            self._parts.is_complete = True
+
+    def _has_length(self) -> bool:
+        """Whether the head says where the body ends; without that it ends with the connection."""
+        return any(
+            name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
+        )
 
     def is_final(self) -> bool:
-        """True when the whole response came; interim ones (1xx) are not it."""
-        return self.message_complete and self.get_code() >= 200
+        """Return True when the whole response came; interim ones (1xx) do not count."""
+        return self._parts.is_complete and self._parser.get_status_code() >= 200
+
+    def status(self) -> int:
+        """Return the status; 0 until the head has come."""
+        return self._parser.get_status_code() if self._parts.is_head_complete else 0
+
+    def should_close(self) -> bool:
+        """Return whether this response is the connection's last."""
+        return not self._parts.keeps_alive
 
     def body(self) -> bytes:
-        return bytes(self._body_buffer)
+        """Return the body without its framing."""
+        return bytes(self._parts.body)
+
+    def values(self, name: bytes) -> list[str]:
+        """Return the values of all fields with this name."""
+        return [value.decode("latin-1") for one, value in self._parts.fields if one == name]
+
+    def value(self, name: bytes) -> str:
+        """Return the first value of a field; empty if there is none."""
+        return next(iter(self.values(name)), "")
 
 
 class Browser:
@@ -80,7 +152,7 @@ class Browser:
         if timeout is not None:
             timeout.start()
         try:
-            return self._exchange(method, request)
+            return self._exchange(request)
         except gevent.Timeout as ended:
             if ended is not timeout:
                 self.close()
@@ -109,7 +181,7 @@ class Browser:
         )
         return head.encode("latin-1") + body
 
-    def _exchange(self, method: str, request: bytes) -> Fetched:
+    def _exchange(self, request: bytes) -> Fetched:
         connection = self._connection
         kept = connection.is_kept()
         if not kept:
@@ -119,7 +191,7 @@ class Browser:
                 refused = error.kind is ConnectionKind.REFUSED
                 outcome = AttemptOutcome.REFUSED if refused else AttemptOutcome.FAILED
                 return Fetched(outcome, reason=str(error))
-        response = _Response(method)
+        response = _Response()
         answered = False
         try:
             connection.send(request)
@@ -132,7 +204,7 @@ class Browser:
                     lost = self._lost(response, "the connection was closed before the page ended")
                     lost.was_idle = kept and not answered
                     return lost
-        except HTTPParseError as error:
+        except HttpParserError as error:
             self.close()
             return self._lost(response, f"not HTTP or cut short: {error}")
         except OSError as error:
@@ -150,16 +222,11 @@ class Browser:
 
     @staticmethod
     def _lost(response: _Response, reason: str) -> Fetched:
-        status = response.get_code() if response.headers_complete else 0
-        return Fetched(
-            AttemptOutcome.FAILED, status, _field(response, "x-request-id"), reason=reason
-        )
+        request_id = response.value(b"x-request-id")
+        return Fetched(AttemptOutcome.FAILED, response.status(), request_id, reason=reason)
 
     def _keep_cookies(self, response: _Response) -> None:
-        found = response.get("set-cookie")
-        if found is None:
-            return
-        for line in [found] if isinstance(found, str) else found:
+        for line in response.values(b"set-cookie"):
             pair, _, attributes = line.partition(";")
             name, _, value = pair.partition("=")
             if not value.strip('" ') or "max-age=0" in attributes.lower():
@@ -169,19 +236,11 @@ class Browser:
 
 
 def _judge(response: _Response) -> Fetched:
-    status = response.get_code()
-    request_id = _field(response, "x-request-id")
+    status = response.status()
+    request_id = response.value(b"x-request-id")
     if 200 <= status < 300:
-        body = response.body()
-        return Fetched(AttemptOutcome.COMPLETED, status, request_id, body)
-    verdict = _VERDICTS.get(_field(response, "x-doorbuster-verdict"))
+        return Fetched(AttemptOutcome.COMPLETED, status, request_id, response.body())
+    verdict = _VERDICTS.get(response.value(b"x-doorbuster-verdict"))
     if status == 503 and verdict is not None:
         return Fetched(verdict, status, request_id)
     return Fetched(AttemptOutcome.FAILED, status, request_id, reason=f"HTTP status {status}")
-
-
-def _field(response: _Response, name: str) -> str:
-    value = response.get(name)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else value[0]

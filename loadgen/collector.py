@@ -21,7 +21,7 @@ from loadgen.rows import RowLog
 from loadgen.schedule import Lag
 from loadgen.tally import Tally, add_up
 
-_VERSIONS_OF = ("doorbuster", "locust", "gevent", "geventhttpclient", "pyarrow")
+_VERSIONS_OF = ("doorbuster", "locust", "gevent", "httptools", "pyarrow")
 
 
 @dataclass(slots=True)
