@@ -36,7 +36,7 @@ class Fetched:
 
 
 class _Parts:
-    """What the parser has found of one response; an interim one (1xx) gives way to the next."""
+    """The parts of one response that have come; an interim one (1xx) gives way to the next."""
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
