@@ -1,7 +1,7 @@
-"""The admin API's calls (docs/architecture.md), and who may make them.
+"""The answers to the admin API's calls (docs/admin-api.md), and the check of the callers.
 
-Owns: paths, methods, JSON in and out, the check that no web page drives it through a browser.
-Must not know: sockets; how the gateway does what it is asked.
+Owns: JSON in and out, the check that no web page drives the gateway through a browser.
+Must not know: sockets; how the gateway carries a call out.
 """
 
 import json
@@ -12,35 +12,24 @@ from typing import Final, Protocol
 from urllib.parse import parse_qsl, unquote
 
 from common import hosts
-from gateway.admin.fields import (
-    ALL_SHADOWS,
-    ONE_POLICY,
-    SMALL,
-    CallError,
-    PolicyCall,
-    abandonment,
-    named,
-    number,
-    object_of,
-    read,
-)
+from common.http_api import Call, CallError, checked
+from gateway import plain_json
+from gateway.admin import calls, models
+from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL, WantedPolicy
 from gateway.http.request_reader import RequestHead
-from gateway.policies import CONNECTION_ADMISSIONS, Abandonment, PolicyError, registry
+from gateway.plain_json import Most, PlainJsonError
+from gateway.policies import Abandonment, PolicyError, registry
 from gateway.policies.interface import Policy
 from gateway.queues.policy_choice import PolicyChoice
-from gateway.shadow.shadows import MOST as MOST_SHADOWS
 from gateway.shadow.shadows import ShadowsError
 from gateway.students.reading_room import FullError, ReadingRoom
 from gateway.turns import OvertakenError, Turns
 
-TIME_SCALE: Final = (0.001, 1000.0)
-UTILISATION_INTERVAL_S: Final = (0.01, 3600.0)
-LISTED = (1, 1000)
-USUALLY_LISTED = 200
 LARGEST_CALL_BYTES: Final = ALL_SHADOWS.size_bytes
-_ONE_SHADOW: Final = b"/shadows/"
-OPEN: Final = (b"/health", b"/metrics")
+OPEN: Final = tuple(call.path.encode() for call in calls.CALLS if call.is_open)
 """Calls that need no token: for health checks and Prometheus."""
+
+_Handler = Callable[[bytes], "Answer | Awaitable[Answer]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,26 +143,30 @@ class AdminApi:
         self._hosts = hosts
         self._token = token
         self._shadow_turns = Turns()
-        # A PUT or POST is given its body, a GET its query.
-        self._calls: dict[bytes, dict[bytes, Callable[[bytes], Answer | Awaitable[Answer]]]] = {
-            b"/health": {b"GET": self._health},
-            b"/snapshot": {b"GET": lambda _: _json(200, self._gateway.snapshot())},
-            b"/waiting": {b"GET": self._get_waiting},
-            b"/policies": {b"GET": lambda _: _json(200, registry.describe())},
-            b"/admissions": {b"GET": lambda _: _json(200, registry.describe_admissions())},
-            b"/connection-admissions": {
-                b"GET": lambda _: _json(200, registry.describe_connection_admissions())
-            },
-            b"/policy": {b"PUT": self._put_policy},
-            b"/shadows": {
-                b"GET": lambda _: _json(200, self._gateway.shadows()),
-                b"PUT": self._put_shadows,
-                b"POST": self._post_shadow,
-            },
-            _ONE_SHADOW: {b"DELETE": self._delete_shadow},
-            b"/connection-admission": {b"PUT": self._put_connection_admission},
-            b"/settings": {b"PUT": self._put_settings},
-            b"/metrics": {b"GET": self._metrics},
+        # A PUT or POST receives its body, a GET its query, a DELETE the end of its path.
+        self._calls: dict[str, dict[str, _Handler]] = {}
+        for call, handler in self._handlers().items():
+            self._calls.setdefault(call.path.partition("{")[0], {})[call.method] = handler
+
+    def _handlers(self) -> dict[Call, _Handler]:
+        return {
+            calls.HEALTH: self._health,
+            calls.SNAPSHOT: lambda _: _json(200, self._gateway.snapshot()),
+            calls.WAITING: self._get_waiting,
+            calls.POLICIES: lambda _: _json(200, registry.describe()),
+            calls.ADMISSIONS: lambda _: _json(200, registry.describe_admissions()),
+            calls.CONNECTION_ADMISSIONS: lambda _: _json(
+                200, registry.describe_connection_admissions()
+            ),
+            calls.SWITCH_POLICY: self._put_policy,
+            calls.SHADOWS: lambda _: _json(200, self._gateway.shadows()),
+            calls.REPLACE_SHADOWS: self._put_shadows,
+            calls.ADD_SHADOW: self._post_shadow,
+            calls.REMOVE_SHADOW: self._delete_shadow,
+            calls.SWITCH_CONNECTION_ADMISSION: self._put_connection_admission,
+            calls.CHANGE_SETTINGS: self._put_settings,
+            calls.METRICS: self._metrics,
+            calls.OPENAPI: lambda _: _json(200, calls.document()),
         }
 
     def answer(self, head: RequestHead, body: bytes) -> Answer | Awaitable[Answer]:
@@ -183,27 +176,25 @@ class AdminApi:
             path, _, given = head.target.partition(b"?")
             if path not in OPEN and not self._has_token(head):
                 return _TOKEN_WANTED
-            if path.startswith(_ONE_SHADOW):  # its name is what the call is given
+            if path.startswith(_ONE_SHADOW):
                 path, given = _ONE_SHADOW, path.removeprefix(_ONE_SHADOW)
-            methods = self._calls.get(path)
+            methods = self._calls.get(path.decode("latin-1"))
             if methods is None:
-                paths = ", ".join(path.decode() for path in self._calls)
+                paths = ", ".join(self._calls)
                 raise CallError("no such call", "path", paths, 404)
-            method = b"GET" if head.method == b"HEAD" else head.method
+            method = "GET" if head.method == b"HEAD" else head.method.decode("latin-1")
             if method not in methods:
-                allowed = b", ".join(methods)
-                refusal = _json(
-                    405, {"error": "wrong method", "field": "method", "allowed": allowed.decode()}
-                )
-                return Answer(405, refusal.body, headers=((b"Allow", allowed),))
-            has_body = method in (b"PUT", b"POST")
+                allowed = ", ".join(methods)
+                refusal = CallError("wrong method", "method", allowed, 405)
+                return _refused(refusal, ((b"Allow", allowed.encode()),))
+            has_body = method in ("PUT", "POST")
             if has_body and not self._is_json(head):
                 raise CallError(
                     "the body must be JSON and say so", "Content-Type", "application/json", 415
                 )
             return methods[method](body if has_body else given)
         except CallError as error:
-            return _json(error.status, error.answer)
+            return _refused(error)
 
     def _check_caller(self, head: RequestHead) -> None:
         """Refuses what a web page could make a browser send.
@@ -236,13 +227,7 @@ class AdminApi:
 
     def _get_waiting(self, query: bytes) -> Answer:
         given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-        given = object_of(given, "", ("limit",))
-        text = given.get("limit", str(USUALLY_LISTED))
-        low, high = LISTED
-        if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
-            allowed = f"a whole number from {low} to {high}"
-            raise CallError(f"limit: {text!r} is not {allowed}", "limit", allowed)
-        return _json(200, self._gateway.queue(int(text)))
+        return _json(200, self._gateway.queue(checked(models.WaitingQuery, given).limit))
 
     def _metrics(self, _: bytes) -> Answer:
         return Answer(
@@ -250,36 +235,34 @@ class AdminApi:
         )
 
     def _put_policy(self, body: bytes) -> Answer | Awaitable[Answer]:
-        call = PolicyCall(read(body, ONE_POLICY))
-        if call.is_own:
-            return self._own_policy(call)
+        wanted = checked(WantedPolicy, _read(body, ONE_POLICY))
+        if wanted.is_own:
+            return self._own_policy(wanted)
         try:
-            self._gateway.switch_policy(call.choose())
+            self._gateway.switch_policy(wanted.choose())
         except PolicyError as error:
-            raise call.refused(error) from None
+            raise _of_policy(error, wanted.field_of(error)) from None
         return _json(200, self._gateway.snapshot()["policy"])
 
-    async def _own_policy(self, call: PolicyCall) -> Answer:
+    async def _own_policy(self, wanted: WantedPolicy) -> Answer:
         try:
-            await self._gateway.switch_later(call.choose)
+            await self._gateway.switch_later(wanted.choose)
         except PolicyError as error:
-            return _json(400, call.refused(error).answer)
+            return _refused(_of_policy(error, wanted.field_of(error)))
         except (OvertakenError, FullError) as error:
             return _later(error)
         return _json(200, self._gateway.snapshot()["policy"])
 
     def _put_shadows(self, body: bytes) -> Answer | Awaitable[Answer]:
-        listed = object_of(read(body, ALL_SHADOWS), "", ("policies",)).get("policies")
-        if not isinstance(listed, list) or len(listed) > MOST_SHADOWS:
-            allowed = f"a list of at most {MOST_SHADOWS} policies"
-            raise CallError(f"policies: must be {allowed}", "policies", allowed)
-        calls = [PolicyCall(each, f"policies.{number}") for number, each in enumerate(listed)]
+        wanted = checked(models.WantedShadows, _read(body, ALL_SHADOWS)).policies
 
         def make() -> list[tuple[PolicyChoice, Policy]]:
-            return [self._shadow(call) for call in calls]
+            return [
+                self._shadow(policy, f"policies.{place}.") for place, policy in enumerate(wanted)
+            ]
 
         turn = self._shadow_turns.ask()
-        if any(call.is_own for call in calls):
+        if any(policy.is_own for policy in wanted):
             return self._own_shadows(make, turn)
         return self._shadows_made(make(), turn)
 
@@ -289,23 +272,24 @@ class AdminApi:
         try:
             return self._shadows_made(await self._gateway.reading_room.do(make), turn)
         except CallError as error:
-            return _json(error.status, error.answer)
+            return _refused(error)
         except (OvertakenError, FullError) as error:
             return _later(error)
 
     def _post_shadow(self, body: bytes) -> Answer | Awaitable[Answer]:
-        call, turn = PolicyCall(read(body, ONE_POLICY)), self._shadow_turns.ask()
-        if call.is_own:
-            return self._own_shadow(call, turn)
-        return self._shadow_added(self._shadow(call), turn)
+        wanted = checked(WantedPolicy, _read(body, ONE_POLICY))
+        turn = self._shadow_turns.ask()
+        if wanted.is_own:
+            return self._own_shadow(wanted, turn)
+        return self._shadow_added(self._shadow(wanted), turn)
 
-    async def _own_shadow(self, call: PolicyCall, turn: int) -> Answer:
+    async def _own_shadow(self, wanted: WantedPolicy, turn: int) -> Answer:
         try:
             return self._shadow_added(
-                await self._gateway.reading_room.do(lambda: self._shadow(call)), turn
+                await self._gateway.reading_room.do(lambda: self._shadow(wanted)), turn
             )
         except CallError as error:
-            return _json(error.status, error.answer)
+            return _refused(error)
         except (OvertakenError, FullError) as error:
             return _later(error)
 
@@ -327,12 +311,12 @@ class AdminApi:
         self._shadow_turns.add(self._shadow_turns.ask())
         return _json(200, self._gateway.shadows())
 
-    def _shadow(self, call: PolicyCall) -> tuple[PolicyChoice, Policy]:
+    def _shadow(self, wanted: WantedPolicy, where: str = "") -> tuple[PolicyChoice, Policy]:
         try:
-            choice = call.choose()
+            choice = wanted.choose()
             return choice, self._gateway.make_shadow(choice)
         except PolicyError as error:
-            raise call.refused(error) from None
+            raise _of_policy(error, where + wanted.field_of(error)) from None
 
     def _shadows_made(self, made: list[tuple[PolicyChoice, Policy]], turn: int) -> Answer:
         places: dict[str, int] = {}
@@ -346,26 +330,48 @@ class AdminApi:
         return _json(200, self._gateway.shadows())
 
     def _put_connection_admission(self, body: bytes) -> Answer:
-        call = object_of(read(body, SMALL), "", ("name", "parameters"))
-        name, parameters = named(call, "", CONNECTION_ADMISSIONS)
+        wanted = checked(models.WantedConnectionAdmission, _read(body, SMALL))
         try:
-            return _json(200, self._gateway.switch_connection_admission(name, parameters))
+            in_force = self._gateway.switch_connection_admission(wanted.name, wanted.parameters)
         except PolicyError as error:
-            field = error.field.removeprefix("connection_admission_")
-            field = "name" if field == "connection_admission" else field
-            text = f"{field}: {error.message}; allowed: {error.allowed}"
-            raise CallError(text, field, error.allowed) from None
+            raise _of_policy(error, wanted.field_of(error)) from None
+        return _json(200, in_force)
 
     def _put_settings(self, body: bytes) -> Answer:
-        fields = ("time_scale", "utilisation_interval_s", "abandonment")
-        call = object_of(read(body, SMALL), "", fields)
+        wanted = checked(models.WantedSettings, _read(body, SMALL))
         return _json(
             200,
             self._gateway.change(
-                time_scale=number(call, "time_scale", TIME_SCALE),
-                utilisation_interval_s=number(
-                    call, "utilisation_interval_s", UTILISATION_INTERVAL_S
-                ),
-                abandonment=abandonment(call),
+                time_scale=wanted.time_scale,
+                utilisation_interval_s=wanted.utilisation_interval_s,
+                abandonment=wanted.abandonment,
             ),
         )
+
+
+_ONE_SHADOW: Final = calls.REMOVE_SHADOW.path.partition("{")[0].encode()
+
+
+def _refused(error: CallError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> Answer:
+    return Answer(error.status, _json(error.status, error.answer).body, headers=headers)
+
+
+def _of_policy(error: PolicyError, field: str) -> CallError:
+    """The registry's error by the field of the call."""
+    return CallError(f"{field}: {error.message}; allowed: {error.allowed}", field, error.allowed)
+
+
+def _read(body: bytes, most: Most) -> object:
+    """The body of a call, which must be JSON of at most this size."""
+    if len(body) > most.size_bytes:
+        raise _too_large(f"has {len(body):,} bytes", f"at most {most.size_bytes:,} bytes", 413)
+    try:
+        return plain_json.decoded(body, most.values)
+    except PlainJsonError as fault:
+        if fault.is_large:
+            raise _too_large(str(fault), f"at most {most.values:,} values", 400) from None
+        raise CallError("the body is not JSON", "body", "a JSON object") from None
+
+
+def _too_large(what: str, allowed: str, status: int) -> CallError:
+    return CallError(f"the body {what}; allowed: {allowed}", "body", allowed, status)

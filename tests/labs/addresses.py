@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from urllib.parse import urlsplit
 
+from gateway.admin import calls
 from runtime.settings import REPOSITORY, load
 
 _SHOP, _ADS = "shop/urls.py", "shop/ads/urls.py"
@@ -76,7 +77,5 @@ def _expressions(call: ast.Call) -> Iterator[str]:
         yield route
 
 
-@cache
 def _of_the_admin_api() -> frozenset[str]:
-    text = (REPOSITORY / "gateway" / "admin" / "api.py").read_text(encoding="utf-8")
-    return frozenset(re.findall(r'b"(/[a-z-]*)": \{', text))
+    return frozenset(call.path for call in calls.CALLS)

@@ -1,0 +1,393 @@
+"""HTTP calls that pydantic models describe: their checks, their OpenAPI document, their tables.
+
+Owns: the first fault of a value in one sentence; the document of a list of calls.
+Must not know: any call.
+"""
+
+import json
+import re
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic.json_schema import models_json_schema
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+Schema = dict[str, Any]
+
+_REFERENCE: Final = "#/components/schemas/"
+_MOST_CHARACTERS: Final = 800
+"""Characters of each text of a refusal."""
+_NULL: Final = "null"
+
+
+def _without_null(schema: Schema) -> None:
+    """A field that may be left out has no default that a caller could send."""
+    for given in schema.get("properties", {}).values():
+        if given.get("default", 0) is None:
+            del given["default"]
+
+
+class Body(BaseModel):
+    """The JSON object that a call takes: no other fields, no other types, no null."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, json_schema_extra=_without_null
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _given(cls, value: object) -> object:
+        if value is None:
+            raise PydanticCustomError(_NULL, "null")
+        return value
+
+
+class Query(BaseModel):
+    """The parameters that a call takes in its address, as text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Reply(BaseModel):
+    """The JSON object that a call answers: every field is described."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Refusal(Reply):
+    """Why a call was refused. It has changed nothing."""
+
+    error: str = Field(description="one sentence")
+    field: str | None = Field(None, description="the field that is wrong")
+    allowed: str | None = Field(None, description="the values that the field may have")
+
+
+class CallError(ValueError):
+    """A call that is refused: one line, the field it is about, the allowed values."""
+
+    def __init__(self, message: str, field: str, allowed: str, status: int = 400) -> None:
+        self.field, self.allowed = one_line(field), one_line(allowed)
+        super().__init__(one_line(message))
+        self.status = status
+
+    @property
+    def answer(self) -> dict[str, str]:
+        """The body of the answer."""
+        return {"error": str(self), "field": self.field, "allowed": self.allowed}
+
+
+def one_line(text: str) -> str:
+    """Return the text, which may quote a caller, as a line of printable characters."""
+    line = "".join(c if c.isprintable() else " " for c in text[:_MOST_CHARACTERS])
+    return line + "…" if len(text) > _MOST_CHARACTERS else line
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def checked(model: type[_Model], value: object) -> _Model:
+    """Return the value as that model; raises CallError about the first fault."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+    raise _refused(model, fault)
+
+
+def _refused(model: type[BaseModel], fault: ErrorDetails) -> CallError:
+    root = schema = _schema(model)
+    path: list[str] = []
+    for place, step in enumerate(fault["loc"], 1):
+        inner = _inside(root, schema, step)
+        if inner is None and step == schema.get("title") and place < len(fault["loc"]):
+            continue  # the name of a form among others
+        if inner is None:
+            if fault["type"] == "extra_forbidden":
+                name = ".".join([*path, str(step)])
+                fields = ", ".join(schema["properties"])
+                return CallError(f"{name}: no such field; allowed: {fields}", name, fields)
+            break  # an entry of a list or of a table, which has no name
+        path.append(str(step))
+        schema = inner
+    name = ".".join(path) or "body"
+    allowed = in_words(schema)
+    match fault["type"]:
+        case "missing":
+            return CallError(f"{name}: is missing; it must be {allowed}", name, allowed)
+        case "value_error":  # of a check of the model's own
+            return CallError(f"{name}: {fault.get('ctx', {})['error']}", name, allowed)
+    given = "" if name == "body" else f", not {_quoted(fault['input'])}"
+    return CallError(f"{name}: must be {allowed}{given}", name, allowed)
+
+
+def _quoted(value: object) -> str:
+    return _NULL if value is None else reprlib.repr(value)
+
+
+@cache
+def _schema(model: type[BaseModel]) -> Schema:
+    return model.model_json_schema()
+
+
+def _inside(root: Schema, schema: Schema, step: int | str) -> Schema | None:
+    """The schema of a field, or of an entry that has fields; None for anything else."""
+    if isinstance(step, str):
+        found = schema.get("properties", {}).get(step)
+        return _followed(root, found) if found is not None else None
+    found = _followed(root, schema.get("items", {}))
+    return found if "properties" in found else None
+
+
+def _followed(root: Schema, schema: Schema) -> Schema:
+    """The schema behind a reference."""
+    if "$ref" not in schema:
+        return schema
+    found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+def in_words(schema: Schema) -> str:
+    """Return the values that a schema allows: a noun phrase.
+
+    Numbers and names say it by themselves; texts, lists and objects by their description.
+    """
+    match schema:
+        case {"enum": names}:
+            return "one of " + ", ".join(map(str, names))
+        case {"const": name}:
+            return str(name)
+        case {"type": "boolean"}:
+            return "true or false"
+        case {"type": "integer" | "number"}:
+            what = "a whole number" if schema["type"] == "integer" else "a number"
+            return what + _span(schema)
+        case {"properties": fields}:
+            return f"an object of the fields {', '.join(fields)}"
+        case {"description": description}:
+            return str(description)
+    kinds = {"object": "a JSON object", "array": "a list", "string": "text"}
+    return kinds[schema["type"]]
+
+
+def _span(schema: Schema) -> str:
+    low, high = _number(schema.get("minimum")), _number(schema.get("maximum"))
+    if low and high:
+        return f" from {low} to {high}"
+    above = _number(schema.get("exclusiveMinimum"))
+    ends = (("at most", high), ("at least", low), ("above", above))
+    return "".join(f", {word} {bound}" for word, bound in ends if bound)
+
+
+def _number(bound: float | None) -> str:
+    return "" if bound is None else f"{bound:.12g}" if isinstance(bound, float) else f"{bound}"
+
+
+# ---- the document --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One call: what it takes and what it answers."""
+
+    method: Literal["GET", "PUT", "POST", "DELETE"]
+    path: str
+    """With a parameter in braces, as `/shadows/{name}`."""
+    summary: str
+    answers: type[BaseModel] | str
+    """A model, or the media type of another answer."""
+    body: type[BaseModel] | None = None
+    query: type[BaseModel] | None = None
+    refusals: Mapping[int, str] = field(default_factory=dict)
+    """Status → reason, besides those that every call of this kind has."""
+    other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
+    parameter: str = ""
+    """The meaning of the parameter in the path."""
+    is_open: bool = False
+    """It needs no token."""
+
+
+def document(title: str, description: str, calls: Sequence[Call]) -> Schema:
+    """Return the OpenAPI document of the calls."""
+    models = {Refusal} | {model for call in calls for model in _models(call)}
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, definitions = models_json_schema(
+        [(model, "validation") for model in ordered], ref_template=_REFERENCE + "{model}"
+    )
+    paths: dict[str, Schema] = {}
+    for call in calls:
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": "1", "description": description},
+        "paths": paths,
+        "components": {
+            "schemas": definitions["$defs"],
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "the inner token, which `make token` prints",
+                }
+            },
+        },
+    }
+
+
+def _models(call: Call) -> Iterator[type[BaseModel]]:
+    for model in (call.body, call.answers, *call.other_answers.values()):
+        if isinstance(model, type):
+            yield model
+
+
+def _operation(call: Call) -> Schema:
+    if isinstance(call.answers, str):
+        done: Schema = {"description": "done", "content": {call.answers: {}}}
+    else:
+        done = _answer(call.answers.__doc__ or "done", call.answers)
+    refusals = dict(call.refusals)
+    if call.body or call.query:
+        refusals.setdefault(400, "a field is wrong")
+    if call.body:
+        refusals.setdefault(413, "the body is too large")
+    if not call.is_open:
+        refusals.setdefault(401, "the inner token is missing or wrong")
+    refusals.setdefault(403, "a foreign name or a web page called")
+    answers = {
+        200: done,
+        **{
+            status: _answer(model.__doc__ or "", model)
+            for status, model in call.other_answers.items()
+        },
+        **{status: _answer(reason, Refusal) for status, reason in refusals.items()},
+    }
+    operation: Schema = {"summary": call.summary}
+    if parameters := [*_path_parameters(call), *_query_parameters(call.query)]:
+        operation["parameters"] = parameters
+    if call.body:
+        operation["requestBody"] = {"required": True, "content": _json(call.body)}
+    operation["responses"] = {str(status): answers[status] for status in sorted(answers)}
+    operation["security"] = [{}] if call.is_open else [{}, {"token": []}]
+    return operation
+
+
+def _path_parameters(call: Call) -> Iterator[Schema]:
+    for name in re.findall(r"\{(\w+)\}", call.path):
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": call.parameter,
+            "schema": {"type": "string"},
+        }
+
+
+def _query_parameters(model: type[BaseModel] | None) -> Iterator[Schema]:
+    if model is None:
+        return
+    schema = model.model_json_schema()
+    for name, given in schema["properties"].items():
+        about = {"description": given.pop("description")} if "description" in given else {}
+        required = name in schema.get("required", ())
+        yield {"name": name, "in": "query", "required": required, **about, "schema": given}
+
+
+def _answer(description: str, model: type[BaseModel]) -> Schema:
+    return {"description": description.rstrip("."), "content": _json(model)}
+
+
+def _json(model: type[BaseModel]) -> Schema:
+    return {"application/json": {"schema": {"$ref": _REFERENCE + model.__name__}}}
+
+
+# ---- the tables ----------------------------------------------------------------------------------
+
+
+def tables(document: Schema) -> str:
+    """Return the calls and the fields of the document as Markdown."""
+    lines = ["| call | does | takes | answers |", "| --- | --- | --- | --- |"]
+    lines += [
+        _row(f"`{method.upper()} {path}`", one["summary"], _takes(one), _answers(document, one))
+        for path, methods in document["paths"].items()
+        for method, one in methods.items()
+    ]
+    for name, schema in document["components"]["schemas"].items():
+        if "properties" in schema:
+            lines += ["", f"## {name}", "", schema.get("description", ""), ""]
+            lines += _fields(schema)
+    return "\n".join(lines) + "\n"
+
+
+def _fields(schema: Schema) -> Iterator[str]:
+    yield "| field | value | meaning |"
+    yield "| --- | --- | --- |"
+    for name, given in schema["properties"].items():
+        value = _value(given)
+        if name not in schema.get("required", ()):
+            value += ", optional"
+        default = given.get("default")
+        if isinstance(default, str | int | float) and default != "":
+            value += f", default `{json.dumps(default)}`"
+        yield _row(f"`{name}`", value, given.get("description", ""))
+
+
+def _value(schema: Schema) -> str:
+    match schema:
+        case {"$ref": reference}:
+            return _linked(reference)
+        case {"anyOf": choices}:
+            return " or ".join(_value(choice) for choice in choices)
+        case {"enum": names}:
+            return ", ".join(f"`{name}`" for name in names)
+        case {"const": name}:
+            return f"`{name}`"
+        case {"type": "array", "prefixItems": items}:
+            return f"[{', '.join(_value(item) for item in items)}]"
+        case {"type": "array"}:
+            most = f", at most {schema['maxItems']}" if "maxItems" in schema else ""
+            return f"list of {_value(schema['items'])}{most}" if "items" in schema else "list"
+        case {"type": "object", "additionalProperties": dict(inner)} if inner:
+            return f"name → {_value(inner)}"
+        case {"type": "integer" | "number"}:
+            return in_words(schema).removeprefix("a ")
+        case {"type": "boolean"}:
+            return "true or false"
+        case {"type": kind}:
+            return {"string": "text", "object": "object", "null": "null"}[kind]
+    return "any"
+
+
+def _linked(reference: str) -> str:
+    name = reference.rpartition("/")[2]
+    return f"[{name}](#{name.lower()})"
+
+
+def _takes(operation: Schema) -> str:
+    taken = [f"`{one['name']}` in the {one['in']}" for one in operation.get("parameters", ())]
+    if body := operation.get("requestBody"):
+        taken.append(_linked(body["content"]["application/json"]["schema"]["$ref"]))
+    return ", ".join(taken)
+
+
+def _answers(document: Schema, operation: Schema) -> str:
+    answers, refused = [], []
+    for status, answer in operation["responses"].items():
+        ((media, content),) = answer["content"].items()
+        reference = content.get("schema", {}).get("$ref", "")
+        if reference == _REFERENCE + Refusal.__name__:
+            refused.append(status)
+            continue
+        name = reference.rpartition("/")[2]
+        schema = document["components"]["schemas"].get(name, {})
+        value = _value(schema) if "items" in schema else _linked(reference) if name else media
+        answers.append(value if status == "200" else f"{status} {value}")
+    return "; ".join([*answers, ", ".join(refused)])
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

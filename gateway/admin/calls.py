@@ -1,0 +1,110 @@
+"""The calls of the admin API, and the OpenAPI document that describes them."""
+
+from functools import cache
+from typing import Any, Final
+
+from common import http_api
+from common.http_api import Call
+from gateway.admin import models
+
+_OVERTAKEN: Final = "a later call was faster"
+_FULL: Final = "too many students' files are being read"
+
+HEALTH: Final = Call(
+    "GET",
+    "/health",
+    "Whether the gateway serves",
+    models.Health,
+    other_answers={503: models.Health},
+    is_open=True,
+)
+METRICS: Final = Call("GET", "/metrics", "Metrics for Prometheus", "text/plain", is_open=True)
+OPENAPI: Final = Call("GET", "/openapi.json", "This description", "application/json")
+SNAPSHOT: Final = Call("GET", "/snapshot", "Everything at once", models.Snapshot)
+WAITING: Final = Call(
+    "GET",
+    "/waiting",
+    "The oldest requests that wait",
+    models.WaitingRequests,
+    query=models.WaitingQuery,
+)
+POLICIES: Final = Call("GET", "/policies", "All queueing policies", models.Sheets)
+ADMISSIONS: Final = Call("GET", "/admissions", "All admission policies", models.Sheets)
+CONNECTION_ADMISSIONS: Final = Call(
+    "GET", "/connection-admissions", "All admission policies for TLS connections", models.Sheets
+)
+SWITCH_POLICY: Final = Call(
+    "PUT",
+    "/policy",
+    "Switch the policy without losing a request",
+    models.PolicyInForce,
+    models.WantedPolicy,
+    refusals={409: _OVERTAKEN, 503: _FULL},
+)
+SHADOWS: Final = Call("GET", "/shadows", "The shadows and their decisions", models.Shadows)
+REPLACE_SHADOWS: Final = Call(
+    "PUT",
+    "/shadows",
+    "Run these shadows next to the acting policy",
+    models.Shadows,
+    models.WantedShadows,
+    refusals={409: _OVERTAKEN, 503: _FULL},
+)
+ADD_SHADOW: Final = Call(
+    "POST",
+    "/shadows",
+    "Run one more shadow",
+    models.Shadows,
+    models.WantedPolicy,
+    refusals={409: f"the shadow runs already, or too many run, or {_OVERTAKEN}", 503: _FULL},
+)
+REMOVE_SHADOW: Final = Call(
+    "DELETE",
+    "/shadows/{name}",
+    "Remove one shadow",
+    models.Shadows,
+    refusals={404: "no shadow has this name"},
+    parameter="the `name` of a shadow, as `GET /shadows` answers it",
+)
+SWITCH_CONNECTION_ADMISSION: Final = Call(
+    "PUT",
+    "/connection-admission",
+    "Switch the admission policy for TLS connections",
+    models.ConnectionAdmissionInForce,
+    models.WantedConnectionAdmission,
+)
+CHANGE_SETTINGS: Final = Call(
+    "PUT",
+    "/settings",
+    "Change the time scale, the sampling, what leaving does",
+    models.Settings,
+    models.WantedSettings,
+)
+
+CALLS: Final = (
+    HEALTH,
+    SNAPSHOT,
+    WAITING,
+    POLICIES,
+    ADMISSIONS,
+    CONNECTION_ADMISSIONS,
+    SWITCH_POLICY,
+    SHADOWS,
+    REPLACE_SHADOWS,
+    ADD_SHADOW,
+    REMOVE_SHADOW,
+    SWITCH_CONNECTION_ADMISSION,
+    CHANGE_SETTINGS,
+    METRICS,
+    OPENAPI,
+)
+
+
+@cache
+def document() -> dict[str, Any]:
+    """Return the OpenAPI document of the admin API."""
+    return http_api.document(
+        "Doorbuster gateway: admin API",
+        "The state of the gateway, and what can be changed while it runs.",
+        CALLS,
+    )

@@ -1,0 +1,365 @@
+"""The forms of the admin API: what its calls take and answer.
+
+Owns: names, types, bounds and meanings of fields. Must not know: how the gateway does a call.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field, RootModel
+from pydantic.json_schema import SkipJsonSchema
+
+from common.http_api import Body, Query, Reply
+from gateway.plain_json import Most
+from gateway.policies import (
+    NO_ADMISSION,
+    Abandonment,
+    PolicyError,
+    is_path,
+)
+from gateway.policies.interface import FATES, Page
+from gateway.queues.policy_choice import PolicyChoice
+from gateway.shadow.shadows import MOST as MOST_SHADOWS
+from gateway.students import files
+
+SMALL: Final = Most(32 * 1024, 1_000)
+"""The largest body of a call that brings no file."""
+ONE_POLICY: Final = Most(SMALL.size_bytes + 6 * files.MOST_BYTES, SMALL.values)
+"""JSON may need six bytes (`\\u0009`) for one of a file."""
+ALL_SHADOWS: Final = Most(MOST_SHADOWS * ONE_POLICY.size_bytes, MOST_SHADOWS * SMALL.values)
+
+_Parameters = Annotated[
+    dict[str, Any],
+    Field(description="a JSON object of the policy's parameters; one left out has its default"),
+]
+
+
+# ---- what calls take -----------------------------------------------------------------------------
+
+
+class WantedAdmission(Body):
+    """The admission policy that a call asks for."""
+
+    name: str = Field(description="the name of an admission policy")
+    parameters: _Parameters = Field(default_factory=dict)
+
+
+class WantedPolicy(Body):
+    """The policy that a call asks for."""
+
+    name: str = Field(
+        description="the name of a policy, or the path of a policy's file, which ends in .py"
+    )
+    parameters: _Parameters = Field(default_factory=dict)
+    admission: WantedAdmission = Field(WantedAdmission(name=NO_ADMISSION))
+    source: str | SkipJsonSchema[None] = Field(None, description="text of the policy's file")
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a student's file, which takes a while to read."""
+        return is_path(self.name)
+
+    def choose(self) -> PolicyChoice:
+        """Return the choice; raises PolicyError."""
+        admission = self.admission
+        return PolicyChoice.of(
+            self.name, self.parameters, admission.name, admission.parameters, self.source
+        )
+
+    @staticmethod
+    def field_of(error: PolicyError) -> str:
+        """Return the field of the call that the registry's error is about."""
+        if error.field.startswith("admission_"):
+            return error.field.replace("_", ".", 1)
+        return {"policy": "name", "admission": "admission.name"}.get(error.field, error.field)
+
+
+class WantedShadows(Body):
+    """The shadows that run from now on."""
+
+    policies: list[WantedPolicy] = Field(
+        max_length=MOST_SHADOWS,
+        description=f"a list of at most {MOST_SHADOWS} policies; those that run already go on",
+    )
+
+
+class WantedConnectionAdmission(Body):
+    """The admission policy for TLS connections that a call asks for."""
+
+    name: str = Field(description="the name of an admission policy for TLS connections")
+    parameters: _Parameters = Field(default_factory=dict)
+
+    @staticmethod
+    def field_of(error: PolicyError) -> str:
+        """Return the field of the call that the registry's error is about."""
+        field = error.field.removeprefix("connection_admission_")
+        return "name" if field == "connection_admission" else field
+
+
+class WantedSettings(Body):
+    """The settings that a call changes; those it leaves out stay."""
+
+    time_scale: Annotated[float, Field(ge=0.001, le=1000)] | SkipJsonSchema[None] = Field(
+        None, description="paper seconds per real second"
+    )
+    utilisation_interval_s: Annotated[float, Field(ge=0.01, le=3600)] | SkipJsonSchema[None] = (
+        Field(None, description="the shop's load is sampled this often, paper seconds")
+    )
+    abandonment: Abandonment | SkipJsonSchema[None] = Field(
+        None, description="what the gateway does when a customer leaves"
+    )
+
+
+class WaitingQuery(Query):
+    """The requests that a call lists."""
+
+    limit: int = Field(200, ge=1, le=1000, description="requests that are listed")
+
+
+# ---- what calls answer ---------------------------------------------------------------------------
+
+
+class Health(Reply):
+    """Whether the gateway serves."""
+
+    status: Literal["ok", "draining"]
+
+
+class AdmissionInForce(Reply):
+    """An admission policy with all its parameters."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+class DescribedPolicy(Reply):
+    """A policy with all its parameters."""
+
+    name: str = Field(description="for a student's policy the name of its file, without `.py`")
+    file: str | None = Field(None, description="the path of a student's policy")
+    sha256: str | None = Field(None, description="of the text of a student's policy")
+    confinement: dict[str, str] | None = Field(
+        None, description="the layers that hold a student's policy"
+    )
+    parameters: dict[str, Any]
+    admission: AdmissionInForce
+
+
+class PolicyInForce(DescribedPolicy):
+    """The policy that decides."""
+
+    snapshot: dict[str, Any] = Field(description="the state that the policy shows")
+
+
+class ConnectionAdmissionInForce(Reply):
+    """The admission policy for TLS connections that decides."""
+
+    name: str
+    parameters: dict[str, Any]
+    snapshot: dict[str, Any] = Field(description="the state that the policy shows")
+
+
+class Agreement(Reply):
+    """A shadow's decisions next to those of the acting policy."""
+
+    asked: int = Field(description="requests on which both have decided")
+    agrees_ratio: float | None = Field(description="null before the first")
+    verdicts: dict[str, int] = Field(
+        description="`same`, `earlier`, `later`, `would_refuse`, `would_serve`, `would_lose`, "
+        "`absent` → requests"
+    )
+    earlier_s: float | None = Field(description="mean of those served earlier, paper seconds")
+    later_s: float | None = Field(description="mean of those served later, paper seconds")
+
+
+class ShadowFigures(Reply):
+    """A shadow's metrics."""
+
+    name: str = Field(description="unique among the shadows")
+    policy: DescribedPolicy
+    fault: str = Field(description="why the shadow was removed; empty while it runs")
+    waiting: int | None = Field(description="requests that wait in its world")
+    in_service: int | None = Field(description="requests in service in its world")
+    since_s: float = Field(0.0, description="start of the shadow, paper time")
+    asked: int = Field(0, description="requests on which both policies have decided")
+    agrees_ratio: float | None = Field(None, description="null before the first")
+    verdicts: dict[str, int] = Field(
+        default_factory=dict, description="as in `pages`, of all pages together"
+    )
+    earlier_s: float | None = Field(None, description="mean of those served earlier, paper seconds")
+    later_s: float | None = Field(None, description="mean of those served later, paper seconds")
+    pages: dict[str, Agreement] = Field(
+        default_factory=dict, description="page type → its decisions"
+    )
+
+
+class Decision(Reply):
+    """What one policy decided about a request."""
+
+    kind: str = Field(description="`served`, `refused` or `left`")
+    after_s: float = Field(description="since the arrival, paper seconds")
+    waiting: int = Field(description="requests that waited")
+    reason: str = Field(description="why it was refused")
+
+
+class Disagreement(Reply):
+    """A request about which the two policies decided differently."""
+
+    id: int
+    page: str = Field(description="page type")
+    is_new: bool = Field(description="whether it began its session")
+    attempt: int = Field(description="from 1")
+    arrived_s: float = Field(description="paper time")
+    verdict: str = Field(description="as in `verdicts`")
+    acted: Decision
+    said: Decision = Field(description="the shadow's decision")
+
+
+class Shadow(ShadowFigures):
+    """A shadow with its last disagreements."""
+
+    disagreements: list[Disagreement] = Field(description="the newest first")
+
+
+class Shadows(Reply):
+    """The shadows with their last disagreements."""
+
+    time_s: float = Field(description="paper time")
+    shadows: list[Shadow]
+
+
+class WaitingRequests(Reply):
+    """The oldest requests that wait behind the policy."""
+
+    time_s: float = Field(description="paper time")
+    waiting: int = Field(description="all requests that wait")
+    requests: list[tuple[int, str, float, bool]] = Field(
+        description="the oldest first, each: id, page type, paper seconds waited, whether the "
+        "customer has left"
+    )
+
+
+class Load(Reply):
+    """The newest sample of the shop's load."""
+
+    cpu_utilisation_ratio: float | None
+    busy_workers: int | None
+    interval_s: float | None = Field(description="of the sample, paper seconds")
+    age_s: float | None = Field(description="of the sample, paper seconds")
+    utilisation_interval_s: float = Field(description="between samples, paper seconds")
+    samples: int = Field(description="since the gateway started")
+    failures: int = Field(description="samples that the shop did not give")
+    error: str | None = Field(description="why the newest sample failed")
+    status: dict[str, Any] | None = Field(description="the controller's whole answer")
+
+
+class Abandonments(Reply):
+    """Requests whose customers left, since the gateway started."""
+
+    mode: Abandonment
+    left_waiting: int = Field(description="their customers left while they waited")
+    withdrawn: int = Field(description="of those, taken out of the queue")
+    left_in_service: int = Field(description="their customers left while they were in service")
+    cancelled: int = Field(description="of those, ended by the gateway")
+    finished: int = Field(description="of those, served to the end as orphan requests")
+    overdue: int = Field(description="requests that the shop did not end in time")
+
+
+class Bypass(Reply):
+    """Requests that pass the policy by."""
+
+    in_service: int
+    waiting: int
+
+
+class Connections(Reply):
+    """Open connections, and TLS connections since the gateway started."""
+
+    customers: int = Field(description="open connections of customers")
+    shop: int = Field(description="open connections to the shop")
+    new: int = Field(description="TLS connections classified as new")
+    resumed: int = Field(description="TLS connections classified as resumed")
+    accepted_new: int = Field(description="new ones that were accepted")
+    refused: int = Field(description="new ones that were refused")
+    handshake_failed: int
+    handshake_timed_out: int
+    evicted: int = Field(description="waiting connections that gave way to others")
+    turned_away: int = Field(description="connections beyond the limit")
+    under_way: int = Field(description="handshakes that have begun and are not over")
+    admission: ConnectionAdmissionInForce
+
+
+class CpuManager(Reply):
+    """The gateway's state at the CPU manager."""
+
+    application: str
+    priority: float
+    process: int
+    connected: bool
+    registrations: int
+    requested: float | None = Field(description="processors")
+    assigned: float | None = Field(description="processors")
+    processors: list[int] | None = Field(description="numbers of the assigned processors")
+    error: str | None
+
+
+class Snapshot(Reply):
+    """The state of the whole gateway at one moment."""
+
+    time_s: float = Field(description="paper time")
+    policy: PolicyInForce
+    shadows: list[ShadowFigures]
+    workers: int = Field(description="requests that may be in service at a time")
+    in_service: int
+    waiting: int
+    waiting_by_page: dict[Page, int] = Field(description="page type → requests")
+    counts: dict[str, dict[str, int]] = Field(
+        description=f"page type, `other` or `ads` → {', '.join(f'`{fate}`' for fate in FATES)} → "
+        "requests, since the gateway started"
+    )
+    abandonment: Abandonments
+    time_scale: float = Field(description="paper seconds per real second")
+    load: Load
+    other: Bypass = Field(description="requests for anything but the eight pages")
+    ads: Bypass | None = Field(None, description="requests for the ad server, if there is one")
+    connections: Connections
+    cpu_manager: CpuManager | None
+    refusals: dict[str, int] = Field(description="status → answers the gateway gave by itself")
+    is_draining: bool
+
+
+class Parameter(Reply):
+    """A parameter of a policy."""
+
+    name: str
+    default: float | dict[str, float]
+    unit: str
+    meaning: str
+    source: str = Field(description="where the default comes from")
+    low: float
+    high: float
+    allowed: str = Field(description="the values it may have, in words")
+
+
+class Sheet(Reply):
+    """A policy's data sheet."""
+
+    name: str
+    title: str
+    idea: str
+    rule: str
+    source: str = Field(description="paper, section, equation")
+    deviations: str
+    parameters: list[Parameter]
+    needs_sessions: bool
+
+
+class Sheets(RootModel[list[Sheet]]):
+    """The data sheets of all policies of a kind."""
+
+
+class Settings(Reply):
+    """The settings in force."""
+
+    time_scale: float = Field(description="paper seconds per real second")
+    utilisation_interval_s: float = Field(description="between samples, paper seconds")
+    abandonment: Abandonment

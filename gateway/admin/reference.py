@@ -1,0 +1,30 @@
+"""The page docs/admin-api.md: `python -m gateway.admin.reference` writes it."""
+
+from pathlib import Path
+from typing import Final
+
+from common.http_api import tables
+from gateway.admin import calls
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "admin-api.md"
+_ABOVE: Final = """# The gateway's admin API
+
+`python -m gateway.admin.reference` writes this page from the forms by which the gateway checks
+calls. `/openapi.json` has the same for programs, in the form of
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Gateway](gateway.md#admin-api) explains who may
+call and shows calls by `curl`; [metrics](metrics.md) lists what `/metrics` answers.
+
+A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
+the caller: [the inner token](architecture.md#the-inner-token),
+[addresses](architecture.md#addresses).
+
+"""
+
+
+def page() -> str:
+    """Return the page of the present code."""
+    return _ABOVE + tables(calls.document())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
