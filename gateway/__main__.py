@@ -27,7 +27,8 @@ def _options(command: click.Command) -> click.Command:
     """One option per setting, so that the command line cannot differ from the list."""
     for field, info in Settings.model_fields.items():
         help_text = f"{info.description} [env {gateway_settings.variable(field)}]"
-        command.params.append(click.Option([gateway_settings.option(field)], help=help_text))
+        name = "--" + field.replace("_", "-")
+        command.params.append(click.Option([name], help=help_text))
     return command
 
 

@@ -208,8 +208,7 @@ def _customer_limits(settings: Settings) -> CustomerLimits:
 
 def _signed_cookie(settings: Settings) -> SessionCookie:
     """With the key that is set, or one that nobody else has and that is forgotten at the end."""
-    key = settings.cookie_key
-    secret = key.get_secret_value().encode() if key is not None else secrets.token_bytes(32)
+    secret = settings.cookie_key.encode() or secrets.token_bytes(32)
     return SessionCookie(secret, settings.signed_cookie.encode())
 
 
@@ -231,8 +230,7 @@ def admin_names(settings: Settings) -> frozenset[str]:
 
 def sent_token(settings: Settings) -> bytes | None:
     """The token that the gateway sends to the shop's controller; None if it has none."""
-    token = settings.inner_token
-    return None if token is None else token.get_secret_value().encode()
+    return settings.inner_token.encode() or None
 
 
 def expected_token(settings: Settings) -> bytes | None:

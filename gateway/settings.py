@@ -1,28 +1,38 @@
 """The gateway's settings: one list of fields, from which the environment variables, the command
-line options and the table in docs/gateway.md follow.
-
-Owns: names, defaults, bounds, meaning. Must not know: what the settings are used for.
+line options and the table in docs/settings.md follow.
 """
 
-import ipaddress
 import json
-import re
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretStr,
-    ValidationError,
-    model_validator,
+from pydantic import BeforeValidator, Field, model_validator
+
+from common import settings as reader
+from common.settings import PREFIX, Form, SettingsError, SettingsModel, like
+from common.shared_settings import (
+    AdsHost,
+    AdsPort,
+    CookieKey,
+    FreePort,
+    GatewayAdminPort,
+    GatewayHost,
+    GatewayPort,
+    GatewayTlsCertificate,
+    GatewayTlsKey,
+    GatewayTlsPort,
+    InnerHost,
+    InnerToken,
+    InnerTokenRequired,
+    Port,
+    PublicHost,
+    ShopControllerPort,
+    ShopHost,
+    ShopPort,
+    ShopWorkers,
 )
-
 from gateway.http import pages
 from gateway.http.limits import KIB, MIB, HalfClose
 from gateway.http.session_cookie import NAME as SIGNED_COOKIE
@@ -30,27 +40,7 @@ from gateway.policies import NO_ADMISSION, NO_CONNECTION_ADMISSION, Abandonment
 from gateway.tls.context import TlsVersion
 from gateway.tls.processor_protocol import APPLICATION_NAME, MOST_PROCESSORS
 
-_PREFIX = "DOORBUSTER_GATEWAY_"
-_SHARED = {
-    "host": "DOORBUSTER_HOST",
-    "admin_host": "DOORBUSTER_INNER_HOST",
-    "reached_host": "DOORBUSTER_GATEWAY_HOST",
-    "port": "DOORBUSTER_GATEWAY_PORT",
-    "tls_port": "DOORBUSTER_GATEWAY_TLS_PORT",
-    "shop_host": "DOORBUSTER_SHOP_HOST",
-    "shop_port": "DOORBUSTER_SHOP_PORT",
-    "shop_controller_port": "DOORBUSTER_SHOP_CONTROLLER_PORT",
-    "workers": "DOORBUSTER_SHOP_WORKERS",
-    "ads_host": "DOORBUSTER_ADS_HOST",
-    "ads_port": "DOORBUSTER_ADS_PORT",
-    "inner_token": "DOORBUSTER_INNER_TOKEN",
-    "inner_token_required": "DOORBUSTER_INNER_TOKEN_REQUIRED",
-}
-"""Fields whose variable other parts read too (docs/architecture.md); the rest is the gateway's."""
-
-
-class SettingsError(ValueError):
-    """A setting cannot be used; the message is one line per field and says where it came from."""
+__all__ = ["Settings", "SettingsError", "read", "variable"]
 
 
 def _object(value: object) -> object:
@@ -62,47 +52,49 @@ def _object(value: object) -> object:
         raise ValueError('must be a JSON object, e.g. {"capacity": 100}') from None
 
 
-def _host(value: str) -> str:
-    host = value.removeprefix("[").removesuffix("]").lower()
-    try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        is_name = re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", host)
-        if not is_name or host.rpartition(".")[2].isdigit():
-            allowed = "a name or an address without port, e.g. shop or 10.0.0.5"
-            raise ValueError(f"must be {allowed}") from None
-    return host
-
-
 def _several(value: object) -> object:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
 
 
-Host = Annotated[str, AfterValidator(_host)]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Ports = Annotated[tuple[Port, ...], BeforeValidator(_several)]
-OwnPort = Annotated[int, Field(ge=0, le=65535)]
+Ports = Annotated[
+    tuple[Port, ...], BeforeValidator(_several), Form("ports from 1 to 65535, with commas between")
+]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Bytes = Annotated[int, Field(ge=1 * KIB, le=1024 * MIB)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 CookieName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-JsonObject = Annotated[dict[str, Any], BeforeValidator(_object)]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(_object), Form("a JSON object")]
 
 
-class Settings(BaseModel):
+class Settings(SettingsModel):
     """Everything that can be set; durations in real seconds unless the field says paper."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    prefix: ClassVar[str] = PREFIX + "GATEWAY_"
 
-    host: Host = Field("127.0.0.1", description="address customers connect to")
-    port: OwnPort = Field(8080, description="port customers connect to; 0 for any free one")
-    tls_port: OwnPort | None = Field(
-        None, description="port for customers who come by TLS; 0 for any free one, none: no TLS"
-    )
-    tls_certificate: Path | None = Field(
-        None, description="file with the certificate, and those that vouch for it, PEM"
-    )
-    tls_key: Path | None = Field(None, description="file with its private key, PEM, not encrypted")
+    host: PublicHost
+    port: Annotated[
+        FreePort, like(GatewayPort, 8080, "port customers connect to; 0 for any free one")
+    ]
+    tls_port: Annotated[
+        FreePort | None,
+        like(
+            GatewayTlsPort,
+            None,
+            "port for customers who come by TLS; 0 for any free one, none: no TLS",
+        ),
+    ]
+    tls_certificate: Annotated[
+        Path | None,
+        like(
+            GatewayTlsCertificate,
+            None,
+            "PEM file with the certificate of the TLS port, and those that vouch for it",
+        ),
+    ]
+    tls_key: Annotated[
+        Path | None,
+        like(GatewayTlsKey, None, "PEM file with its private key, not encrypted"),
+    ]
     tls_minimum: TlsVersion = Field(
         "1.2", description="oldest version of TLS that is spoken: `1.2` or `1.3`"
     )
@@ -126,42 +118,32 @@ class Settings(BaseModel):
     connection_admission_parameters: JsonObject = Field(
         default_factory=dict, description="its parameters as a JSON object; published defaults"
     )
-    admin_host: Host = Field("127.0.0.1", description="address the admin API listens on")
-    reached_host: Host | None = Field(
-        None,
-        description="name or address by which other machines and containers reach this gateway: "
-        "the admin API may be called by it",
-    )
+    admin_host: InnerHost
+    reached_host: GatewayHost
     admin_names: str = Field(
         "",
         description="more names, comma-separated, by which the admin API may be called besides "
         "`localhost` and its address",
     )
-    inner_token: Annotated[SecretStr, Field(min_length=16)] | None = Field(
-        None,
-        description="secret that the gateway sends to the shop's controller and, with "
-        "`inner_token_required`, expects from callers of the admin API",
-    )
-    inner_token_required: bool = Field(
-        False,
-        description="1: callers of the admin API must send `inner_token`, except for `/health` and "
-        "`/metrics`",
-    )
-    admin_port: OwnPort = Field(8081, description="port of the admin API; 0 for any free one")
-    shop_host: Host = Field(
-        "127.0.0.1", description="name or address of the shop and its controller"
-    )
-    shop_port: Port = Field(8082, description="port of the shop")
+    inner_token: InnerToken
+    inner_token_required: InnerTokenRequired
+    admin_port: Annotated[
+        FreePort, like(GatewayAdminPort, 8081, "port of the admin API; 0 for any free one")
+    ]
+    shop_host: ShopHost
+    shop_port: ShopPort
     shop_ports: Ports = Field(
         (),
         description="ports of several processes of one shop, comma-separated, instead of "
         "`shop_port`: each request goes to the one with the fewest in service, of as many as there "
         "are processors assigned (all without a CPU manager)",
     )
-    shop_controller_port: Port = Field(8083, description="port of the shop's controller")
-    workers: Annotated[int, Field(ge=1, le=1000)] = Field(
-        30, description="requests for the eight pages in service at the shop at a time"
-    )
+    shop_controller_port: ShopControllerPort
+    workers: Annotated[
+        int,
+        Field(ge=1, le=1000),
+        like(ShopWorkers, 30, "requests for the eight pages in service at the shop at a time"),
+    ]
     policy: str = Field(
         "sq", description="policy at the start, by its name in the registry or the path of a file"
     )
@@ -199,11 +181,7 @@ class Settings(BaseModel):
         description="under admission control a session ends without requests for this long, "
         "paper seconds (T in SBAC, section 7)",
     )
-    cookie_key: Annotated[SecretStr, Field(min_length=32)] | None = Field(
-        None,
-        description="secret that signs session cookies, 32 characters or more; generated at the "
-        "start if not set, so that a restart forgets all sessions",
-    )
+    cookie_key: CookieKey
     abandonment: Abandonment = Field(
         "ignore",
         description="what a customer's leaving does: `ignore` serves the orphan request in full, "
@@ -221,12 +199,15 @@ class Settings(BaseModel):
     other_queue: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         256, description="how many more of them wait; beyond that 503"
     )
-    ads_host: Host = Field("127.0.0.1", description="name or address of the ad server")
-    ads_port: Port | None = Field(
-        None,
-        description="port of the ad server: requests under `/ads/` go there; to the shop if not "
-        "set",
-    )
+    ads_host: AdsHost
+    ads_port: Annotated[
+        Port | None,
+        like(
+            AdsPort,
+            None,
+            "port of the ad server: requests under `/ads/` go there; to the shop if not set",
+        ),
+    ]
     ads_limit: Count = Field(
         8,
         description="requests in service at the ad server at a time; `other_queue` more of them "
@@ -323,7 +304,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _has_the_token_it_expects(self) -> Self:
-        if self.inner_token_required and self.inner_token is None:
+        if self.inner_token_required and not self.inner_token:
             raise ValueError("inner_token_required needs inner_token; `make up` generates it")
         return self
 
@@ -337,24 +318,7 @@ class Settings(BaseModel):
 
 def variable(field: str) -> str:
     """The environment variable of a field."""
-    return _SHARED.get(field, _PREFIX + field.upper())
-
-
-def option(field: str) -> str:
-    """The command line option of a field."""
-    return "--" + field.replace("_", "-")
-
-
-def table() -> list[tuple[str, str, str, str]]:
-    """(field, variable, default, meaning) of every setting, as docs/gateway.md shows them."""
-    rows = []
-    for field, info in Settings.model_fields.items():
-        default = info.get_default(call_default_factory=True)
-        if isinstance(default, Path):
-            default = default.relative_to(Path(__file__).parents[1])
-        shown = f"`{default}`" if default not in ("", {}, (), None) else "none"
-        rows.append((field, variable(field), shown, str(info.description)))
-    return rows
+    return Settings.variable(field)
 
 
 def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Settings:
@@ -362,23 +326,8 @@ def read(environment: Mapping[str, str], options: Mapping[str, object]) -> Setti
 
     Raises SettingsError, naming the variable or the option.
     """
-    values: dict[str, object] = {}
-    origins: dict[str, str] = {}
-    for field in Settings.model_fields:
-        if options.get(field) is not None:
-            values[field], origins[field] = options[field], option(field)
-        elif environment.get(variable(field)):
-            values[field], origins[field] = environment[variable(field)], variable(field)
     known = {variable(field) for field in Settings.model_fields}
     for name in environment:
-        if name.startswith(_PREFIX) and name not in known:
-            raise SettingsError(f"{name}: no such setting (see docs/gateway.md)")
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        lines = []
-        for problem in error.errors():
-            field = str(problem["loc"][0]) if problem["loc"] else ""
-            message = problem["msg"].removeprefix("Value error, ")
-            lines.append(f"{origins.get(field, field) or 'settings'}: {message}")
-        raise SettingsError("\n".join(lines)) from None
+        if name.startswith(Settings.prefix) and name not in known:
+            raise SettingsError(f"{name}: no such setting (see docs/settings.md)")
+    return reader.read(Settings, environment, options)

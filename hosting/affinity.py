@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
+from common import cpus as cpu_lists
 from hosting.processes import Listing, Process, has_thread, read, threads
-from runtime import cpus as cpu_lists
 
 log = logging.getLogger(__name__)
 

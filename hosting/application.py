@@ -12,9 +12,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from common import log_tail, processes
+from common import cpus, log_tail, processes
 from hosting import starting
-from runtime import cpus
 
 END_PATIENCE_S = 30.0
 """The gateway drains and the shops finish what they serve; then they are killed."""

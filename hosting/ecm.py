@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from common import cpus as cpu_lists
 from gateway.policies.processor_assignment import Share, Sharing, Wish, assign, place
 from gateway.tls.processor_protocol import Assigned, ProtocolError, Register
 from hosting import processes
@@ -18,7 +19,6 @@ from hosting.accounts import AccountFile, CpuMeter
 from hosting.affinity import ProcessTree
 from hosting.handover import steps
 from hosting.processes import Listing
-from runtime import cpus as cpu_lists
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from prometheus_client import start_http_server
 from rich.console import Console
 from rich.table import Table
 
+from common import cpus as cpu_lists
 from gateway.policies.processor_assignment import Sharing
 from gateway.tls.processor_protocol import (
     ProtocolError,
@@ -29,7 +30,6 @@ from hosting.accounts import AccountFile
 from hosting.ecm import CpuManager
 from hosting.metrics import CpuManagerMetrics
 from hosting.option_types import Finite
-from runtime import cpus as cpu_lists
 
 LEAST_SETTLE_S = 1.0
 _PATIENCE_S = 10.0

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from common import hosts, log_tail, ports, private_file, processes
+from common import cpus, hosts, log_tail, ports, private_file, processes
 from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
-from runtime import cpus, monitoring
+from runtime import monitoring
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from runtime import cpus
+from common import cpus
 
 
 class Finite(click.FloatRange):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from common import cpus
 from gateway.policies.processor_assignment import Sharing
 from hosting.errors import HostingError
-from runtime import cpus
 from runtime.certificate_files import CertificateError
 from runtime.certificate_keys import rsa_bits
 

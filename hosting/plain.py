@@ -14,7 +14,7 @@ load, experiments, which CPUs are good for what.
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -38,8 +38,7 @@ def settings_of(
 ) -> Settings:
     """The settings of one more shop on this machine's loopback, on free ports."""
     port, admin_port, shop_port, controller_port = ports.free(4)
-    return replace(
-        lab,
+    return lab.changed(
         host=hosts.LOOPBACK,
         inner_host=hosts.LOOPBACK,
         gateway_host=hosts.LOOPBACK,

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from runtime import compose_engine, cpus
+from common import cpus
+from runtime import compose_engine
 from runtime.compose_services import WORKER
 from runtime.compose_settings import Project
 

@@ -18,13 +18,12 @@ from common import hosts, private_file
 from runtime import (
     certificate_files,
     compose_certificate,
-    cpus,
     credentials,
     monitoring,
     postgres,
     redis_server,
 )
-from runtime.settings import REPOSITORY, Settings, SettingsError, redis_address
+from runtime.settings import REPOSITORY, VARIABLES, Settings, SettingsError, redis_address
 from runtime.state import State
 
 STATE_INSIDE = Path("/var/lib/doorbuster")
@@ -53,15 +52,13 @@ GRID_BROKER = "DOORBUSTER_GRID_BROKER"
 SECRETS = frozenset({*credentials.VARIABLES, BROKER, GRID_BROKER})
 """What docker-compose.yml hands to those who need it; a broker's address may have a password."""
 # What the console's containers alone are given by docker-compose.yml: one of them is a secret.
-_SIGN_IN = tuple(
-    f"DOORBUSTER_LAB_OIDC_{name}"
-    for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME", "TEACHERS")
-)
+_SIGN_IN = tuple(name for name in VARIABLES if name.startswith("DOORBUSTER_LAB_OIDC_"))
 # Of this machine alone.
 _NOT_INSIDE = SECRETS | {
     *_SIGN_IN,
     "DOORBUSTER_POSTGRES_BIN",
     "DOORBUSTER_REDIS_BIN",
+    "DOORBUSTER_BUILD_NETWORK",
     PROJECT_VARIABLE,
 }
 # Of PostgreSQL's configuration, what says where it listens and where its log goes: the image's own.
@@ -97,7 +94,8 @@ class Project:
     def name(self) -> str:
         """Compose's project: COMPOSE_PROJECT_NAME, or one of this state folder's own."""
         own = hashlib.sha256(str(self.state.folder).encode()).hexdigest()[:6]
-        return self._given(PROJECT_VARIABLE) or f"doorbuster-{own}"
+        given = os.environ.get(PROJECT_VARIABLE) or self.settings.of_parts.get(PROJECT_VARIABLE)
+        return given or f"doorbuster-{own}"
 
     @property
     def image(self) -> str:
@@ -166,7 +164,7 @@ class Project:
         # buildx (since 0.20) wants to be allowed each file outside of the context, and Compose,
         # which calls it, allows it no secrets; nor the machine's own network.
         kept["BUILDX_BAKE_ENTITLEMENTS_FS"] = "0"
-        if self._given("DOORBUSTER_BUILD_NETWORK") == "host":
+        if self.settings.build_network == "host":
             kept["COMPOSE_BAKE"] = "false"
         return kept
 
@@ -236,7 +234,7 @@ class Project:
             "DOORBUSTER_TLS_VERSION": _version([settings.gateway_tls_certificate]),
             "DOORBUSTER_PROMETHEUS_DIR": str(self.prometheus),
             "DOORBUSTER_PROMETHEUS_VERSION": _version(sorted(self.prometheus.rglob("*.yml"))),
-            "DOORBUSTER_BUILD_NETWORK": self._given("DOORBUSTER_BUILD_NETWORK") or "default",
+            "DOORBUSTER_BUILD_NETWORK": self.settings.build_network or "default",
             "DOORBUSTER_PACKAGE_INDEX": str(self._package_index),
             "DOORBUSTER_AUTHORITIES": _authorities(),
         }
@@ -282,9 +280,6 @@ class Project:
         if chosen != redis_address(hosts.LOOPBACK, port, password) + "/1":
             return chosen
         return redis_address("broker", port, password) + "/1"
-
-    def _given(self, name: str) -> str:
-        return os.environ.get(name) or dict(self.settings.extra).get(name, "")
 
 
 def images() -> dict[str, str]:

@@ -19,7 +19,6 @@ from runtime import (
     account,
     certificate_files,
     compose_certificate,
-    cpus,
     docker_findings,
     local_users,
     monitoring,

@@ -16,8 +16,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import processes
-from runtime import cpus
+from common import cpus, processes
 
 OPEN_FILES = 65536
 KEPT_VARIABLES = ("DOORBUSTER_APPLIANCE",)  # by which `make down` knows its own

@@ -12,8 +12,7 @@ from typing import Literal, get_args
 
 import psutil
 
-from common import hosts
-from runtime import cpus
+from common import cpus, hosts
 from runtime.settings import Settings
 from runtime.state import State
 

@@ -1,95 +1,280 @@
-"""The settings of the appliance: one table of variables, read from three places.
+"""The settings of the appliance: each declared once, read from three places.
 
-The environment overrides the file `.env` in the repository, which overrides the defaults here; the
+The environment overrides the file `.env` in the repository, which overrides the defaults; the
 generated secrets (`runtime.credentials`) fill what none of them gives.
-Owns: names, defaults and checks of the variables. Must not know: who uses them.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated
 from urllib.parse import quote
 
-from common import hosts
-from runtime import certificate_files, cpus, credentials, env_file, local_users
+from pydantic import AfterValidator, Field, PrivateAttr
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from common import cpus, hosts, shared_settings
+from common.settings import (
+    Form,
+    SettingsError,
+    SettingsModel,
+    read_leniently,
+    setting,
+    written,
+)
+from common.shared_settings import REPOSITORY, CpuList, Folder, Names, Port, Switch
+from runtime import certificate_files, credentials, env_file, local_users
 
-T = TypeVar("T")
-
-LEAST_SECRET_CHARACTERS = 16
-"""Least length of a chosen secret: some parts answer thousands of guesses a second."""
+__all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 
 
-class SettingsError(ValueError):
-    """A setting cannot be used; the message has one line per variable: value, allowed, mend."""
+def _limits(text: str) -> str:
+    """Names and values; `lab.console.site.allowances` knows the names."""
+    if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
+        raise ValueError(
+            "not a list of limits; allowed is name=number with spaces between, "
+            "e.g. runs_per_launch=5000 (docs/console.md, *What one person may have*)"
+        )
+    return text
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every process of the appliance agrees on; see docs/architecture.md, *Settings*."""
+def _broker(text: str) -> str:
+    if not text.startswith(("redis://", "rediss://")):
+        raise ValueError("not a broker; allowed is redis://host:port/database")
+    return text
 
-    state_dir: Path
-    results_dir: Path
-    host: str
-    inner_host: str
-    gateway_host: str | None
-    gateway_port: int
-    gateway_tls_port: int
-    gateway_tls_certificate: Path
-    gateway_tls_key: Path
-    gateway_admin_port: int
-    shop_host: str
-    shop_port: int
-    shop_controller_port: int
-    postgres_host: str
-    postgres_port: int
-    postgres_user: str
-    postgres_password: str
-    postgres_db: str
-    postgres_bin: Path | None
-    redis_host: str
-    redis_port: int
-    redis_password: str
-    broker_port: int
-    redis_bin: Path | None
-    ads_host: str
-    ads_port: int
-    ads_banners: int
-    lab_port: int
-    lab_tls_certificate: Path
-    lab_tls_key: Path
-    lab_names: tuple[str, ...]
-    lab_hsts_s: int
-    prometheus_port: int
-    grafana_port: int
-    node_exporter_port: int
-    postgres_exporter_port: int
-    redis_exporter_port: int
-    monitoring: bool
-    first_look: bool
-    lab_accounts: bool
-    lab_classroom: bool
-    lab_student_limits: str
-    secret_key: str
-    gateway_cookie_key: str
-    results_password: str
-    grafana_admin_password: str
-    inner_token: str
-    inner_token_required: bool
-    shop_cpus: tuple[int, ...]
-    other_cpus: tuple[int, ...]
-    shop_workers: int
-    loadgen_workers: int
-    catalogue_books: int
-    celery_broker: str
-    grid_broker: str | None
-    # Variables that belong to one part alone; handed on untouched.
-    extra: tuple[tuple[str, str], ...] = ()
+
+Limits = Annotated[str, AfterValidator(_limits), Form("`name=number` with spaces between")]
+Broker = Annotated[str, AfterValidator(_broker), Form("`redis://:password@host:port/database`")]
+_GENERATED = "generated at first start into the state folder"
+_SIGN_IN = "console.md#sign-in"
+
+
+class Settings(SettingsModel):
+    """What every process of the appliance agrees on."""
+
+    state_dir: shared_settings.StateDir
+    results_dir: Folder = setting(
+        "RESULTS_DIR",
+        REPOSITORY / "results",
+        "result folders; no command empties it",
+        shown="`results/` in the repository",
+        example="results",
+    )
+    host: shared_settings.PublicHost
+    inner_host: shared_settings.InnerHost
+    gateway_host: shared_settings.GatewayHost
+    gateway_port: shared_settings.GatewayPort
+    gateway_tls_port: shared_settings.GatewayTlsPort
+    gateway_tls_certificate: shared_settings.GatewayTlsCertificate
+    gateway_tls_key: shared_settings.GatewayTlsKey
+    gateway_admin_port: shared_settings.GatewayAdminPort
+    shop_host: shared_settings.ShopHost
+    shop_port: shared_settings.ShopPort
+    shop_controller_port: shared_settings.ShopControllerPort
+    postgres_host: shared_settings.PostgresHost
+    postgres_port: shared_settings.PostgresPort
+    postgres_user: shared_settings.PostgresUser
+    postgres_password: shared_settings.PostgresPassword
+    postgres_db: shared_settings.PostgresDb
+    postgres_bin: Folder | None = setting(
+        "POSTGRES_BIN",
+        None,
+        "bin folder of another PostgreSQL (15 or newer)",
+        shown="found",
+        example="/usr/lib/postgresql/17/bin",
+    )
+    redis_host: shared_settings.RedisHost
+    redis_port: shared_settings.RedisPort
+    redis_password: shared_settings.RedisPassword
+    redis_bin: Folder | None = setting(
+        "REDIS_BIN",
+        None,
+        "another redis-server (6.2 or newer)",
+        shown="found",
+        example="/usr/bin/redis-server",
+    )
+    broker_port: Port = setting(
+        "BROKER_PORT",
+        8094,
+        "a second Redis, of the queues: messages of the console, tasks and results of grids",
+        page="decisions/0022-two-redis-servers.md",
+    )
+    ads_host: shared_settings.AdsHost
+    ads_port: shared_settings.AdsPort
+    ads_banners: shared_settings.AdsBanners
+    lab_port: Port = setting(
+        "LAB_PORT",
+        8087,
+        "the lab console, on `DOORBUSTER_HOST` if people have accounts, otherwise on "
+        "`DOORBUSTER_INNER_HOST`",
+        page="console.md",
+    )
+    lab_tls_certificate: Folder = setting(
+        "LAB_TLS_CERTIFICATE",
+        None,
+        "PEM file with the certificate of the console with accounts; needs "
+        "`DOORBUSTER_LAB_TLS_KEY`",
+        shown="`certificates/server.pem` in the state folder, made at first start",
+        example="/etc/ssl/lab.pem",
+        page="console.md#tls",
+    )
+    lab_tls_key: Folder = setting(
+        "LAB_TLS_KEY",
+        None,
+        "PEM file with the private key of that certificate",
+        shown="`certificates/server-key.pem` in the state folder, made at first start",
+        example="/etc/ssl/lab-key.pem",
+    )
+    lab_names: Names = setting(
+        "LAB_NAMES",
+        (),
+        "names and addresses by which browsers call the console with accounts; the certificate "
+        "that `make up` makes is valid for them, too",
+        example="lab.example.edu,10.0.0.5",
+    )
+    lab_hsts_s: Annotated[int, Field(ge=0, le=2 * 31_536_000)] = setting(
+        "LAB_HSTS_S",
+        86_400,
+        "seconds for which a browser that trusts the console's certificate calls every port of "
+        "this host by TLS only; 0 switches this off",
+        page="console.md#tls",
+    )
+    prometheus_port: Port = setting(
+        "PROMETHEUS_PORT", 8088, "Prometheus; this port and the next are taken only where it runs"
+    )
+    grafana_port: Port = setting("GRAFANA_PORT", 8089, "Grafana")
+    node_exporter_port: Port = setting(
+        "NODE_EXPORTER_PORT", 8091, "Prometheus' exporter of the machine"
+    )
+    postgres_exporter_port: Port = setting(
+        "POSTGRES_EXPORTER_PORT", 8092, "Prometheus' exporter of PostgreSQL"
+    )
+    redis_exporter_port: Port = setting(
+        "REDIS_EXPORTER_PORT", 8093, "Prometheus' exporter of Redis"
+    )
+    monitoring: Switch = setting(
+        "MONITORING",
+        True,
+        "0: the native runtime starts no Prometheus and no exporters, though they are installed",
+    )
+    first_look: Switch = setting(
+        "FIRST_LOOK",
+        True,
+        "1: the console's first start launches a short comparison; 0: it does not "
+        "(`make up FIRST_LOOK=0`)",
+    )
+    lab_accounts: Switch = setting(
+        "LAB_ACCOUNTS",
+        False,
+        "1: people log in to the console; without accounts it stays on `DOORBUSTER_INNER_HOST`, "
+        "whatever `DOORBUSTER_HOST` is",
+        page="console.md#people",
+    )
+    lab_classroom: Switch = setting(
+        "LAB_CLASSROOM",
+        False,
+        "1, with accounts: students run simulations only, the teacher runs live",
+    )
+    lab_student_limits: Limits = setting(
+        "LAB_STUDENT_LIMITS",
+        "",
+        "changes the limits of a student",
+        example='"runs_per_launch=5000 waiting_launches=10"',
+        page="console.md#what-one-person-may-have",
+    )
+    lab_oidc_issuer: str = setting(
+        "LAB_OIDC_ISSUER",
+        "",
+        "address of the OpenID Connect provider where people sign in; needs the next two",
+        example="https://login.example.edu",
+        page=_SIGN_IN,
+    )
+    lab_oidc_client_id: str = setting(
+        "LAB_OIDC_CLIENT_ID", "", "client id that the provider gave you", example="doorbuster"
+    )
+    lab_oidc_client_secret: str = setting(
+        "LAB_OIDC_CLIENT_SECRET", "", "client secret that the provider gave you", secret=True
+    )
+    lab_oidc_name: str = setting(
+        "LAB_OIDC_NAME",
+        "",
+        "the provider's name on the button, at most 60 characters",
+        shown="the host of the issuer",
+        example='"Example University"',
+    )
+    lab_oidc_teachers: str = setting(
+        "LAB_OIDC_TEACHERS",
+        "",
+        "verified e-mail addresses of teachers, with spaces between",
+        example='"anna@example.edu ben@example.edu"',
+    )
+    secret_key: shared_settings.SecretKey
+    gateway_cookie_key: shared_settings.CookieKey
+    results_password: str = setting(
+        "RESULTS_PASSWORD",
+        "",
+        "password of PostgreSQL's role `doorbuster_results`, which may only read results",
+        shown=_GENERATED,
+        secret=True,
+    )
+    grafana_admin_password: str = setting(
+        "GRAFANA_ADMIN_PASSWORD",
+        "",
+        "password of Grafana's user `admin`",
+        shown=_GENERATED,
+        secret=True,
+    )
+    inner_token: shared_settings.InnerToken
+    inner_token_required: shared_settings.InnerTokenRequired
+    shop_cpus: shared_settings.ShopCpus
+    other_cpus: CpuList = setting(
+        "OTHER_CPUS",
+        (),
+        "CPUs of the gateway, the database, the load generator and the lab",
+        shown="all others (the same one on a single-CPU machine)",
+        example="0",
+    )
+    shop_workers: shared_settings.ShopWorkers
+    loadgen_workers: Annotated[int, Field(ge=0, le=1000)] = setting(
+        "LOADGEN_WORKERS",
+        0,
+        "Locust workers on other machines that play the customers of live runs; 0: the lab's own "
+        "machine plays them",
+        page="ansible.md#distributed-runs",
+    )
+    catalogue_books: shared_settings.CatalogueBooks
+    celery_broker: Broker = setting(
+        "CELERY_BROKER",
+        "",
+        "where the console and its workers meet",
+        shown="database 1 of the Redis of the queues",
+        example="redis://:password@head:6379/1",
+    )
+    grid_broker: Broker | None = setting(
+        "GRID_BROKER",
+        None,
+        "where `doorbuster simulate --celery` and `doorbuster worker` meet, if elsewhere",
+        shown="`DOORBUSTER_CELERY_BROKER`",
+        example="redis://:password@head:6379/2",
+    )
+    build_network: str | None = setting(
+        "BUILD_NETWORK",
+        None,
+        "network of the engine while the image is built, `host` for the machine's own",
+        shown="`default`",
+        example="host",
+        page="docker.md",
+    )
+
+    _of_parts: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def of_parts(self) -> Mapping[str, str]:
+        """Variables that belong to one part alone; they are passed on as they are."""
+        return self._of_parts
 
     @property
     def lab_host(self) -> str:
@@ -143,8 +328,7 @@ class Settings:
 
     def reached_hosts(self) -> dict[str, str]:
         """The variable of each host where a part is reached and the host, those that are set."""
-        read = {name: getattr(self, field) for name, field in _FIELDS.items() if name in _REACHED}
-        return {name: host for name, host in read.items() if host}
+        return {name: host for name in _REACHED if (host := self.variables().get(name))}
 
     def environment(self) -> dict[str, str]:
         """The environment for a child process: this process's own, with every setting spelt out."""
@@ -152,12 +336,16 @@ class Settings:
 
     def variables(self) -> dict[str, str]:
         """Every setting as its variable; optional ones that are not set are left out."""
-        written = {name: _written(getattr(self, field)) for name, field in _FIELDS.items()}
-        return {**dict(self.extra), **{name: text for name, text in written.items() if text}}
+        texts = {self.variable(name): written(getattr(self, name)) for name in VARIABLES.values()}
+        return {**self.of_parts, **{name: text for name, text in texts.items() if text}}
 
     def ports(self) -> dict[str, int]:
         """The variable of each port and the port, those of OPTIONAL_PORTS among them."""
-        return {name: getattr(self, field) for name, field in _FIELDS.items() if "_PORT" in name}
+        return {name: getattr(self, field) for name, field in VARIABLES.items() if "_PORT" in name}
+
+
+VARIABLES = {Settings.variable(field): field for field in Settings.model_fields}
+"""The variable of each setting, and its field."""
 
 
 def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY) -> Settings:
@@ -174,135 +362,78 @@ def load(environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
 def load_leniently(
     environ: Mapping[str, str] | None = None, repository: Path = REPOSITORY
 ) -> tuple[Settings, list[str]]:
-    """As `load`, but a variable that cannot be used has its default; also every fault, a line each.
+    """As `load`, but an invalid variable has its default; also every fault, a line each.
 
-    For what must work whatever stands in `.env`: to stop the appliance and to look at it.
+    For what must work whatever `.env` contains: to stop the appliance and to look at it.
     """
     environ = os.environ if environ is None else environ
-    errors: list[str] = []
-    from_file = env_file.read(repository / ".env", _FIELDS, errors)
+    faults: list[str] = []
+    from_file = env_file.read(repository / ".env", VARIABLES, faults)
     given = {**from_file, **{name: text for name, text in environ.items() if text.strip()}}
-
-    def read(name: str, parse: Callable[[str], T], default: T) -> T:
-        text = given.get(name, "").strip()
-        if not text:
-            return default
-        try:
-            return parse(text)
-        except ValueError as error:
-            shown = name if name in credentials.VARIABLES else f"{name}={text}"
-            errors.append(f"{shown}: {error}")
-            return default
-
-    def path(text: str) -> Path:
-        try:
-            return (repository / Path(text).expanduser()).resolve()
-        except (OSError, RuntimeError) as error:  # `~nobody`, a loop of links
-            raise ValueError(f"not a path ({error}); allowed is a folder or program") from error
-
-    state_dir = read("DOORBUSTER_STATE_DIR", path, default_state_dir(repository))
+    context = {"repository": repository}
+    # What some defaults follow from; its faults come with the second reading.
+    first, _ = read_leniently(
+        Settings, given, defaults={"state_dir": default_state_dir(repository)}, context=context
+    )
     secrets = credentials.Credentials()
+    unreadable = []
     try:
-        secrets = credentials.read(state_dir)
+        secrets = credentials.read(first.state_dir)
     except ValueError as error:
-        errors.append(str(error))
-    certificate = certificate_files.of(state_dir)
-    inner_host = read("DOORBUSTER_INNER_HOST", hosts.listening, hosts.LOOPBACK)
-    here = hosts.from_here(inner_host)
-    shop_host = read("DOORBUSTER_SHOP_HOST", hosts.reached, here)
-    usable = cpus.usable()
-    # Of a shop on another machine nobody here knows which it has.
-    of_shop = usable if shop_host == here or hosts.is_loopback(shop_host) else None
-    shop_cpus = read(
-        "DOORBUSTER_SHOP_CPUS", lambda text: cpus.parse(text, of_shop), cpus.for_shop()
+        unreadable.append(str(error))
+    settings, invalid = read_leniently(
+        Settings,
+        given,
+        defaults=_defaults(first, repository, secrets),
+        context={**context, "usable_cpus": _usable_cpus(first)},
     )
-    other_cpus = read(
-        "DOORBUSTER_OTHER_CPUS", lambda text: cpus.parse(text, usable), cpus.for_others(shop_cpus)
-    )
-    redis_host = read("DOORBUSTER_REDIS_HOST", hosts.reached, hosts.LOOPBACK)
-    redis_port = read("DOORBUSTER_REDIS_PORT", _port, 8085)
-    redis_password = read("DOORBUSTER_REDIS_PASSWORD", _secret, secrets.redis_password)
-    broker_port = read("DOORBUSTER_BROKER_PORT", _port, 8094)
-    settings = Settings(
-        state_dir=state_dir,
-        results_dir=read("DOORBUSTER_RESULTS_DIR", path, repository / "results"),
-        host=read("DOORBUSTER_HOST", hosts.listening, hosts.LOOPBACK),
-        inner_host=inner_host,
-        gateway_host=read("DOORBUSTER_GATEWAY_HOST", hosts.reached, None),
-        gateway_port=read("DOORBUSTER_GATEWAY_PORT", _port, 8080),
-        gateway_tls_port=read("DOORBUSTER_GATEWAY_TLS_PORT", _port, 8443),
-        gateway_tls_certificate=read(
-            "DOORBUSTER_GATEWAY_TLS_CERTIFICATE", path, certificate.server
-        ),
-        gateway_tls_key=read("DOORBUSTER_GATEWAY_TLS_KEY", path, certificate.key),
-        gateway_admin_port=read("DOORBUSTER_GATEWAY_ADMIN_PORT", _port, 8081),
-        shop_host=shop_host,
-        shop_port=read("DOORBUSTER_SHOP_PORT", _port, 8082),
-        shop_controller_port=read("DOORBUSTER_SHOP_CONTROLLER_PORT", _port, 8083),
-        postgres_host=read("DOORBUSTER_POSTGRES_HOST", hosts.reached, hosts.LOOPBACK),
-        postgres_port=read("DOORBUSTER_POSTGRES_PORT", _port, 8084),
-        postgres_user=read("DOORBUSTER_POSTGRES_USER", str, "doorbuster"),
-        postgres_password=read("DOORBUSTER_POSTGRES_PASSWORD", str, secrets.postgres_password),
-        postgres_db=read("DOORBUSTER_POSTGRES_DB", str, "doorbuster"),
-        postgres_bin=read("DOORBUSTER_POSTGRES_BIN", path, None),
-        redis_host=redis_host,
-        redis_port=redis_port,
-        redis_password=redis_password,
-        broker_port=broker_port,
-        redis_bin=read("DOORBUSTER_REDIS_BIN", path, None),
-        ads_host=read("DOORBUSTER_ADS_HOST", hosts.reached, here),
-        ads_port=read("DOORBUSTER_ADS_PORT", _port, 8086),
-        ads_banners=read("DOORBUSTER_ADS_BANNERS", _banners, 6000),
-        lab_port=read("DOORBUSTER_LAB_PORT", _port, 8087),
-        lab_tls_certificate=read("DOORBUSTER_LAB_TLS_CERTIFICATE", path, certificate.server),
-        lab_tls_key=read("DOORBUSTER_LAB_TLS_KEY", path, certificate.key),
-        lab_names=read("DOORBUSTER_LAB_NAMES", _names, ()),
-        lab_hsts_s=read("DOORBUSTER_LAB_HSTS_S", _hsts_s, 86_400),
-        prometheus_port=read("DOORBUSTER_PROMETHEUS_PORT", _port, 8088),
-        grafana_port=read("DOORBUSTER_GRAFANA_PORT", _port, 8089),
-        node_exporter_port=read("DOORBUSTER_NODE_EXPORTER_PORT", _port, 8091),
-        postgres_exporter_port=read("DOORBUSTER_POSTGRES_EXPORTER_PORT", _port, 8092),
-        redis_exporter_port=read("DOORBUSTER_REDIS_EXPORTER_PORT", _port, 8093),
-        monitoring=read("DOORBUSTER_MONITORING", _switch, True),
-        first_look=read("DOORBUSTER_FIRST_LOOK", _switch, True),
-        lab_accounts=read("DOORBUSTER_LAB_ACCOUNTS", _switch, False),
-        lab_classroom=read("DOORBUSTER_LAB_CLASSROOM", _switch, False),
-        lab_student_limits=read("DOORBUSTER_LAB_STUDENT_LIMITS", _limits, ""),
-        secret_key=read("DOORBUSTER_SECRET_KEY", str, secrets.secret_key),
-        gateway_cookie_key=read("DOORBUSTER_GATEWAY_COOKIE_KEY", str, secrets.gateway_cookie_key),
-        results_password=read("DOORBUSTER_RESULTS_PASSWORD", str, secrets.results_password),
-        grafana_admin_password=read(
-            "DOORBUSTER_GRAFANA_ADMIN_PASSWORD", str, secrets.grafana_admin_password
-        ),
-        inner_token=read("DOORBUSTER_INNER_TOKEN", _secret, secrets.inner_token),
-        inner_token_required=read(
-            "DOORBUSTER_INNER_TOKEN_REQUIRED", _switch, bool(local_users.others())
-        ),
-        shop_cpus=shop_cpus,
-        other_cpus=other_cpus,
-        shop_workers=read("DOORBUSTER_SHOP_WORKERS", _workers, 30),
-        loadgen_workers=read("DOORBUSTER_LOADGEN_WORKERS", _load_generators, 0),
-        catalogue_books=read("DOORBUSTER_CATALOGUE_BOOKS", _books, 4309),
-        celery_broker=read(
-            "DOORBUSTER_CELERY_BROKER",
-            _broker,
-            redis_address(redis_host, broker_port, redis_password) + "/1",
-        ),
-        grid_broker=read("DOORBUSTER_GRID_BROKER", _broker, None),
-        extra=tuple(
-            (name, text)
-            for name, text in given.items()
-            if name not in _FIELDS and (name in from_file or name.startswith(_OF_PARTS))
-        ),
-    )
+    settings._of_parts = {
+        name: text
+        for name, text in given.items()
+        if name not in VARIABLES and (name in from_file or name.startswith(_OF_PARTS))
+    }
+    faults += invalid + unreadable
     required = {name: port for name, port in settings.ports().items() if name not in OPTIONAL_PORTS}
-    errors += used_twice(required)
+    faults += used_twice(required)
     if settings.lab_classroom and not settings.lab_accounts:
-        errors.append(
+        faults.append(
             "DOORBUSTER_LAB_CLASSROOM=1: without accounts nobody is a student; "
             "set DOORBUSTER_LAB_ACCOUNTS=1 too"
         )
-    return settings, errors
+    return settings, faults
+
+
+def _defaults(
+    first: Settings, repository: Path, secrets: credentials.Credentials
+) -> dict[str, object]:
+    """The defaults that follow from other settings, from this machine or from the state folder."""
+    here = hosts.from_here(first.inner_host)
+    certificate = certificate_files.of(first.state_dir)
+    password = first.redis_password or secrets.redis_password
+    return {
+        **asdict(secrets),
+        "state_dir": default_state_dir(repository),
+        "results_dir": repository / "results",
+        "gateway_tls_certificate": certificate.server,
+        "gateway_tls_key": certificate.key,
+        "lab_tls_certificate": certificate.server,
+        "lab_tls_key": certificate.key,
+        "shop_host": here,
+        "ads_host": here,
+        "celery_broker": redis_address(first.redis_host, first.broker_port, password) + "/1",
+        "inner_token_required": bool(local_users.others()),
+        "shop_cpus": cpus.for_shop(),
+        "other_cpus": cpus.for_others(first.shop_cpus),
+    }
+
+
+def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
+    """The CPUs that a field may name; a shop on another machine has others."""
+    usable = {"shop_cpus": cpus.usable(), "other_cpus": cpus.usable()}
+    given, here = first.model_fields_set, hosts.from_here(first.inner_host)
+    if "shop_host" in given and first.shop_host != here and not hosts.is_loopback(first.shop_host):
+        del usable["shop_cpus"]
+    return usable
 
 
 def redis_address(host: str, port: int, password: str) -> str:
@@ -320,71 +451,7 @@ def default_state_dir(repository: Path = REPOSITORY) -> Path:
 
 
 # Of the environment; `.env` may have others of anybody's, COMPOSE_PROJECT_NAME say.
-_OF_PARTS = tuple(
-    f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS", "CATALOGUE", "LAB", "LOADGEN")
-)
-
-_FIELDS = {
-    "DOORBUSTER_" + name: name.lower()
-    for name in (
-        "STATE_DIR",
-        "RESULTS_DIR",
-        "HOST",
-        "INNER_HOST",
-        "GATEWAY_HOST",
-        "GATEWAY_PORT",
-        "GATEWAY_TLS_PORT",
-        "GATEWAY_TLS_CERTIFICATE",
-        "GATEWAY_TLS_KEY",
-        "GATEWAY_ADMIN_PORT",
-        "SHOP_HOST",
-        "SHOP_PORT",
-        "SHOP_CONTROLLER_PORT",
-        "POSTGRES_HOST",
-        "POSTGRES_PORT",
-        "POSTGRES_USER",
-        "POSTGRES_PASSWORD",
-        "POSTGRES_DB",
-        "POSTGRES_BIN",
-        "REDIS_HOST",
-        "REDIS_PORT",
-        "REDIS_PASSWORD",
-        "REDIS_BIN",
-        "BROKER_PORT",
-        "ADS_HOST",
-        "ADS_PORT",
-        "ADS_BANNERS",
-        "LAB_PORT",
-        "LAB_TLS_CERTIFICATE",
-        "LAB_TLS_KEY",
-        "LAB_NAMES",
-        "LAB_HSTS_S",
-        "PROMETHEUS_PORT",
-        "GRAFANA_PORT",
-        "NODE_EXPORTER_PORT",
-        "POSTGRES_EXPORTER_PORT",
-        "REDIS_EXPORTER_PORT",
-        "MONITORING",
-        "FIRST_LOOK",
-        "LAB_ACCOUNTS",
-        "LAB_CLASSROOM",
-        "LAB_STUDENT_LIMITS",
-        "SECRET_KEY",
-        "GATEWAY_COOKIE_KEY",
-        "RESULTS_PASSWORD",
-        "GRAFANA_ADMIN_PASSWORD",
-        "INNER_TOKEN",
-        "INNER_TOKEN_REQUIRED",
-        "SHOP_CPUS",
-        "OTHER_CPUS",
-        "SHOP_WORKERS",
-        "LOADGEN_WORKERS",
-        "CATALOGUE_BOOKS",
-        "CELERY_BROKER",
-        "GRID_BROKER",
-    )
-}
-
+_OF_PARTS = tuple(f"DOORBUSTER_{part}_" for part in ("GATEWAY", "SHOP", "ADS"))
 
 OPTIONAL_PORTS = frozenset(
     f"DOORBUSTER_{name}_PORT"
@@ -398,69 +465,9 @@ OPTIONAL_PORTS = frozenset(
 )
 """Ports of services that run only where their programs are; whoever starts one checks its port."""
 
-_REACHED = frozenset(
+_REACHED = tuple(
     f"DOORBUSTER_{name}_HOST" for name in ("POSTGRES", "REDIS", "SHOP", "ADS", "GATEWAY")
 )
-
-
-def _written(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(int(value))
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
-def _whole(what: str, least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-            raise ValueError(f"not {what}; allowed is a whole number from {least} to {most}")
-        return int(text)
-
-    return parse
-
-
-_port = _whole("a port", 1, 65535)
-_load_generators = _whole("a number of load generators", 0, 1000)
-_workers = _whole("a number of workers", 1, 100)
-_books = _whole("a number of books", 1_000, 500_000)  # as shop/catalogue/books.py has them
-_banners = _whole("a number of banners", 0, 2_000_000)  # as shop/ads/configuration.py has them
-_hsts_s = _whole("a duration in seconds", 0, 2 * 31_536_000)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(hosts.reached(each.strip()) for each in text.split(","))
-
-
-def _secret(text: str) -> str:
-    if len(text) < LEAST_SECRET_CHARACTERS or not text.isascii() or not text.isprintable():
-        raise ValueError(
-            f"too weak; allowed are {LEAST_SECRET_CHARACTERS} printable ASCII characters or more; "
-            "fix: remove it, and `make up` generates one"
-        )
-    return text
-
-
-def _switch(text: str) -> bool:
-    if text not in ("0", "1"):
-        raise ValueError("neither on nor off; allowed is 1 or 0")
-    return text == "1"
-
-
-def _limits(text: str) -> str:
-    """Names and values; `lab.console.site.allowances` knows the names."""
-    if not all(re.fullmatch(r"[a-z_]+=[0-9]+", word) for word in text.replace(",", " ").split()):
-        raise ValueError(
-            "not a list of limits; allowed is name=number with spaces between, "
-            "e.g. runs_per_launch=5000 (docs/console.md, *What one person may have*)"
-        )
-    return text
-
-
-def _broker(text: str) -> str:
-    if not text.startswith(("redis://", "rediss://")):
-        raise ValueError("not a broker; allowed is redis://host:port/database")
-    return text
 
 
 def used_twice(ports: Mapping[str, int]) -> list[str]:

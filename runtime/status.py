@@ -5,7 +5,8 @@ Owns: the table a person reads. Must not know: how to change any of it.
 
 from rich.table import Table
 
-from runtime import cpus, services
+from common import cpus
+from runtime import services
 from runtime.progress import Progress
 from runtime.settings import Settings
 from runtime.state import State

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from common import hosts, log_tail, ports
 from runtime import (
     certificate_files,
-    cpus,
     credentials,
     down,
     monitoring,

@@ -5,7 +5,6 @@ first test asks for `appliance_database`; a running appliance is not touched. Th
 before Django reads its settings.
 """
 
-import dataclasses
 import importlib.util
 import os
 import secrets
@@ -120,8 +119,7 @@ def appliance_database() -> Iterator[Settings]:
         password=settings.redis_password,
         account=run_as,
     )
-    queues = dataclasses.replace(
-        sessions,
+    queues = sessions.changed(
         folder=settings.state_dir / "broker",
         port=settings.broker_port,
         configuration=redis_server.BROKER_CONFIGURATION,

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -22,8 +21,7 @@ def own_database(of: Settings, results_dir: Path) -> Iterator[Settings]:
     with connected(of, of.postgres_user) as server:
         server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
-            yield replace(
-                of,
+            yield of.changed(
                 postgres_db=name,
                 results_dir=results_dir,
                 results_password=secrets.token_urlsafe(16),

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from common import cpus
 from lab.analysis.cells import Cell
 from lab.analysis.event_words import factor_words
 from lab.analysis.outcomes import Outcomes
@@ -12,7 +13,6 @@ from lab.engines.live import outages
 from lab.files.run_summary import Fallback, RunSummary
 from lab.titles import title_of
 from loadgen.sessions import CONFIRM_PAGE
-from runtime import cpus
 
 WHY_IT_DIFFERS = (
     "These runs show the published order and shape, and not the published percentages; nothing "

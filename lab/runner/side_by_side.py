@@ -49,7 +49,7 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
         except HostingError as fault:
             raise ExperimentError(str(fault)) from None
         # Customers of several runs at once are played here: a worker takes part in one run.
-        found = [Appliance(replace(each, loadgen_workers=0)) for each in started.settings]
+        found = [Appliance(each.changed(loadgen_workers=0)) for each in started.settings]
         for appliance in found:
             stack.callback(appliance.close)
         try:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from common import cpus
 from lab.errors import SpecError
 from lab.spec.sections import FEWEST_AT_ONCE, MOST_AT_ONCE, AtOnce
-from runtime import cpus
 from runtime.settings import Settings
 
 

@@ -90,7 +90,7 @@ def test_every_setting_is_an_option():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--workers", "none"], "--workers: Input should be a valid integer"),
+        (["--workers", "none"], "--workers=none: allowed is a whole number"),
         (["--policy", "best"], "Error: policy: 'best' is unknown; allowed: sq, "),
         (["--policy-parameters", '{"size": 1}'], "parameters.size: sq has no such one"),
         (["--admission", "best"], "Error: admission: 'best' is unknown; allowed: none, "),

@@ -1,14 +1,9 @@
 """One list of settings: environment, command line and documentation follow from it."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from gateway import settings
 from gateway.settings import Settings, SettingsError, read
-
-DOCUMENT = Path(__file__).parents[2] / "docs" / "gateway.md"
 
 
 def test_defaults():
@@ -24,7 +19,7 @@ def test_the_command_line_goes_before_the_environment():
 def test_a_key_is_not_shown():
     key = "a secret of more than 32 characters"
     got = read({"DOORBUSTER_GATEWAY_COOKIE_KEY": key}, {})
-    assert got.cookie_key.get_secret_value() == key
+    assert got.cookie_key == key
     assert key not in repr(got)
     with pytest.raises(SettingsError) as caught:
         read({"DOORBUSTER_GATEWAY_COOKIE_KEY": "short secret"}, {})
@@ -39,23 +34,51 @@ def test_parameters_are_json():
 @pytest.mark.parametrize(
     ("environment", "options", "complaint"),
     [
-        ({"DOORBUSTER_SHOP_WORKERS": "many"}, {}, "DOORBUSTER_SHOP_WORKERS: Input should be a"),
-        ({}, {"workers": "0"}, "--workers: Input should be greater than or equal to 1"),
-        ({"DOORBUSTER_GATEWAY_HALF_CLOSE": "x"}, {}, "Input should be 'probe', 'wait' or 'leave'"),
+        (
+            {"DOORBUSTER_SHOP_WORKERS": "many"},
+            {},
+            "DOORBUSTER_SHOP_WORKERS=many: allowed is a whole number from 1 to 1000",
+        ),
+        ({}, {"workers": "0"}, "--workers=0: allowed is a whole number from 1 to 1000"),
+        (
+            {"DOORBUSTER_GATEWAY_HALF_CLOSE": "x"},
+            {},
+            "HALF_CLOSE=x: allowed is `probe`, `wait` or `leave`",
+        ),
         ({"DOORBUSTER_GATEWAY_IDEL_S": "1"}, {}, "DOORBUSTER_GATEWAY_IDEL_S: no such setting"),
-        ({}, {"policy_parameters": "{"}, "--policy-parameters: must be a JSON object"),
+        ({}, {"policy_parameters": "{"}, "--policy-parameters={: must be a JSON object"),
         ({"DOORBUSTER_GATEWAY_PORT": "8082"}, {}, "port and shop_port are both 8082"),
         ({}, {"admin_port": "8080"}, "port and admin_port are both 8080"),
-        ({"DOORBUSTER_GATEWAY_COOKIE_KEY": "x"}, {}, "DOORBUSTER_GATEWAY_COOKIE_KEY: Value should"),
-        ({}, {"time_scale": "0.0001"}, "--time-scale: Input should be greater than"),
-        ({}, {"session_timeout_s": "0"}, "--session-timeout-s: Input should be greater than 0"),
-        ({}, {"admission_parameters": "["}, "--admission-parameters: must be a JSON object"),
-        ({"DOORBUSTER_SHOP_HOST": "http://shop"}, {}, "DOORBUSTER_SHOP_HOST: must be a name or an"),
-        ({"DOORBUSTER_INNER_HOST": "a b"}, {}, "DOORBUSTER_INNER_HOST: must be a name or an"),
-        ({"DOORBUSTER_GATEWAY_HOST": "gateway:80"}, {}, "DOORBUSTER_GATEWAY_HOST: must be a name"),
-        ({"DOORBUSTER_ADS_HOST": "10.0.0.256"}, {}, "DOORBUSTER_ADS_HOST: must be a name or an"),
-        ({}, {"session_cookie": "a b"}, "--session-cookie: String should match"),
-        ({}, {"signed_cookie": "a;b"}, "--signed-cookie: String should match"),
+        (
+            {"DOORBUSTER_GATEWAY_COOKIE_KEY": "x"},
+            {},
+            "DOORBUSTER_GATEWAY_COOKIE_KEY: too weak; allowed are 32",
+        ),
+        (
+            {},
+            {"time_scale": "0.0001"},
+            "--time-scale=0.0001: allowed is a number from 0.001 to 1000",
+        ),
+        ({}, {"session_timeout_s": "0"}, "--session-timeout-s=0: allowed is a number above 0"),
+        ({}, {"admission_parameters": "["}, "--admission-parameters=[: must be a JSON object"),
+        (
+            {"DOORBUSTER_SHOP_HOST": "http://shop"},
+            {},
+            "DOORBUSTER_SHOP_HOST=http://shop: not a host; allowed is",
+        ),
+        ({"DOORBUSTER_INNER_HOST": "a b"}, {}, "DOORBUSTER_INNER_HOST=a b: not a host; allowed is"),
+        (
+            {"DOORBUSTER_GATEWAY_HOST": "gateway:80"},
+            {},
+            "DOORBUSTER_GATEWAY_HOST=gateway:80: not a host",
+        ),
+        (
+            {"DOORBUSTER_ADS_HOST": "10.0.0.256"},
+            {},
+            "DOORBUSTER_ADS_HOST=10.0.0.256: not a host; allowed is",
+        ),
+        ({}, {"session_cookie": "a b"}, "--session-cookie=a b: allowed is text that matches"),
+        ({}, {"signed_cookie": "a;b"}, "--signed-cookie=a;b: allowed is text that matches"),
         ({}, {"signed_cookie": "sessionid"}, "session_cookie and signed_cookie are both sessionid"),
     ],
 )
@@ -63,13 +86,6 @@ def test_complaints_say_where_the_value_came_from(environment, options, complain
     with pytest.raises(SettingsError) as caught:
         read(environment, options)
     assert complaint in str(caught.value)
-
-
-def test_the_documented_table_is_the_list():
-    rows = re.findall(
-        r"^\| `(\w+)` \| `([A-Z_]+)` \| (.*?) \| (.*) \|$", DOCUMENT.read_text(), re.M
-    )
-    assert rows == settings.table()
 
 
 def test_every_variable_is_used_once():

@@ -11,9 +11,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+from common import cpus
 from gateway.tls.processor_protocol import CpusRequest, Register, from_manager, written
 from hosting.ecm_command import ask_status
-from runtime import cpus
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE_S = 240.0

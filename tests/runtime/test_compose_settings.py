@@ -354,14 +354,13 @@ def test_redis_is_given_the_digest_of_its_password(tmp_path: Path) -> None:
 
 
 def test_buildx_is_told_that_the_build_may_read_its_secrets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.delenv("DOORBUSTER_BUILD_NETWORK", raising=False)
     told = project(tmp_path).environment()
     assert told["BUILDX_BAKE_ENTITLEMENTS_FS"] == "0"
     assert "COMPOSE_BAKE" not in told
-    monkeypatch.setenv("DOORBUSTER_BUILD_NETWORK", "host")
-    assert project(tmp_path).environment()["COMPOSE_BAKE"] == "false"
+    of_the_machine = project(tmp_path, DOORBUSTER_BUILD_NETWORK="host")
+    assert of_the_machine.environment()["COMPOSE_BAKE"] == "false"
 
 
 def test_the_secret_of_the_sign_in_is_the_consoles_alone(tmp_path: Path) -> None:

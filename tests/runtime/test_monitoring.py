@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,7 +242,7 @@ def test_the_password_is_in_a_file_of_ours_alone(settings, installed):
 
 def test_another_password_or_address_is_written_for_grafana(settings):
     def wanted(**changes):
-        other = replace(settings, **changes)
+        other = settings.changed(**changes)
         table = services.table(other, State(other.state_dir))
         return next(one.tables.wanted for one in table if one.name == "lab")
 

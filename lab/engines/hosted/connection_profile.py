@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from common import cpus
 from hosting.platform import Platform
 from hosting.running import RunningApplication
 from lab.engines.hosted.connection_costs import ConnectionCosts
@@ -29,7 +30,6 @@ from loadgen.connection_log import ConnectionKind, connections_file, read_connec
 from loadgen.load_schedule import RateStep
 from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import LoadPlan, PartlyOpen
-from runtime import cpus
 
 IDLE_REAL_S = 5.0
 HANDSHAKES_REAL_S = 5.0

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common import cpus
 from hosting import accounts
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
@@ -24,7 +25,6 @@ from loadgen.load_schedule import RateStep
 from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import LoadPlan, PartlyOpen, PlanError
 from loadgen.refusals import SessionModelError
-from runtime import cpus
 from runtime.settings import Settings
 
 _LOOK_EVERY_S = 0.5

@@ -4,7 +4,7 @@ The file lane.json is in the folder of a run only while its customers come.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from gateway.policies.interface import FATES, PAGES
@@ -45,8 +45,7 @@ class LiveShop:
 
     def settings(self, lab: Settings) -> Settings:
         """Those of the machine, with this shop's addresses."""
-        return replace(
-            lab,
+        return lab.changed(
             gateway_host=self.host,
             shop_host=self.host,
             gateway_port=self.gateway_port,

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from common import cpus
 from gateway.policies.processor_assignment import Sharing
 from lab.analysis.published import published
 from lab.spec.cases import Case
 from lab.spec.runs import Host, Loads, PlatformRun
 from lab.studies.study import Engine, PaperCases
 from loadgen.partly_open import PartlyOpenModel
-from runtime import cpus
 from simulator.connection_profile import ConnectionProfile, static_profile
 from simulator.hosting_scenario import Admission, Provisioning
 

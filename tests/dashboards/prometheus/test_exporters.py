@@ -1,7 +1,7 @@
 """The exporters of others say what rules and dashboards take from them."""
 
 import re
-from dataclasses import replace
+import shutil
 
 import pytest
 import requests
@@ -11,11 +11,16 @@ from dashboards.exporters import SERIES
 from runtime import answering, monitoring
 from tests.conftest import serving
 from tests.lab.waiting import wait_until
-from tests.skips import needs
 
 
 def installed(job):
-    return pytest.param(job, marks=needs(monitoring.package(job)))
+    program = monitoring.package(job)
+    return pytest.param(
+        job,
+        marks=pytest.mark.skipif(
+            shutil.which(program) is None, reason=f"not there: apt-get install {program}"
+        ),
+    )
 
 
 def told(port):
@@ -34,7 +39,7 @@ def told(port):
 def test_an_exporter_says_what_is_taken_from_it(job, appliance_database, tmp_path):
     [port] = ports.free(1)
     own = {f"{job}_exporter_port": port, "state_dir": tmp_path}
-    settings = replace(appliance_database, **own)
+    settings = appliance_database.changed(**own)
     monitoring.prepare_postgres(settings)
     command = monitoring.exporter(job, monitoring.find(job), settings)
 

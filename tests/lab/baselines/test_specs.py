@@ -1,7 +1,6 @@
 """Baseline proxies in specs and on the command line."""
 
 import os
-from dataclasses import replace
 
 import pytest
 
@@ -147,9 +146,7 @@ def test_rows_of_a_spec_are_chosen_by_their_labels_commas_included():
 
 @pytest.fixture
 def lab():
-    return replace(
-        settings.load(), gateway_host=None, host="127.0.0.1", shop_host="127.0.0.1"
-    )  # fmt: skip
+    return settings.load().changed(gateway_host=None, host="127.0.0.1", shop_host="127.0.0.1")
 
 
 def test_a_proxy_is_refused_where_it_cannot_be_run(lab, tmp_path, monkeypatch):
@@ -160,8 +157,8 @@ def test_a_proxy_is_refused_where_it_cannot_be_run(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path), SYSTEM_PATH)))
     check(lab, ["haproxy", None, "nginx"])
     with pytest.raises(ExperimentError, match="make up RUNTIME=native"):
-        check(replace(lab, shop_host="shop"), ["haproxy"])
+        check(lab.changed(shop_host="shop"), ["haproxy"])
     with pytest.raises(ExperimentError, match="the gateway is on gateway"):
-        check(replace(lab, gateway_host="gateway"), ["nginx"])
+        check(lab.changed(gateway_host="gateway"), ["nginx"])
     with pytest.raises(ExperimentError, match="DOORBUSTER_LOADGEN_WORKERS"):
-        check(replace(lab, loadgen_workers=2), ["nginx"])
+        check(lab.changed(loadgen_workers=2), ["nginx"])

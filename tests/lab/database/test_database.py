@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 
 import psycopg
 import pytest
@@ -246,8 +245,8 @@ def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
         try:
             database = sql.Identifier(lab.postgres_db)
             keeper.execute(sql.SQL("GRANT CREATE ON DATABASE {} TO plain").format(database))
-            ours = replace(lab, postgres_user="plain", postgres_password="plain")
-            results_publishing.prepare(replace(ours, results_password="another"), print)
+            ours = lab.changed(postgres_user="plain", postgres_password="plain")
+            results_publishing.prepare(ours.changed(results_password="another"), print)
             with connected(lab, READER) as reader:  # with the password it had
                 assert reader.execute("SELECT count(*) FROM results.runs").fetchone() == (2,)
         finally:
@@ -256,7 +255,7 @@ def test_on_another_s_server_its_keeper_s_role_reads(lab, result):
 
 
 def test_what_prepares_waits_for_a_database_that_is_not_there_yet(lab, asked):
-    later = replace(lab, postgres_db=f"{lab.postgres_db}_later")
+    later = lab.changed(postgres_db=f"{lab.postgres_db}_later")
     name = sql.Identifier(later.postgres_db)
     said = []
 
@@ -278,7 +277,7 @@ def test_what_prepares_waits_for_a_database_that_is_not_there_yet(lab, asked):
 
 def test_what_prepares_fails_in_one_line_with_the_mend(lab, tmp_path):
     with pytest.raises(ResultsDatabaseError, match=r"PostgreSQL at .*:1: .*; mend: start it"):
-        results_publishing.prepare(replace(lab, postgres_port=1), pytest.fail)
+        results_publishing.prepare(lab.changed(postgres_port=1), pytest.fail)
     done = subprocess.run(
         [sys.executable, "-m", "lab.console", "prepare", "--wait-s", "0"],
         cwd=REPOSITORY,
@@ -308,7 +307,7 @@ def test_an_experiment_tells_the_database_as_it_goes(lab, result, asked):
 
 def test_a_database_that_is_not_there_costs_one_line(lab, result):
     said = []
-    nowhere = replace(lab, postgres_port=1)
+    nowhere = lab.changed(postgres_port=1)
     with results_publishing.publishing(nowhere, said.append) as published:
         published.experiment(result)
         published.run(result, result.plan()[0])

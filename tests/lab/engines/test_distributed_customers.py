@@ -1,16 +1,15 @@
 """Customers of a live run from workers that are elsewhere, as far as one machine can show it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from common import cpus
 from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
 from loadgen.attempt_log import read_metadata
 from loadgen.plan import LoadPlan, Sessions
 from loadgen.sessions import SessionModel
-from runtime import cpus
 from runtime.settings import load
 from tests.loadgen import locust_process
 from tests.loadgen.small_shop import small_shop
@@ -21,7 +20,7 @@ def test_customers_come_from_here_unless_the_settings_say_otherwise(tmp_path: Pa
 
 
 def test_the_customers_of_a_run_come_from_its_workers(tmp_path: Path) -> None:
-    lab = replace(load({}, tmp_path), loadgen_workers=2)
+    lab = load({}, tmp_path).changed(loadgen_workers=2)
     port = locust_process.free_port()
     attempts_file = tmp_path / "attempts.parquet"
     worker = ("--worker", "--master-port", str(port))
@@ -50,7 +49,7 @@ def test_the_customers_of_a_run_come_from_its_workers(tmp_path: Path) -> None:
 
 
 def test_a_run_whose_workers_do_not_come_says_so(tmp_path: Path) -> None:
-    lab = replace(load({}, tmp_path), loadgen_workers=1)
+    lab = load({}, tmp_path).changed(loadgen_workers=1)
     options = {
         **distributed_options(lab),
         "master-bind-port": locust_process.free_port(),

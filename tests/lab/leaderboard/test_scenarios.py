@@ -2,7 +2,6 @@
 
 import math
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -85,7 +84,7 @@ def results_dir(tmp_path_factory):
 
 def made(study, results_dir, repetitions=2):
     run = SimulatedStudy(study, Options(simulate_case, repetitions=repetitions, quick=True))
-    run.lab = replace(run.lab, results_dir=results_dir)
+    run.lab = run.lab.changed(results_dir=results_dir)
     result = reproduce(run, fresh=False)
     return result.report_file, run.results(result)
 

@@ -1,6 +1,5 @@
 """How long launches take: costs measured on this machine, predictions, predicted next to actual."""
 
-import dataclasses
 import json
 import os
 
@@ -26,9 +25,7 @@ SIMULATED = load_spec("lifo-pri-simulated")
 @pytest.fixture
 def lab(tmp_path):
     (tmp_path / "results").mkdir()
-    return dataclasses.replace(
-        settings.load(), state_dir=tmp_path / "state", results_dir=tmp_path / "results"
-    )
+    return settings.load().changed(state_dir=tmp_path / "state", results_dir=tmp_path / "results")
 
 
 def simulated_s(spec, processes=2, known=KNOWN):
@@ -43,7 +40,7 @@ def test_measured_costs_are_kept_for_this_machine_alone(lab):
     assert found.measured == {"start": (1.7, 1.9)}
     assert (found.factor, found.is_calibrated) == (pytest.approx(2), True)
     assert found.cost("start process") == pytest.approx(2 * shipped().costs["start process"])
-    other = dataclasses.replace(lab, shop_workers=lab.shop_workers + 1)
+    other = lab.changed(shop_workers=lab.shop_workers + 1)
     assert load(other) == Speeds()
 
 

@@ -16,7 +16,7 @@ OPTIONS = Options(simulate_case, repetitions=2, processes=1)
 def small_run(results_dir, options=OPTIONS):
     """A small study whose results go to a folder of the test."""
     run = SimulatedStudy(small_study(), options)
-    run.lab = replace(run.lab, results_dir=results_dir)
+    run.lab = run.lab.changed(results_dir=results_dir)
     return run
 
 

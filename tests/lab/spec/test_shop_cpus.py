@@ -1,7 +1,5 @@
 """Which CPUs several shops get at the same time, and what is said where they lack."""
 
-from dataclasses import replace
-
 import pytest
 
 from lab.errors import SpecError
@@ -10,7 +8,7 @@ from runtime.settings import load
 
 
 def machine(shop, other):
-    return replace(load(), shop_cpus=shop, other_cpus=other)
+    return load().changed(shop_cpus=shop, other_cpus=other)
 
 
 def test_the_first_shop_has_the_appliances_own_cpu_the_others_the_highest_left():

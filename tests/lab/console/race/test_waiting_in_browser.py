@@ -2,7 +2,6 @@
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 
 import pytest
 
@@ -35,7 +34,7 @@ def race(console):
     """The name of a race that goes on: its runs tell, its lanes have a gateway."""
     folder = ComparisonResult.create(console.results, RACE, {}, comparison.plan(RACE))
     port = int(console.environment["DOORBUSTER_GATEWAY_ADMIN_PORT"])
-    here = replace(load(), gateway_admin_port=port)
+    here = load().changed(gateway_admin_port=port)
     lane = LiveShop.of(here, {"gateway": counted(1)}, came_at=time.time(), time_scale=10.0)
     with ExitStack() as told:
         told.enter_context(answering(Scene(), port))

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from contextlib import aclosing, contextmanager
-from dataclasses import replace
 
 from gateway.policies.interface import PAGES
 from lab.console.watch.broadcast import Watch
@@ -24,7 +23,7 @@ class Shown(Scene):
 def looked_at(scene):
     """The watch of a gateway that says what `scene` does."""
     with answering(scene) as port:
-        lab = replace(load(), gateway_admin_port=port)
+        lab = load().changed(gateway_admin_port=port)
         yield Watch(lab, lambda: scene.run, proxy_now=lambda: scene.proxy)
 
 

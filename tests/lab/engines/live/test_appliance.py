@@ -1,5 +1,4 @@
 import contextlib
-import dataclasses
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
@@ -141,8 +140,7 @@ def recorded():
 
 @pytest.fixture
 def appliance_of(recorded, tmp_path):
-    lab = dataclasses.replace(
-        load(),
+    lab = load().changed(
         gateway_admin_port=recorded.server_port,
         shop_controller_port=recorded.server_port,
         state_dir=tmp_path,  # where no PostgreSQL runs

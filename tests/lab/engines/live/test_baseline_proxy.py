@@ -7,7 +7,6 @@ import json
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import psutil
@@ -69,8 +68,7 @@ def standing_by(shop):
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         port = server.server_address[1]
-        lab = replace(
-            settings.load(),
+        lab = settings.load().changed(
             host="127.0.0.1",
             gateway_host="127.0.0.1",
             gateway_admin_port=port,
@@ -95,7 +93,7 @@ def a_run(name, tmp_path, shop, **parameters):
     planned = PlannedRun(1, name, 1.4, 1)
     folder = RunFolder(tmp_path / "result" / "runs" / planned.folder)
     with standing_by(shop) as (lab, asked):
-        appliance = Appliance(replace(lab, state_dir=tmp_path))
+        appliance = Appliance(lab.changed(state_dir=tmp_path))
         try:
             described = ShopRun.of_spec(spec, name, 1.4, 5.6)
             with LiveRun(appliance, described, 1, folder) as run:

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
+from common import cpus
 from lab.cli.commands import main
 from lab.engines.hosted.connection_costs import ConnectionCosts, keep
 from lab.engines.hosted.outcome import HostedApplication
@@ -31,7 +32,7 @@ from lab.studies.edragon.cases import (
 )
 from lab.studies.edragon.claims import claims
 from lab.studies.edragon.study import STUDY
-from runtime import cpus, settings
+from runtime import settings
 
 TWO = Cases(replace(SCALES["live"][True], processors=2), "live")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from runtime import cpus
+from common import cpus
 
 
 @pytest.mark.parametrize(

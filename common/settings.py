@@ -1,0 +1,207 @@
+"""Settings from environment variables: how a part declares one, and the reader of all of them.
+
+A part declares its settings as the fields of a `SettingsModel`: type with bounds, default, meaning.
+The same fields make the tables of docs/settings.md, `.env.example` and the options of a command.
+"""
+
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+PREFIX = "DOORBUSTER_"
+
+M = TypeVar("M", bound="SettingsModel")
+
+
+class SettingsError(ValueError):
+    """Settings are invalid; a line for each names the variable, the value and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a text must look like, in words; a type that checks a text has one."""
+
+    words: str
+
+
+class SettingsModel(BaseModel):
+    """The settings of one part. Durations are real seconds unless the field says paper."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prefix: ClassVar[str] = PREFIX
+    """How the variables of this part begin; shared declarations name their variable."""
+
+    @classmethod
+    def variable(cls, field: str) -> str:
+        """Return the environment variable of a field."""
+        return str(_extra(cls.model_fields[field]).get("variable", cls.prefix + field.upper()))
+
+    def changed(self, **changes: object) -> Self:
+        """Return these settings with other values, which are not checked."""
+        return self.model_copy(update=changes)
+
+
+def setting(
+    variable: str,
+    default: Any,
+    meaning: str,
+    *,
+    shown: str | None = None,
+    example: str | None = None,
+    page: str | None = None,
+    secret: bool = False,
+) -> Any:
+    """Declare a setting; `shown` is a default that is not a constant, `page` says more about it."""
+    extra: dict[str, Any] = {
+        "variable": PREFIX + variable,
+        "shown": shown,
+        "page": page,
+        "secret": secret,
+    }
+    return Field(
+        default,
+        description=meaning,
+        examples=None if example is None else [example],
+        repr=not secret,
+        json_schema_extra=extra,
+    )
+
+
+def like(declaration: Any, default: Any, meaning: str) -> Any:
+    """Declare a shared setting for a part that does without it, or uses it in another sense."""
+    [info] = (each for each in declaration.__metadata__ if _is_declaration(each))
+    return Field(default, description=meaning, repr=info.repr, json_schema_extra=_extra(info))
+
+
+def read(
+    model: type[M], given: Mapping[str, str], options: Mapping[str, object] | None = None
+) -> M:
+    """Return the settings in these variables, which options of a command line override.
+
+    Raises SettingsError.
+    """
+    settings, faults = read_leniently(model, given, options=options)
+    if faults:
+        raise SettingsError("\n".join(faults))
+    return settings
+
+
+def read_leniently(
+    model: type[M],
+    given: Mapping[str, str],
+    *,
+    defaults: Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
+    context: Mapping[str, object] | None = None,
+) -> tuple[M, list[str]]:
+    """As `read`, but an invalid setting has its default; also return a line for each fault.
+
+    `defaults` override those of the declarations. Raises SettingsError for settings that
+    contradict each other.
+    """
+    values = dict(defaults or {})
+    origins: dict[str, str] = {}
+    for field in model.model_fields:
+        if options and options.get(field) is not None:
+            values[field], origins[field] = options[field], "--" + field.replace("_", "-")
+        elif text := given.get(model.variable(field), "").strip():
+            values[field], origins[field] = text, model.variable(field)
+    try:
+        return model.model_validate(values, context=dict(context or {})), []
+    except ValidationError as error:
+        faults: dict[str, str] = {}
+        for problem in error.errors():
+            field = str(problem["loc"][0]) if problem["loc"] else ""
+            if not field:
+                raise SettingsError(_reason(problem, None)) from None
+            info = model.model_fields[field]
+            if field not in origins:
+                raise SettingsError(f"{model.variable(field)}: {_reason(problem, info)}") from None
+            shown = "" if _extra(info).get("secret") else f"={values[field]}"
+            faults[field] = f"{origins[field]}{shown}: {_reason(problem, info)}"
+    kept = {field: text for field, text in values.items() if field not in faults}
+    kept |= {field: value for field, value in (defaults or {}).items() if field in faults}
+    return model.model_validate(kept, context=dict(context or {})), list(faults.values())
+
+
+def written(value: object) -> str:
+    """Return a setting's value as the text of its variable; nothing for one that is not set."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def allowed(info: FieldInfo) -> str:
+    """Return what a setting may be, in words: `a whole number from 1 to 100`."""
+    kind, marks = info.annotation, list(info.metadata)
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    if get_origin(kind) is Annotated:
+        kind, *inner = get_args(kind)
+        marks = [*inner, *marks]
+    bounds: dict[str, Any] = {}
+    for mark in marks:
+        for one in getattr(mark, "metadata", [mark]):  # a Field within a union keeps its own
+            if isinstance(one, Form):
+                return one.words
+            for name in ("ge", "gt", "le", "min_length", "pattern"):
+                if getattr(one, name, None) is not None:
+                    bounds[name] = getattr(one, name)
+    if get_origin(kind) is Literal:
+        *most, last = (f"`{each}`" for each in get_args(kind))
+        return f"{', '.join(most)} or {last}"
+    if kind in (int, float):
+        what = "a whole number" if kind is int else "a number"
+        least = f"{bounds['ge']:.15g}" if "ge" in bounds else None
+        if "gt" in bounds:
+            return f"{what} above {bounds['gt']:.15g}, at most {bounds['le']:.15g}"
+        if least is None:
+            return what
+        return (
+            f"{what} from {least} to {bounds['le']:.15g}"
+            if "le" in bounds
+            else (f"{what}, at least {least}")
+        )
+    if "min_length" in bounds:
+        return f"{bounds['min_length']} characters or more"
+    if "pattern" in bounds:
+        return f"text that matches `{bounds['pattern']}`"
+    return "a path" if kind is not str else "text"
+
+
+def shown_default(info: FieldInfo) -> str:
+    """Return the default as documentation shows it."""
+    if shown := _extra(info).get("shown"):
+        return str(shown)
+    default = info.get_default(call_default_factory=True)
+    return f"`{text}`" if (text := written(default)) and default != {} else "none"
+
+
+def see(info: FieldInfo) -> str | None:
+    """Return the page of the documentation that says more about a setting."""
+    return _extra(info).get("page")
+
+
+def _extra(info: FieldInfo) -> dict[str, Any]:
+    extra = info.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
+
+
+def _is_declaration(mark: object) -> bool:
+    return isinstance(mark, FieldInfo) and "variable" in _extra(mark)
+
+
+_PLAIN = ("int_", "float_", "greater_", "less_", "finite_", "literal_", "string_", "path_", "too_")
+
+
+def _reason(problem: Any, info: FieldInfo | None) -> str:
+    if info is not None and problem["type"].startswith(_PLAIN):
+        return f"allowed is {allowed(info)}"
+    return str(problem["msg"]).removeprefix("Value error, ")

@@ -1,0 +1,291 @@
+"""The settings that several parts read: each is declared here once, with its variable.
+
+A part takes the ones that it reads as fields of its own `SettingsModel`. Defaults are those of a
+process that is started alone; `runtime.settings` computes some of them for the appliance.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+
+from common import cpus, hosts
+from common.settings import Form, setting
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# ---- types ---------------------------------------------------------------------------------------
+
+LEAST_SECRET_CHARACTERS = 16
+"""Least length of a chosen secret: some parts answer thousands of guesses a second."""
+LEAST_KEY_CHARACTERS = 32
+"""Least length of the key that signs the gateway's cookies."""
+BOOKS, LEAST_BOOKS, MOST_BOOKS = 4309, 1_000, 500_000
+"""The Connection Sentry paper's catalogue (section 4); with fewer books, words that customers
+search for find nothing; with more, seeding takes minutes."""
+LEAST_BANNERS, MOST_BANNERS = 0, 2_000_000
+
+
+def _path(text: object, info: ValidationInfo) -> object:
+    if not isinstance(text, str):
+        return text
+    repository = (info.context or {}).get("repository", REPOSITORY)
+    try:
+        return (repository / Path(text).expanduser()).resolve()
+    except (OSError, RuntimeError) as error:  # `~nobody`, a loop of links
+        raise ValueError(f"not a path ({error}); allowed is a folder or program") from error
+
+
+def _switch(text: object) -> object:
+    if isinstance(text, bool):
+        return text
+    if text not in ("0", "1"):
+        raise ValueError("neither on nor off; allowed is 1 or 0")
+    return text == "1"
+
+
+def _names(text: object) -> object:
+    if not isinstance(text, str):
+        return text
+    return tuple(hosts.reached(each.strip()) for each in text.split(","))
+
+
+def _cpus(text: object, info: ValidationInfo) -> object:
+    usable = (info.context or {}).get("usable_cpus", {}).get(info.field_name)
+    return cpus.parse(text, usable) if isinstance(text, str) else text
+
+
+def strong(least: int, text: str) -> str:
+    """Return a secret that is long enough; raises ValueError."""
+    if text and (len(text) < least or not text.isascii() or not text.isprintable()):
+        raise ValueError(
+            f"too weak; allowed are {least} printable ASCII characters or more; "
+            "fix: remove it, and `make up` generates one"
+        )
+    return text
+
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+FreePort = Annotated[int, Field(ge=0, le=65535)]
+"""A port of one process alone: 0 is any free one."""
+Listening = Annotated[str, AfterValidator(hosts.listening), Form(hosts.FORM)]
+"""A host where something listens; `0.0.0.0` and `::` are every address of the machine."""
+Reached = Annotated[str, AfterValidator(hosts.reached), Form(hosts.FORM)]
+"""One host that others can call."""
+Names = Annotated[
+    tuple[str, ...], BeforeValidator(_names), Form("names and addresses, with commas between")
+]
+Folder = Annotated[Path, BeforeValidator(_path), Form("a path, from the repository on")]
+Switch = Annotated[bool, BeforeValidator(_switch), Form("1 or 0")]
+CpuList = Annotated[
+    tuple[int, ...], BeforeValidator(_cpus), Form("a list of CPUs, e.g. `1`, `2-3` or `0,2-3`")
+]
+Secret = Annotated[
+    str,
+    AfterValidator(lambda text: strong(LEAST_SECRET_CHARACTERS, text)),
+    Form(f"{LEAST_SECRET_CHARACTERS} printable ASCII characters or more"),
+]
+Key = Annotated[
+    str,
+    AfterValidator(lambda text: strong(LEAST_KEY_CHARACTERS, text)),
+    Form(f"{LEAST_KEY_CHARACTERS} printable ASCII characters or more"),
+]
+Books = Annotated[int, Field(ge=LEAST_BOOKS, le=MOST_BOOKS)]
+Banners = Annotated[int, Field(ge=LEAST_BANNERS, le=MOST_BANNERS)]
+
+# ---- folders -------------------------------------------------------------------------------------
+
+StateDir = Annotated[
+    Folder,
+    setting(
+        "STATE_DIR",
+        REPOSITORY / "state",
+        "database, logs, pid files and secrets; it must hold nothing else, because `make reset` "
+        "empties it",
+        shown="`state/` in the repository; as root `/var/lib/doorbuster/<hash of its path>`",
+        example="state",
+        page="settings.md#who-reads-the-state-folder",
+    ),
+]
+
+# ---- where parts listen and are reached ----------------------------------------------------------
+
+_GENERATED = "generated at first start into the state folder"
+_ADDRESSES = "settings.md#addresses"
+
+PublicHost = Annotated[
+    Listening,
+    setting(
+        "HOST",
+        hosts.LOOPBACK,
+        "address the gateway's public ports listen on, and the console if people have accounts",
+        page=_ADDRESSES,
+    ),
+]
+InnerHost = Annotated[
+    Listening,
+    setting(
+        "INNER_HOST",
+        hosts.LOOPBACK,
+        "address everything else listens on: the shop and its controller, the ad server, the "
+        "gateway's admin API, exporters, the console without accounts",
+        page=_ADDRESSES,
+    ),
+]
+GatewayHost = Annotated[
+    Reached | None,
+    setting(
+        "GATEWAY_HOST",
+        None,
+        "where the lab, its customers and other machines reach the gateway: pages, TLS, admin API",
+        shown="where it listens",
+        example=hosts.LOOPBACK,
+    ),
+]
+GatewayPort = Annotated[Port, setting("GATEWAY_PORT", 8080, "the shop as customers see it")]
+GatewayTlsPort = Annotated[Port, setting("GATEWAY_TLS_PORT", 8443, "the same by TLS")]
+GatewayTlsCertificate = Annotated[
+    Folder,
+    setting(
+        "GATEWAY_TLS_CERTIFICATE",
+        None,
+        "PEM file with the certificate of the TLS port, and those that vouch for it",
+        shown="`certificates/server.pem` in the state folder, made at first start (`make certs`)",
+        example="state/certificates/server.pem",
+    ),
+]
+GatewayTlsKey = Annotated[
+    Folder,
+    setting(
+        "GATEWAY_TLS_KEY",
+        None,
+        "PEM file with the private key of that certificate, not encrypted",
+        shown="`certificates/server-key.pem` in the state folder, made at first start",
+        example="state/certificates/server-key.pem",
+    ),
+]
+GatewayAdminPort = Annotated[Port, setting("GATEWAY_ADMIN_PORT", 8081, "the gateway's admin API")]
+ShopHost = Annotated[
+    Reached,
+    setting(
+        "SHOP_HOST",
+        hosts.LOOPBACK,
+        "where others reach the shop and its controller",
+        shown="`DOORBUSTER_INNER_HOST`",
+        page=_ADDRESSES,
+    ),
+]
+ShopPort = Annotated[Port, setting("SHOP_PORT", 8082, "the shop behind the gateway")]
+ShopControllerPort = Annotated[Port, setting("SHOP_CONTROLLER_PORT", 8083, "the shop's controller")]
+PostgresHost = Annotated[
+    Reached, setting("POSTGRES_HOST", hosts.LOOPBACK, "where others reach PostgreSQL")
+]
+PostgresPort = Annotated[Port, setting("POSTGRES_PORT", 8084, "PostgreSQL")]
+PostgresUser = Annotated[str, setting("POSTGRES_USER", "doorbuster", "PostgreSQL's user")]
+PostgresPassword = Annotated[
+    str,
+    setting(
+        "POSTGRES_PASSWORD", "", "password of PostgreSQL's user", shown=_GENERATED, secret=True
+    ),
+]
+PostgresDb = Annotated[str, setting("POSTGRES_DB", "doorbuster", "PostgreSQL's database")]
+RedisHost = Annotated[Reached, setting("REDIS_HOST", hosts.LOOPBACK, "where others reach Redis")]
+RedisPort = Annotated[Port, setting("REDIS_PORT", 8085, "Redis, which caches the shop's sessions")]
+RedisPassword = Annotated[
+    Secret,
+    setting(
+        "REDIS_PASSWORD",
+        "",
+        "password of both servers of Redis, which receive its digest",
+        shown=_GENERATED,
+        secret=True,
+    ),
+]
+AdsHost = Annotated[
+    Reached,
+    setting(
+        "ADS_HOST",
+        hosts.LOOPBACK,
+        "where others reach the ad server",
+        shown="`DOORBUSTER_INNER_HOST`",
+        page=_ADDRESSES,
+    ),
+]
+AdsPort = Annotated[
+    Port,
+    setting(
+        "ADS_PORT",
+        8086,
+        "the ad server, on the inner host; customers reach it through the gateway under `/ads/`",
+    ),
+]
+
+# ---- what parts do -------------------------------------------------------------------------------
+
+AdsBanners = Annotated[
+    Banners,
+    setting(
+        "ADS_BANNERS",
+        6000,
+        "banners under contract that come with the ad server; another number makes a new inventory "
+        "next to people's own contracts",
+    ),
+]
+CatalogueBooks = Annotated[
+    Books,
+    setting("CATALOGUE_BOOKS", BOOKS, "books in the shop", page="shop.md#the-catalogue"),
+]
+ShopWorkers = Annotated[
+    int,
+    Field(ge=1, le=100),
+    setting("SHOP_WORKERS", 30, "threads of the shop and upstream connections of the gateway"),
+]
+ShopCpus = Annotated[
+    CpuList,
+    setting(
+        "SHOP_CPUS",
+        cpus.for_shop(),
+        "CPUs of the shop alone",
+        shown="the last CPU",
+        example="1",
+    ),
+]
+
+# ---- secrets -------------------------------------------------------------------------------------
+
+SecretKey = Annotated[
+    str, setting("SECRET_KEY", "", "Django's secret", shown=_GENERATED, secret=True)
+]
+CookieKey = Annotated[
+    Key,
+    setting(
+        "GATEWAY_COOKIE_KEY",
+        "",
+        "secret that signs the gateway's session cookies; a gateway without it makes one at its "
+        "start, so that a restart forgets all sessions",
+        shown=_GENERATED,
+        secret=True,
+    ),
+]
+InnerToken = Annotated[
+    Secret,
+    setting(
+        "INNER_TOKEN",
+        "",
+        "secret that callers of the gateway's admin API and of the shop's controller send",
+        shown=_GENERATED,
+        page="settings.md#the-inner-token",
+        secret=True,
+    ),
+]
+InnerTokenRequired = Annotated[
+    Switch,
+    setting(
+        "INNER_TOKEN_REQUIRED",
+        False,
+        "1: admin API and controller refuse calls without the token, except `/health` and "
+        "`/metrics`; `make doctor` shows which holds",
+        shown="`1` if other people have accounts on this machine, otherwise `0`",
+        page="settings.md#the-inner-token",
+    ),
+]
