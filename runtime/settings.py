@@ -24,8 +24,10 @@ from common.settings import (
     setting,
     written,
 )
-from common.shared_settings import REPOSITORY, CpuList, Folder, Names, Port, Switch
+from common.shared_settings import CpuList, Folder, Names, Port, Switch
 from runtime import certificate_files, credentials, env_file, local_users
+
+REPOSITORY = Path(__file__).resolve().parent.parent
 
 __all__ = ["REPOSITORY", "Settings", "SettingsError", "load", "load_leniently"]
 

@@ -35,7 +35,7 @@ def test_every_setting_is_written(tmp_path: Path) -> None:
         "DOORBUSTER_GRID_BROKER": "redis://127.0.0.1:6380/2",
     }
     secrets = {
-        f"DOORBUSTER_{name}": "x" * 16
+        f"DOORBUSTER_{name}": "x" * 32
         for name in (
             "POSTGRES_PASSWORD",
             "SECRET_KEY",
