@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import hosts, private_file
+from common import cpus, hosts, private_file
 from runtime import (
     certificate_files,
     compose_certificate,

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from rich.markup import escape
 
-from common import hosts
+from common import cpus, hosts
 from runtime import (
     account,
     certificate_files,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from common import hosts, log_tail, ports
+from common import cpus, hosts, log_tail, ports
 from runtime import (
     certificate_files,
     credentials,

@@ -1,7 +1,6 @@
 """The exporters of others say what rules and dashboards take from them."""
 
 import re
-import shutil
 
 import pytest
 import requests
@@ -11,16 +10,11 @@ from dashboards.exporters import SERIES
 from runtime import answering, monitoring
 from tests.conftest import serving
 from tests.lab.waiting import wait_until
+from tests.skips import needs
 
 
 def installed(job):
-    program = monitoring.package(job)
-    return pytest.param(
-        job,
-        marks=pytest.mark.skipif(
-            shutil.which(program) is None, reason=f"not there: apt-get install {program}"
-        ),
-    )
+    return pytest.param(job, marks=needs(monitoring.package(job)))
 
 
 def told(port):
