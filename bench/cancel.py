@@ -30,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from common import ports, processes
+from common.waiting import wait_until
 from runtime import account, pinned, postgres
 from runtime.one_line import OneLineCommand
 
@@ -74,11 +75,8 @@ class Bench:
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        if time.monotonic() > deadline_s:
-            raise click.ClickException(f"not within {PATIENCE_S:g} s: {what}")
-        time.sleep(0.001)
+    if not wait_until(condition, PATIENCE_S, every_s=0.001):
+        raise click.ClickException(f"not within {PATIENCE_S:g} s: {what}")
 
 
 class Observers:

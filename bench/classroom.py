@@ -39,6 +39,7 @@ from bench import classroom_attacks, console_watched
 from bench.browser import PATIENCE_S, Person, Records
 from bench.cancel import percentile
 from common import ports
+from common.waiting import wait_while
 from lab.engines.live import capacity as capacities
 from lab.engines.live.appliance import Appliance
 from lab.files.run_folder import PlannedRun, RunFolder
@@ -455,16 +456,13 @@ class Lesson:
 def _until_idle(lab: Settings) -> None:
     """Wait until the class's launches are over: they would disturb the runs without a class."""
     out.print("  waiting for the launches that are left")
-    until_s = time.monotonic() + LEFT_OVER_S
+    count = "select count(*) from console_launch where state in ('queued', 'running')"
     with _console_database(lab) as database:
-        while time.monotonic() < until_s:
-            [[left]] = database.execute(
-                "select count(*) from console_launch where state in ('queued', 'running')"
-            )
-            if not left:
-                return
-            time.sleep(1)
-    out.print(f"  {left} launches are left after {LEFT_OVER_S:.0f} s and run next to what follows")
+        left = wait_while(lambda: next(database.execute(count))[0], LEFT_OVER_S, every_s=1)
+    if left:
+        out.print(
+            f"  {left} launches are left after {LEFT_OVER_S:.0f} s and run next to what follows"
+        )
 
 
 def _report(lesson: Lesson, alone: Mapping[int, console_watched.Row]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import requests
 
+from common.waiting import wait_until, wait_while
 from lab.engines.live.appliance import Appliance
 from lab.results.comparison import ComparisonResult
 from runtime.settings import Settings
@@ -75,18 +76,20 @@ def drowning_shop(browser: Browser, appliance: Appliance) -> Iterator[str]:
     browser.get("/")
     address = browser.post("/upload/", {"spec": ("bench.toml", SPEC)})
     launch = address.rstrip("/").rsplit("/", 1)[-1]
+
+    def state() -> str:
+        return browser.get(f"/launches/{launch}/state")
+
     try:
-        until_s = time.monotonic() + PATIENCE_S
-        while "[1/1]" not in (state := browser.get(f"/launches/{launch}/state")):
-            if time.monotonic() > until_s or re.search("tag (failed|cancelled|interrupted)", state):
-                raise RuntimeError(f"the run did not begin: {browser.origin}/launches/{launch}/")
-            time.sleep(1)
+        begun_or_over = re.compile(r"\[1/1\]|tag (failed|cancelled|interrupted)")
+        found = wait_until(lambda: begun_or_over.search(state()), PATIENCE_S, every_s=1)
+        if found is None or found[0] != "[1/1]":
+            raise RuntimeError(f"the run did not begin: {browser.origin}/launches/{launch}/")
         time.sleep(SETTLE_S)
         yield launch
     finally:
         browser.post(f"/launches/{launch}/cancel")
-        while "tag running" in browser.get(f"/launches/{launch}/state"):
-            time.sleep(1)
+        wait_while(lambda: "tag running" in state(), PATIENCE_S, every_s=1)
         appliance.wait_idle()
 
 

@@ -6,11 +6,11 @@ Owns: the queue, the measurement. Must not know: the console.
 """
 
 import socket
-import time
 from contextlib import ExitStack
 
 import psutil
 
+from common.waiting import wait_until
 from lab.engines.live.appliance import Appliance
 from runtime.settings import load
 
@@ -32,11 +32,11 @@ def main() -> None:
                 address = ("127.0.0.1", lab.gateway_port)
                 customer = customers.enter_context(socket.create_connection(address))
                 customer.sendall(b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n")
-            until_s = time.monotonic() + 10
-            while not appliance.gateway.call("GET", "/waiting")["waiting"]:
-                assert time.monotonic() < until_s, "nobody waits"
+            waiting = wait_until(
+                lambda: appliance.gateway.call("GET", "/waiting")["waiting"], within_s=10
+            )
+            assert waiting, "no request waits"
             gateway = _listening(lab.gateway_admin_port)
-            waiting = appliance.gateway.call("GET", "/waiting")["waiting"]
             print(f"{waiting} requests wait; µs of the gateway's CPU a call:")
             for path in ("/health", "/snapshot", "/waiting?limit=300"):
                 print(f"{path:20} {_cost_us(appliance, gateway, path):6.0f}")

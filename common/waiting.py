@@ -34,3 +34,18 @@ def wait_while(look: Callable[[], T], within_s: float, *, every_s: float = 0.05)
     while (answer := look()) and time.monotonic() < deadline_s:
         time.sleep(every_s)
     return answer
+
+
+def retry(ask: Callable[[], T], fault: type[Exception], within_s: float, *, every_s: float) -> T:
+    """Call `ask` until it does not raise `fault`, and return its answer.
+
+    Raises the last fault after `within_s` seconds.
+    """
+    deadline_s = time.monotonic() + within_s
+    while True:
+        try:
+            return ask()
+        except fault:
+            if time.monotonic() >= deadline_s:
+                raise
+        time.sleep(every_s)

@@ -107,6 +107,7 @@ class Gateway:
             if server is not None:
                 server.close()
         parts.connections.drain()
+        # Not `common.waiting`, which would hold up the event loop.
         deadline_s = self._loop.time() + self.settings.drain_s
         while parts.connections.customers or parts.requests:
             if self._loop.time() >= deadline_s:

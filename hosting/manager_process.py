@@ -5,12 +5,12 @@ Owns: its socket, its options. Must not know: how processors are assigned, who r
 
 import socket
 import subprocess
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from common import cpus, hosts, log_tail, ports, private_file, processes
+from common.waiting import wait_while
 from hosting import starting
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
@@ -21,7 +21,6 @@ from runtime.settings import Settings
 START_PATIENCE_S = 240.0
 END_PATIENCE_S = 60.0
 LEFT_OVER_PATIENCE_S = 10.0  # a platform that was killed is gone after so long
-_PAUSE_S = 0.1
 
 
 class ManagerProcess:
@@ -94,13 +93,10 @@ class ManagerProcess:
 
     def _wait_until_free(self) -> None:
         """Somebody else's CPU manager would be taken for ours, and end with us."""
-        deadline_s = time.monotonic() + LEFT_OVER_PATIENCE_S
-        while self._accepts():
-            if time.monotonic() >= deadline_s:
-                raise HostingError(
-                    f"another platform has its CPU manager on {self.socket}; mend: end it"
-                )
-            time.sleep(_PAUSE_S)
+        if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
+            raise HostingError(
+                f"another platform has its CPU manager on {self.socket}; mend: end it"
+            )
 
     def _accepts(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 
 from common import hosts, log_tail, ports, processes
+from common.waiting import wait_while
 from hosting import affinity, database, starting
 from hosting.errors import HostingError
 from hosting.started import Started
@@ -164,13 +165,16 @@ class PlainShops(Started):
             (settings.gateway_admin_port, "/health"),
             (settings.gateway_port, "/"),
         )
-        deadline_s = time.monotonic() + START_PATIENCE_S
-        for port, path in where:
-            while (why := get_refusal(hosts.LOOPBACK, port, path)) is not None:
+
+        def refusal() -> str | None:
+            refusals = (get_refusal(hosts.LOOPBACK, port, path) for port, path in where)
+            why = next(filter(None, refusals), None)
+            if why is not None:
                 self.check()
-                if time.monotonic() > deadline_s:
-                    raise HostingError(f"{name} does not serve: {why}")
-                time.sleep(_PAUSE_S)
+            return why
+
+        if (why := wait_while(refusal, START_PATIENCE_S, every_s=_PAUSE_S)) is not None:
+            raise HostingError(f"{name} does not serve: {why}")
 
     # ---- the end -------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ experiments, how processors are assigned.
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from common import ports, processes
+from common.waiting import wait_while
 from hosting import database, starting, template
 from hosting.errors import HostingError
 from hosting.manager_process import ManagerProcess
@@ -184,11 +186,16 @@ class Platform(Started):
     def _wait_until_all_serve(self) -> None:
         deadline_s = time.monotonic() + START_PATIENCE_S
         for application in self.applications:
-            while (why := application.refusal()) is not None:
-                self.check()
-                if time.monotonic() > deadline_s:
-                    raise HostingError(f"{application.name} does not serve: {why}")
-                time.sleep(_PAUSE_S)
+            left_s = deadline_s - time.monotonic()
+            why = wait_while(partial(self._refusal, application), left_s, every_s=_PAUSE_S)
+            if why is not None:
+                raise HostingError(f"{application.name} does not serve: {why}")
+
+    def _refusal(self, application: RunningApplication) -> str | None:
+        why = application.refusal()
+        if why is not None:
+            self.check()
+        return why
 
     # ---- the end -------------------------------------------------------------------------------
 

@@ -250,6 +250,7 @@ class Master:
             return
         collector.interrupted = True
         self._runner.send_message(STOP_MESSAGE)
+        # Not `common.waiting`: other greenlets must run meanwhile.
         with gevent.Timeout(_LAST_REPORTS_WITHIN_S, False):
             while not collector.settled():
                 gevent.sleep(0.02)

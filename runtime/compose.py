@@ -8,12 +8,13 @@ import hashlib
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TextIO
 
 from common import hosts, log_tail
+from common.waiting import wait_while
 from runtime import (
     certificate_files,
     compose_certificate,
@@ -34,6 +35,7 @@ from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 
 LOOK_EVERY_S = 0.5
+PAGE_WITHIN_S = 120.0
 BUILD_S = 3600.0
 COMMAND_S = 900.0
 LOG_LINES = 20
@@ -264,34 +266,32 @@ class _Start:
         return (one for one in there if one.service in part.services)
 
     def _wait(self, part: Part) -> None:
-        until_s = time.monotonic() + part.within_s
-        while True:
+        def culprit() -> tuple[str, str] | None:
             found = list(self._of(part))
-            ok = [one.has_ended_well if part.ends else one.serves for one in found]
-            if len(found) >= len(part.services) and all(ok):
-                return
-            lost = [one for one in found if _is_lost(one, part)]
-            if lost or time.monotonic() > until_s:
-                culprit = (lost or [one for one, good in zip(found, ok, strict=True) if not good])[
-                    0
-                ]
-                raise up.StartError(
-                    f"{part.title}: the container {culprit.service} {_words(culprit)}\n"
-                    + last_words(self.project, culprit.service)
-                )
-            time.sleep(LOOK_EVERY_S)
+            if lost := [one for one in found if _is_lost(one, part)]:
+                raise self._not_started(part, lost[0].service, _words(lost[0]))
+            late = [one for one in found if not (one.has_ended_well if part.ends else one.serves)]
+            if late:
+                return late[0].service, _words(late[0])
+            missing = set(part.services) - {one.service for one in found}
+            return (min(missing), "is missing") if missing else None
+
+        if (found := wait_while(culprit, part.within_s, every_s=LOOK_EVERY_S)) is not None:
+            raise self._not_started(part, *found)
+
+    def _not_started(self, part: Part, service: str, words: str) -> up.StartError:
+        return up.StartError(
+            f"{part.title}: the container {service} {words}\n" + last_words(self.project, service)
+        )
 
     def _check_page(self) -> None:
         settings = self.project.settings
-        until_s = time.monotonic() + 120.0
         host = hosts.from_here(settings.host)
-        while why := get_refusal(host, settings.gateway_port, "/"):
-            if time.monotonic() > until_s:
-                raise up.StartError(
-                    f"no page comes through the gateway: {why}\n"
-                    + last_words(self.project, "gateway")
-                )
-            time.sleep(LOOK_EVERY_S)
+        refusal = partial(get_refusal, host, settings.gateway_port, "/")
+        if (why := wait_while(refusal, PAGE_WITHIN_S, every_s=LOOK_EVERY_S)) is not None:
+            raise up.StartError(
+                f"no page comes through the gateway: {why}\n" + last_words(self.project, "gateway")
+            )
 
 
 def last_words(project: Project, service: str) -> str:

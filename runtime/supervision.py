@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import xmlrpc.client
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,14 @@ import psutil
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
 from common import private_file
+from common.waiting import wait_until
 from runtime import pinned, redis_server
 from runtime.service import APPLIANCE_VARIABLE, Service
 from runtime.settings import REPOSITORY, Settings
 from runtime.state import State
 
 LOG_BYTES = 10_000_000
+START_WITHIN_S = 10.0
 START_RETRIES = 20
 """A second, two, three … apart: what a dead service leaves behind, as PostgreSQL its backends, may
 hold up the next start for a while."""
@@ -142,12 +143,9 @@ class Supervisor:
             umask=0o077,  # for its own log, which it opens before it reads of the umask
             check=False,
         )
-        deadline = time.monotonic() + 10
-        while done.returncode == 0 and time.monotonic() < deadline:
-            if self.is_running():
-                return
-            time.sleep(0.05)
-        raise SupervisorError(f"supervisord did not start: {(done.stderr or done.stdout).strip()}")
+        if done.returncode != 0 or not wait_until(self.is_running, START_WITHIN_S):
+            said = (done.stderr or done.stdout).strip()
+            raise SupervisorError(f"supervisord did not start: {said}")
 
     def remove_files(self) -> None:
         """Remove what a supervisor that has ended may have left: its socket and its pid file."""
@@ -290,6 +288,7 @@ def left_over(state: State) -> list[psutil.Process]:
 
 def end(processes: Sequence[psutil.Process], within_s: float = 10.0) -> None:
     """End these processes: SIGINT to PostgreSQL, SIGTERM to the others, SIGKILL to the deaf."""
+    # Not `common.processes`: these are not children of this process, which cannot reap them.
     for process in processes:
         with contextlib.suppress(psutil.Error):
             is_postgres = process.name() in ("postgres", "postmaster")

@@ -184,6 +184,7 @@ class Start:
     def _wait(
         self, supervisor: Supervisor, service: Service, refusal: Callable[[], str | None]
     ) -> None:
+        # Not `wait_while`: the patience changes once the service has ended.
         began_s = time.monotonic()
         ended_s: float | None = None  # when it was first seen to have ended
         while (why := refusal()) is not None:

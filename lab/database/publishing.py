@@ -4,11 +4,11 @@ A missing database costs only a warning.
 """
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from common.waiting import retry
 from lab.database.database import DAMAGED, ResultsDatabase, Say
 from lab.database.rows import Rows, rows_of
 from lab.database.schema import ResultsDatabaseError, ServerAwayError
@@ -75,21 +75,19 @@ def prepare(lab: settings.Settings, say: Say, wait_s: float = 0.0) -> None:
 
 
 def _within(lab: settings.Settings, say: Say, wait_s: float) -> ResultsDatabase:
-    until_s = time.monotonic() + wait_s
-    said = False
-    while True:
+    try:
         try:
             return ResultsDatabase(lab)
         except ServerAwayError as fault:
-            if time.monotonic() >= until_s:
-                raise ResultsDatabaseError(
-                    f"{fault}; mend: start it (make up), or correct DOORBUSTER_POSTGRES_HOST, "
-                    "_PORT, _USER or _PASSWORD"
-                ) from None
-            if not said:
-                say(f"Waiting up to {wait_s:g} s: {fault}")
-                said = True
-            time.sleep(_LOOK_EVERY_S)
+            if wait_s <= 0:
+                raise
+            say(f"Waiting up to {wait_s:g} s: {fault}")
+        return retry(lambda: ResultsDatabase(lab), ServerAwayError, wait_s, every_s=_LOOK_EVERY_S)
+    except ServerAwayError as fault:
+        raise ResultsDatabaseError(
+            f"{fault}; mend: start it (make up), or correct DOORBUSTER_POSTGRES_HOST, "
+            "_PORT, _USER or _PASSWORD"
+        ) from None
 
 
 def keep_in_step(

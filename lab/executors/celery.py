@@ -26,6 +26,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from common import processes
+from common.waiting import wait_until
 from lab.errors import ExperimentError, SpecError
 from lab.executors.broker import shown
 from lab.executors.tasks import TRIES, Failure, OnDone, OnProgress, call, reason
@@ -242,13 +243,11 @@ class _Distribution:
                 self._app.backend.forget(id)
 
     def _find_workers(self) -> None:
-        until_s = time.monotonic() + FIRST_REPLY_WITHIN_S
-        while not self._ask():
-            if time.monotonic() > until_s:
-                raise ExperimentError(
-                    f"No worker listens at {self._broker}; start some, here or elsewhere: "
-                    f"doorbuster worker --broker {self._broker}"
-                )
+        if not wait_until(self._ask, FIRST_REPLY_WITHIN_S):
+            raise ExperimentError(
+                f"No worker listens at {self._broker}; start some, here or elsewhere: "
+                f"doorbuster worker --broker {self._broker}"
+            )
 
     def _send(self, index: int) -> None:
         self._tries[index] += 1

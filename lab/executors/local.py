@@ -50,6 +50,7 @@ class _Core:
 
     def end(self) -> None:
         """At once; what it was doing is lost."""
+        # Not `common.processes`: multiprocessing alone may wait for its processes.
         self.process.terminate()
         self.process.join(_END_WITHIN_S)
         if self.process.is_alive():

@@ -139,6 +139,7 @@ def live_run_lock() -> Iterator[None]:
 def _taken(name: str) -> socket.socket:
     other: machine_lock.Holder | None = None
     interrupted: machine_lock.Holder | None = None
+    # Not `wait_until`: how long to wait depends on the holder, who may change meanwhile.
     until_s = time.monotonic() + _GIVES_WAY_WITHIN_S
     while True:
         try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from common.waiting import wait_until, wait_while
+from common.waiting import retry, wait_until, wait_while
 
 LONG_S = 240.0
 
@@ -34,3 +34,29 @@ def test_an_exception_ends_the_wait() -> None:
 
     with pytest.raises(RuntimeError, match="has ended"):
         wait_until(look, LONG_S)
+
+
+def test_a_fault_is_retried_until_an_answer_comes() -> None:
+    """Another exception than the fault passes through."""
+    faults = [ConnectionError("away"), ConnectionError("away")]
+
+    def ask() -> str:
+        if faults:
+            raise faults.pop()
+        return "here"
+
+    assert retry(ask, ConnectionError, LONG_S, every_s=0.001) == "here"
+    faults = [ConnectionError("away")]
+    with pytest.raises(ConnectionError, match="away"):
+        retry(ask, TimeoutError, LONG_S, every_s=0.001)
+
+
+def test_the_last_fault_is_raised_when_time_runs_out() -> None:
+    """Without any time, the call is made once."""
+    answers = iter([ConnectionError("first"), ConnectionError("second")])
+
+    def ask() -> str:
+        raise next(answers)
+
+    with pytest.raises(ConnectionError, match="first"):
+        retry(ask, ConnectionError, 0.0, every_s=0.001)

@@ -299,7 +299,10 @@ def end_left_overs() -> None:
 
 
 def _end_all(process: int) -> None:
-    """The command and everything it has started."""
+    """End the command and everything it has started.
+
+    At once, and each process by itself: the command's processes may have sessions of their own.
+    """
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(process)
         family = [*parent.children(recursive=True), parent]

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from common.waiting import wait_until
 from lab import durations
 from lab.analysis.event_words import load_words
 from lab.console.models import Launch, State
@@ -60,8 +61,8 @@ class UnderWay:
             raise ExperimentError(
                 f"The load cannot be changed: {fault.filename}: {fault.strerror}."
             ) from None
-        until_s = time.monotonic() + _TAKEN_OVER_WITHIN_S
-        while True:
+
+        def is_taken_over() -> bool:
             told = live_runs.under_way(LAB.state_dir)
             of_runs = [
                 next((one for one in told if run is not None and _is_of(one, run)), None)
@@ -70,18 +71,19 @@ class UnderWay:
             if None in of_runs:
                 raise ExperimentError("The run ended before the load changed.")
             if all(one and load_factor_of(one["customers"]) == factor for one in of_runs):
-                return
+                return True
             if any(one and _all_have_come(one["customers"]) for one in of_runs):
                 raise ExperimentError(
                     "All customers of this run have come: there are no arrivals left to change."
                 )
-            if time.monotonic() > until_s:
-                raise ExperimentError(
-                    f"The customers have not taken the change over within "
-                    f"{_TAKEN_OVER_WITHIN_S:g} s (real time). The head of this page shows the "
-                    "load that they have."
-                )
-            time.sleep(0.1)
+            return False
+
+        if not wait_until(is_taken_over, _TAKEN_OVER_WITHIN_S, every_s=0.1):
+            raise ExperimentError(
+                f"The customers have not taken the change over within "
+                f"{_TAKEN_OVER_WITHIN_S:g} s (real time). The head of this page shows the "
+                "load that they have."
+            )
 
     def told(self) -> Mapping[str, Any]:
         """As a frame has it."""

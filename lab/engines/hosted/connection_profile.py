@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from common import cpus
+from common.waiting import wait_until
 from hosting.platform import Platform
 from hosting.running import RunningApplication
 from lab.engines.hosted.connection_costs import ConnectionCosts
@@ -189,13 +190,13 @@ def _ticket(application: RunningApplication, context: ssl.SSLContext) -> ssl.SSL
 
 def _wait_for(application: RunningApplication, kind: str, count: int) -> None:
     """Until the gateway has seen so many and none is under way."""
-    deadline_s = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < deadline_s:
+
+    def is_done() -> bool:
         seen = application.snapshot()["connections"]
-        if seen[kind] >= count and not seen["under_way"] and not seen["customers"]:
-            return
-        time.sleep(0.05)
-    raise ExperimentError(f"{application.name} has not done with its connections.")
+        return seen[kind] >= count and not seen["under_way"] and not seen["customers"]
+
+    if not wait_until(is_done, _PATIENCE_S):
+        raise ExperimentError(f"{application.name} has not done with its connections.")
 
 
 def _sessions(

@@ -3,11 +3,11 @@
 import http.client
 import json
 import socket
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from common import hosts
+from common.waiting import retry, wait_until
 from gateway.policies import NO_ADMISSION, Abandonment
 from lab.errors import ExperimentError
 from lab.spec.sections import PolicyChoice
@@ -97,14 +97,7 @@ def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:
 
     Raises its last ExperimentError after `limit_s`.
     """
-    deadline_s = time.monotonic() + limit_s
-    while True:
-        try:
-            return ask()
-        except ExperimentError:
-            if time.monotonic() > deadline_s:
-                raise
-            time.sleep(0.2)
+    return retry(ask, ExperimentError, limit_s, every_s=0.2)
 
 
 class Appliance:
@@ -260,16 +253,16 @@ class Appliance:
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
         """Wait until nobody waits or is served (orphans of the last run end first)."""
-        deadline_s = time.monotonic() + limit_s
-        while time.monotonic() < deadline_s:
+
+        def is_idle() -> bool:
             now = self.snapshot()
-            if now["waiting"] == 0 and now["in_service"] == 0:
-                return
-            time.sleep(0.05)
-        raise ExperimentError(
-            f"The gateway is still busy after {limit_s:.0f} s; is someone else using the shop? "
-            f"See http://{self.gateway.address}/snapshot."
-        )
+            return bool(now["waiting"] == now["in_service"] == 0)
+
+        if not wait_until(is_idle, limit_s):
+            raise ExperimentError(
+                f"The gateway is still busy after {limit_s:.0f} s; is someone else using the shop? "
+                f"See http://{self.gateway.address}/snapshot."
+            )
 
     def counts(self) -> Json:
         """Cumulative counts of gateway and shop, to be subtracted from later ones."""

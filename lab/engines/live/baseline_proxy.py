@@ -7,13 +7,13 @@ customer reaches it, but it still measures the shop's load.
 proxy cannot tell is None.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from common.waiting import wait_until
 from gateway.policies import NO_ADMISSION, Abandonment
 from gateway.policies.interface import FATES, PAGES
 from lab.baselines import sheets
@@ -108,14 +108,15 @@ class BehindProxy(Appliance):
 
     def wait_idle(self, limit_s: float = 120.0) -> None:
         """Wait until no request waits or is served, in the shop either."""
-        deadline_s = time.monotonic() + limit_s
-        while time.monotonic() < deadline_s:
+
+        def is_idle() -> bool:
             self.check_lives()
             queue = self._standing.process.look()
-            if not (queue.waiting or queue.in_service or queue.connections) and self._shop_rests():
-                return
-            time.sleep(0.05)
-        raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
+            is_busy = queue.waiting or queue.in_service or queue.connections
+            return not is_busy and self._shop_rests()
+
+        if not wait_until(is_idle, limit_s):
+            raise ExperimentError(f"{self.name} or the shop is still busy after {limit_s:.0f} s.")
 
     def set_abandonment(self, abandonment: Abandonment) -> None:
         """Refused: a baseline proxy has what it was started with. Raises ExperimentError."""
