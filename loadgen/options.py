@@ -254,7 +254,7 @@ OPTIONS: tuple[Option, ...] = (
             "a reply is waited for this long, handshake included, paper s; inf: for ever",
             field="timeout_s"),
         Option("reconnects", "N", "1", _whole(0),
-            "after a timeout it is asked for again over a new connection, at most this often"),
+            "after a timeout it is requested again over a new connection, at most this often"),
         Option("images-mean", "N", "1.4", _zero_or_more,
             "images fetched after each page, on average"),
         Option("transactions-ratio", "RATIO", "0.15", _zero_or_more,
