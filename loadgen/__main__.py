@@ -6,11 +6,19 @@ from pathlib import Path
 
 import click
 
+from common.settings import SettingsError
 from loadgen.describe import describe as describe_sessions
 from loadgen.describe import describe_partly_open
 from loadgen.gateway_url import gateway_url
 
 LOCUSTFILE = Path(__file__).with_name("locustfile.py")
+
+
+def _gateway() -> str:
+    try:
+        return gateway_url()
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -37,7 +45,7 @@ def run(options: tuple[str, ...]) -> None:
 
 
 @main.command()
-@click.option("--host", default=gateway_url, show_default="the gateway", help="The shop.")
+@click.option("--host", default=_gateway, show_default="the gateway", help="The shop.")
 @click.option("--sessions", default=1000, show_default=True, type=click.IntRange(min=1))
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0))
 def wsesslog(host: str, sessions: int, seed: int) -> None:

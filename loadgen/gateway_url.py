@@ -1,14 +1,20 @@
-"""Where the customers go unless `--host` says otherwise.
-
-Owns: the variables that say where the gateway is (docs/architecture.md, *Settings*), their
-defaults. Must not know: whether anybody answers there.
-"""
+"""The address of the gateway, where customers go unless `--host` names another one."""
 
 import os
 
+from common import hosts
+from common.settings import SettingsModel, read
+from common.shared_settings import GatewayHost, GatewayPort
+
+
+class GatewayAddress(SettingsModel):
+    """The variables that name the gateway (docs/settings.md)."""
+
+    gateway_host: GatewayHost
+    gateway_port: GatewayPort
+
 
 def gateway_url() -> str:
-    """Of the gateway's pages, without TLS."""
-    host = os.environ.get("DOORBUSTER_GATEWAY_HOST") or "127.0.0.1"
-    port = os.environ.get("DOORBUSTER_GATEWAY_PORT") or "8080"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    """Return the address of the gateway's pages, without TLS. Raises SettingsError."""
+    address = read(GatewayAddress, os.environ)
+    return f"http://{hosts.authority(address.gateway_host or hosts.LOOPBACK, address.gateway_port)}"

@@ -21,6 +21,7 @@ from locust.env import Environment
 from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerNode, WorkerRunner
 
+from common.settings import SettingsError
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.browser import Fetched, HostError, ShopAddress
 from loadgen.gateway_url import gateway_url
@@ -129,7 +130,11 @@ def _add_options(parser: Any) -> None:
 @events.init.add_listener
 def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) -> None:
     environment.dispatcher_class = OneArrivalProcessEach
-    environment.host = environment.host or gateway_url()
+    try:
+        environment.host = environment.host or gateway_url()
+    except SettingsError as error:
+        print(f"locust: error: {error}", file=sys.stderr)
+        sys.exit(2)
     _interrupt_the_main_greenlet_alone(environment)
     if isinstance(runner, WorkerRunner):
         _roles[id(environment)] = Worker(environment)

@@ -23,6 +23,7 @@ import httptools
 from django.db import close_old_connections, connections
 
 from common import hosts
+from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
 from shop import (
     activity,
     banners,
@@ -34,7 +35,6 @@ from shop import (
     sessions,
     stocking,
 )
-from shop.catalogue.books import LEAST_BOOKS, MOST_BOOKS
 from shop.page_types import PAGE_TYPES
 from shop.redis_memory import memory
 

@@ -13,7 +13,7 @@ import click
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from common import processes
+from common import cpus, processes
 from shop import settings
 
 
@@ -25,17 +25,6 @@ def end_with_master(worker: Worker, sign: signal.Signals) -> None:
     processes.end_with_parent(sign)
     if worker.ppid != os.getppid():  # it was killed before
         sys.exit(Arbiter.WORKER_BOOT_ERROR)
-
-
-def cpus_of(text: str) -> set[int]:
-    """`1`, `2-3` or `0,2` as numbers. Raises ValueError."""
-    numbers: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        numbers.update(range(int(first), int(last if dash else first) + 1))
-    if not numbers:
-        raise ValueError(f"{text!r} names no CPU")
-    return numbers
 
 
 def check_inner_host() -> None:
@@ -65,12 +54,12 @@ def serve() -> None:
     """Never returns: the process becomes Gunicorn's."""
     check_inner_token()
     try:
-        os.sched_setaffinity(0, cpus_of(settings.SHOP_CPUS))
-    except (ValueError, OSError) as error:
-        present = ", ".join(map(str, sorted(os.sched_getaffinity(0))))
+        os.sched_setaffinity(0, settings.SHOP_CPUS)
+    except OSError as error:
+        present = cpus.written(os.sched_getaffinity(0))
         raise click.ClickException(
-            f"DOORBUSTER_SHOP_CPUS={settings.SHOP_CPUS!r} does not name CPUs of this machine; "
-            f"write for example 1 or 2-3. This process may use {present}."
+            f"DOORBUSTER_SHOP_CPUS={cpus.written(settings.SHOP_CPUS)} does not name CPUs of this "
+            f"machine; write for example 1 or 2-3. This process may use {present}."
         ) from error
     check_inner_host()
     command = [sys.executable, "-m", "gunicorn", "--config", "python:shop.gunicorn_config"]

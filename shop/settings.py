@@ -1,86 +1,45 @@
-"""Django settings of the bookshop, read from the DOORBUSTER_* environment (docs/architecture.md).
+"""Django settings of the bookshop, with what `shop.environment` reads (docs/settings.md).
 
-Owns: how the shop is put together. Must not know: who starts it or what stands in front of it.
-The defaults here are for a bare `django-admin`; the runtime passes every variable.
+Defaults are those of a bare `django-admin`; the runtime passes every variable.
 """
 
 import os
-import re
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 from common import hosts
-from shop.catalogue.books import BOOKS, LEAST_BOOKS, MOST_BOOKS
+from common.settings import SettingsError, read
+from shop.environment import Environment
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+try:
+    _READ = read(Environment, os.environ)
+except SettingsError as error:
+    raise ImproperlyConfigured(str(error)) from None
 
-def _text(name: str, default: str) -> str:
-    return os.environ.get(f"DOORBUSTER_{name}") or default
-
-
-def _number(name: str, default: int) -> int:
-    text = _text(name, str(default))
-    if not text.isdigit():
-        raise ImproperlyConfigured(f"DOORBUSTER_{name} must be a whole number, not {text!r}.")
-    return int(text)
-
-
-# Several complete shops share a database and a Redis (docs/edragon.md): each has a schema of its
-# own, and keys and cookies that begin with its name.
-SHOP_SCHEMA = _text("SHOP_SCHEMA", "public")
-# Taken: schemas of PostgreSQL and the ad server, and the prefix of the first shop's keys.
-if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", SHOP_SCHEMA):
-    raise ImproperlyConfigured(
-        "DOORBUSTER_SHOP_SCHEMA must be up to 40 small letters, digits and underscores, beginning "
-        "with a letter and not with pg_, and none of ads, information_schema and shop; "
-        f"not {SHOP_SCHEMA!r}."
-    )
+SHOP_SCHEMA = _READ.shop_schema
 _COOKIE_PREFIX = "" if SHOP_SCHEMA == "public" else f"{SHOP_SCHEMA}_"
+STATE_DIR = _READ.state_dir
 
-_HOST = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
-
-
-def _host(name: str, default: str = "127.0.0.1") -> str:
-    text = _text(name, default)
-    if not _HOST.fullmatch(text):
-        raise ImproperlyConfigured(
-            f"DOORBUSTER_{name} must be a name or an address without port, "
-            f"for example shop or 10.0.0.5, not {text!r}."
-        )
-    return text.lower()
-
-
-STATE_DIR = Path(_text("STATE_DIR", str(REPOSITORY / "state")))
-
-INNER_HOST = _host("INNER_HOST")
-"""Where shop, controller and ad server listen; 0.0.0.0 and :: are every address."""
-SHOP_HOST = _host("SHOP_HOST")
-"""Where others reach the shop and its controller."""
-ADS_HOST = _host("ADS_HOST")
-IS_ON_LOOPBACK = INNER_HOST in ("127.0.0.1", "::1", "localhost")
+INNER_HOST = _READ.inner_host
+SHOP_HOST = _READ.shop_host
+ADS_HOST = _READ.ads_host
 # Whose word on a customer's address and scheme counts: whoever can reach the inner host.
-FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if IS_ON_LOOPBACK else "*"
+FORWARDED_ALLOW_IPS = "127.0.0.1,::1" if hosts.is_loopback(INNER_HOST) else "*"
 
-INNER_TOKEN = _text("INNER_TOKEN", "")
-"""What callers of the controller must send, if they must send it."""
-INNER_TOKEN_REQUIRED = bool(_number("INNER_TOKEN_REQUIRED", 0))
+INNER_TOKEN = _READ.inner_token
+INNER_TOKEN_REQUIRED = _READ.inner_token_required
 
-SHOP_PORT = _number("SHOP_PORT", 8082)
-SHOP_CONTROLLER_PORT = _number("SHOP_CONTROLLER_PORT", 8083)
-SHOP_WORKERS = _number("SHOP_WORKERS", 30)
-ADS_PORT = _number("ADS_PORT", 0)  # 0: there is no ad server
-# The paper's catalogue; how large it may be: docs/shop.md, *The catalogue*.
-CATALOGUE_BOOKS = _number("CATALOGUE_BOOKS", BOOKS)
-if not LEAST_BOOKS <= CATALOGUE_BOOKS <= MOST_BOOKS:
-    raise ImproperlyConfigured(
-        f"DOORBUSTER_CATALOGUE_BOOKS must be from {LEAST_BOOKS} to {MOST_BOOKS}, "
-        f"not {CATALOGUE_BOOKS}."
-    )
-SHOP_CPUS = _text("SHOP_CPUS", str((os.cpu_count() or 1) - 1))
+SHOP_PORT = _READ.shop_port
+SHOP_CONTROLLER_PORT = _READ.shop_controller_port
+SHOP_WORKERS = _READ.shop_workers
+SHOP_CPUS = _READ.shop_cpus
+ADS_PORT = _READ.ads_port
+CATALOGUE_BOOKS = _READ.catalogue_books
 
-SECRET_KEY = _text("SECRET_KEY", "only-for-a-shop-that-nobody-visits")
+SECRET_KEY = _READ.secret_key
 DEBUG = False
 # Only the lab's own machines reach the inner host; what stands in front of the shop answers for its
 # name, and a class may call the machine what it likes.
@@ -117,11 +76,11 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        "HOST": _host("POSTGRES_HOST"),
-        "PORT": _number("POSTGRES_PORT", 8084),
-        "USER": _text("POSTGRES_USER", "doorbuster"),
-        "PASSWORD": _text("POSTGRES_PASSWORD", ""),
-        "NAME": _text("POSTGRES_DB", "doorbuster"),
+        "HOST": _READ.postgres_host,
+        "PORT": _READ.postgres_port,
+        "USER": _READ.postgres_user,
+        "PASSWORD": _READ.postgres_password,
+        "NAME": _READ.postgres_db,
         # Gunicorn's threads live as long as the process, so each keeps a connection of its own:
         # docs/decisions/0005-shop-database-connections.md.
         "CONN_MAX_AGE": None,
@@ -133,8 +92,7 @@ DATABASES = {
     }
 }
 REDIS_PATIENCE_S = 1.0
-_REDIS_PASSWORD = _text("REDIS_PASSWORD", "")
-_REDIS = hosts.authority(_host("REDIS_HOST"), _number("REDIS_PORT", 8085))
+_REDIS = hosts.authority(_READ.redis_host, _READ.redis_port)
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
@@ -145,7 +103,7 @@ CACHES = {
             # A Redis that hangs is away, too.
             "socket_connect_timeout": REDIS_PATIENCE_S,
             "socket_timeout": REDIS_PATIENCE_S,
-            **({"password": _REDIS_PASSWORD} if _REDIS_PASSWORD else {}),
+            **({"password": _READ.redis_password} if _READ.redis_password else {}),
         },
     }
 }

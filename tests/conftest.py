@@ -5,6 +5,7 @@ first test asks for `appliance_database`; a running appliance is not touched. Th
 before Django reads its settings.
 """
 
+import dataclasses
 import importlib.util
 import os
 import secrets
@@ -119,7 +120,8 @@ def appliance_database() -> Iterator[Settings]:
         password=settings.redis_password,
         account=run_as,
     )
-    queues = sessions.changed(
+    queues = dataclasses.replace(
+        sessions,
         folder=settings.state_dir / "broker",
         port=settings.broker_port,
         configuration=redis_server.BROKER_CONFIGURATION,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from common.shared_settings import MOST_BANNERS
 from lab.cli.executor_options import FRESH, broker_of, spread
 from lab.errors import SpecError
 from lab.runner.estimates import cpus_here
@@ -41,7 +42,7 @@ _SOME_PAPERS_OPTIONS = ("banners",)
 @click.option("--logs", is_flag=True, help="Keep attempts.parquet of every simulation.")
 @click.option(
     "--banners",
-    type=click.IntRange(1000, 2_000_000),
+    type=click.IntRange(1000, MOST_BANNERS),
     help="Contracts that an ad server searches; 300,000 by default. Only for its paper.",
 )
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:

@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from gateway.policies import (
     ADMISSIONS,
@@ -54,6 +61,15 @@ MOST_FAULTS = 20
 _DEFAULT_POLICIES = ("sq", "8q-af", "8q-lifo-pri")
 
 
+def _books(number: int) -> int:
+    # Few specs name a number of books, and the others are read without these modules.
+    from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
+
+    if not LEAST_BOOKS <= number <= MOST_BOOKS:
+        raise ValueError(f"allowed is a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
+    return number
+
+
 class Spec(Section):
     """A whole experiment. Durations are paper seconds; `time_scale` of them pass in a live one."""
 
@@ -69,7 +85,7 @@ class Spec(Section):
     customers: Customers = Customers()
     clients: Clients | None = None
     page_profile: Literal["paper", "real", "cpu"] = "paper"
-    catalogue_books: int | None = Field(None, ge=1_000, le=500_000)  # as the shop has it
+    catalogue_books: Annotated[int, AfterValidator(_books)] | None = None
     database_cpus: Literal["other", "shop"] = "other"
     at_once: AtOnce = False
     leaderboard: bool = False

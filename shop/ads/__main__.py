@@ -28,7 +28,7 @@ def _configuration():  # type: ignore[no-untyped-def]
 
     try:
         return configuration.read()
-    except configuration.ConfigurationError as error:
+    except configuration.SettingsError as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -1,21 +1,17 @@
-"""The ad server's own settings, from the DOORBUSTER_ADS_* environment (docs/ads.md, *Settings*).
-
-Owns: names, defaults and limits. Must not know: Django; what the settings are for.
-"""
+"""The ad server's settings, read from its environment (docs/settings.md)."""
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
+from common import settings as reader
+from common.settings import PREFIX, Form, SettingsError, SettingsModel
+from common.shared_settings import AdsBanners, AdsPort
 from shop.ads.fan_out import check_levels
 
-PREFIX = "DOORBUSTER_ADS_"
-
-
-class ConfigurationError(ValueError):
-    """A setting cannot be used; one line per variable."""
+__all__ = ["Configuration", "SettingsError", "read"]
 
 
 def _levels(value: Any) -> Any:
@@ -31,38 +27,41 @@ def _levels(value: Any) -> Any:
     return levels
 
 
-class Configuration(BaseModel):
-    """What a process of the ad server is told when it starts."""
+Levels = Annotated[
+    dict[int, int],
+    BeforeValidator(_levels),
+    Form("level=threads with commas between, levels from 0 on, 1 to 8 threads each"),
+]
 
-    model_config = ConfigDict(frozen=True)
 
-    port: int = Field(8086, ge=1, le=65535)
-    processes: int = Field(1, ge=1, le=32)
-    """Server processes, each with the whole inventory in memory."""
-    threads: int = Field(16, ge=1, le=128)
-    """Requests that one process answers at a time."""
-    priority_levels: Annotated[dict[int, int], BeforeValidator(_levels)] = {0: 1, 1: 4}
-    """Threads that search for a request, by its priority."""
-    flush_s: float = Field(1.0, ge=0.05, le=60.0)
-    """Delivered impressions are reported to the database so often."""
-    block: int = Field(100, ge=1, le=1_000_000)
-    """Impressions of one banner that a process may leave unreported: bounds over-delivery."""
-    banners: int = Field(200_000, ge=0, le=2_000_000)
-    """Size of the inventory that comes with the server."""
+class Configuration(SettingsModel):
+    """The settings of a process of the ad server."""
+
+    prefix: ClassVar[str] = PREFIX + "ADS_"
+
+    port: AdsPort
+    processes: Annotated[int, Field(ge=1, le=32)] = Field(
+        1, description="server processes, each with the whole inventory in memory"
+    )
+    threads: Annotated[int, Field(ge=1, le=128)] = Field(
+        16, description="requests that a process answers at a time"
+    )
+    priority_levels: Levels = Field(
+        {0: 1, 1: 4},
+        description="threads that search for a request, by priority; any number of levels",
+        json_schema_extra={"shown": "`0=1,1=4`"},
+    )
+    flush_s: Annotated[float, Field(ge=0.05, le=60.0)] = Field(
+        1.0, description="seconds between reports of deliveries to the database"
+    )
+    block: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        100,
+        description="impressions of one banner that a process may leave unreported: bounds "
+        "over-delivery",
+    )
+    banners: AdsBanners
 
 
 def read(environ: Mapping[str, str] = os.environ) -> Configuration:
-    """The configuration in these variables. Raises ConfigurationError."""
-    given = {
-        name: environ[PREFIX + name.upper()]
-        for name in Configuration.model_fields
-        if environ.get(PREFIX + name.upper())
-    }
-    try:
-        return Configuration.model_validate(given)
-    except ValidationError as error:
-        lines = [
-            f"{PREFIX}{str(fault['loc'][0]).upper()}={fault['input']}: {fault['msg']}"
-            for fault in error.errors()
-        ]
-        raise ConfigurationError("\n".join(lines)) from error
+    """Return the configuration in these variables. Raises SettingsError."""
+    return reader.read(Configuration, environ)

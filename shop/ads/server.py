@@ -87,7 +87,7 @@ _running: AdServer | None = None
 
 
 def start() -> AdServer:
-    """Load the inventory and begin to report. Raises ConfigurationError, DatabaseError."""
+    """Load the inventory and begin to report. Raises SettingsError, DatabaseError."""
     global _running
     wanted = configuration.read()
     renewing.renew(timezone.now())

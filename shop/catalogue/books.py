@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from common.shared_settings import BOOKS
 from shop.catalogue.shelves import (
     CLOSINGS,
     FIRST_NAMES,
@@ -22,9 +23,6 @@ from shop.catalogue.shelves import (
     Shelf,
 )
 
-BOOKS = 4309  # as in the Connection Sentry paper, section 4
-# With fewer, words that customers search for find nothing; with more, seeding takes minutes.
-LEAST_BOOKS, MOST_BOOKS = 1_000, 500_000
 SEED = 20000
 AUTHORS_PER_SHELF = 70
 NEWEST_YEAR = 2026

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
+from common.shared_settings import LEAST_BOOKS
 from loadgen.client_pages import BOOKS, CATEGORIES, ClientPages, judge
 from loadgen.clients import KIND_PAGE
 from loadgen.shop_pages import SEARCH_WORDS, PageRequest, WrongPageError
-from shop.catalogue.books import LEAST_BOOKS
 from shop.catalogue.covers import cover_svg
 from shop.catalogue.shelves import SHELVES
 

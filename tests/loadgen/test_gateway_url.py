@@ -1,5 +1,9 @@
 """Where customers go whom nobody told."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from loadgen.gateway_url import gateway_url
@@ -18,3 +22,20 @@ def test_the_settings_say_where(monkeypatch, host, port, url):
     monkeypatch.setenv("DOORBUSTER_GATEWAY_HOST", host)
     monkeypatch.setenv("DOORBUSTER_GATEWAY_PORT", port)
     assert gateway_url() == url
+
+
+def test_a_bad_setting_is_one_line(tmp_path):
+    """Both programs name the variable; neither shows a traceback."""
+    for command in (["run", "--sessions", "1"], ["wsesslog"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "loadgen", *command],
+            cwd=tmp_path,
+            env={**os.environ, "DOORBUSTER_GATEWAY_PORT": "x"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode != 0
+        assert "DOORBUSTER_GATEWAY_PORT=x: allowed is a whole number" in done.stderr
+        assert "Traceback" not in done.stderr

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common.shared_settings import BOOKS, LEAST_BOOKS, MOST_BOOKS
 from runtime import credentials
 from runtime.settings import SettingsError, load, load_leniently
-from shop.catalogue.books import BOOKS, LEAST_BOOKS, MOST_BOOKS
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import string
 
 import pytest
 
+from common.shared_settings import LEAST_BOOKS
 from shop.catalogue.books import (
     BOOKS,
-    LEAST_BOOKS,
     OUT_OF_STOCK_EVERY,
     STOCK_RANGE,
     books,

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from shop.serving import cpus_of
 from shop.walker import Walker
 from tests.shop.conftest import shop_served
 from tests.shop.largest_requests import LARGEST, status_of
@@ -30,19 +29,6 @@ def real_profile(running_shop):
     running_shop.controller.call("PUT", "/settings", {"profile": "real"})
     yield running_shop
     running_shop.controller.call("POST", "/reset")
-
-
-@pytest.mark.parametrize(
-    ("text", "cpus"), [("1", {1}), ("2-3", {2, 3}), ("0,2", {0, 2}), ("0, 2-4", {0, 2, 3, 4})]
-)
-def test_cpus(text, cpus):
-    assert cpus_of(text) == cpus
-
-
-@pytest.mark.parametrize("text", ["", "x", "1-", "3-2"])
-def test_what_names_no_cpu(text):
-    with pytest.raises(ValueError, match=r".+"):
-        cpus_of(text)
 
 
 def test_a_walk_is_eight_pages_and_an_order(real_profile):

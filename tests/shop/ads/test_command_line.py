@@ -2,7 +2,7 @@
 
 import pytest
 
-from shop.ads.configuration import Configuration, ConfigurationError, read
+from shop.ads.configuration import Configuration, SettingsError, read
 from tests.shop.ads.conftest import command, rows
 
 
@@ -57,7 +57,7 @@ def test_a_wrong_setting_is_named_in_one_line(ads_environment, name):
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be_used(name, text):
-    with pytest.raises(ConfigurationError, match=f"DOORBUSTER_ADS_{name}={text}"):
+    with pytest.raises(SettingsError, match=f"DOORBUSTER_ADS_{name}={text}"):
         read({f"DOORBUSTER_ADS_{name}": text})
 
 

@@ -1,0 +1,85 @@
+"""The settings that the shop reads from its environment."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from common.settings import Form, SettingsModel, like
+from common.shared_settings import (
+    AdsHost,
+    AdsPort,
+    CatalogueBooks,
+    FreePort,
+    InnerHost,
+    InnerToken,
+    InnerTokenRequired,
+    Port,
+    PostgresDb,
+    PostgresHost,
+    PostgresPassword,
+    PostgresPort,
+    PostgresUser,
+    RedisHost,
+    RedisPassword,
+    RedisPort,
+    SecretKey,
+    ShopControllerPort,
+    ShopCpus,
+    ShopHost,
+    ShopPort,
+    ShopWorkers,
+    StateDir,
+)
+
+_TAKEN = "ads, information_schema and shop"
+_SCHEMA = (
+    "up to 40 small letters, digits and underscores, beginning with a letter and not with `pg_`, "
+    f"and none of {_TAKEN}"
+)
+
+
+def _schema(text: str) -> str:
+    # Taken: schemas of PostgreSQL and the ad server, and the prefix of the first shop's keys.
+    if not re.fullmatch(r"(?!pg_|(ads|information_schema|shop)$)[a-z][a-z0-9_]{0,39}", text):
+        raise ValueError(f"allowed are {_SCHEMA}")
+    return text
+
+
+class Environment(SettingsModel):
+    """What the shop reads; its other settings are Django's, in `shop.settings`."""
+
+    shop_schema: Annotated[str, AfterValidator(_schema), Form(_SCHEMA)] = Field(
+        "public",
+        description="schema of the shop's tables, and the prefix of its keys and cookies: several "
+        "complete shops share a database and a Redis",
+    )
+    state_dir: StateDir
+    inner_host: InnerHost
+    shop_host: ShopHost
+    shop_port: Annotated[FreePort, like(ShopPort, 8082, "port of the shop; 0 for any free one")]
+    shop_controller_port: Annotated[
+        FreePort,
+        like(ShopControllerPort, 8083, "port of the controller; 0 for any free one"),
+    ]
+    shop_workers: ShopWorkers
+    shop_cpus: ShopCpus
+    catalogue_books: CatalogueBooks
+    ads_host: AdsHost
+    ads_port: Annotated[
+        Port | None,
+        like(AdsPort, None, "port of the ad server; a shop without it shows no banners"),
+    ]
+    inner_token: InnerToken
+    inner_token_required: InnerTokenRequired
+    secret_key: Annotated[
+        str, like(SecretKey, "only-for-a-shop-that-nobody-visits", "Django's secret")
+    ]
+    postgres_host: PostgresHost
+    postgres_port: PostgresPort
+    postgres_user: PostgresUser
+    postgres_password: PostgresPassword
+    postgres_db: PostgresDb
+    redis_host: RedisHost
+    redis_port: RedisPort
+    redis_password: RedisPassword
