@@ -23,7 +23,7 @@ run := $(bin)/python -m runtime
 # Where the appliance runs: here, or in the container of the console's workers.
 doorbuster := $(run) doorbuster
 bootstrap := runtime/bootstrap.sh
-python_files := common gateway shop hosting loadgen simulator lab runtime dashboards bench ansible tests
+python_files := common gateway shop hosting loadgen simulator lab runtime dashboards bench ansible docs/conf.py docs/_extensions/*.py tests
 existing = $(wildcard $(python_files))
 
 ##@ The appliance
@@ -143,7 +143,7 @@ test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on t
 
 ##@ Development
 
-.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check dashboards format environment help
+.PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
 # Processes of make test, each with services of its own; WORKERS=1 is one process without more.
 WORKERS ?= 2
 test: environment ## all tests but the browser's, the long ones and those of containers, in two processes with services of their own (WORKERS=1: in one)
@@ -160,7 +160,7 @@ test-labs: environment ## every command of the lab sheets, held to the bands the
 	@DOORBUSTER_TEST_LABS=1 $(bin)/python -m pytest tests/labs --durations=10 $(ARGS)
 lab-pictures: environment ## the lab sheets' pictures, of the running appliance in headless Chromium (ARGS=watch for some)
 	@$(run) run python -m tests.labs.pictures $(ARGS)
-check: environment ## format, lint, types, templates, YAML
+check: environment ## format, lint, types, templates, YAML, documentation
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)
 	@$(bin)/mypy
@@ -168,6 +168,9 @@ check: environment ## format, lint, types, templates, YAML
 	@$(bin)/yamllint --strict .
 	@docker/check.sh
 	@ansible/check.sh
+	@$(bin)/python -m runtime.docs_site
+docs: environment ## build the documentation site into build/docs; a warning is a fault
+	@$(bin)/python -m runtime.docs_site
 dashboards: environment ## write Grafana's dashboards anew from their program
 	@$(bin)/python -m dashboards.grafana
 format: environment ## put code into form

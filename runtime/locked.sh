@@ -30,7 +30,7 @@ read_options() {
   with_project=true
   while [ $# -gt 0 ]; do
     case $1 in
-      --no-dev) which+=("$1") ;;
+      --no-dev | --no-default-groups) which+=("$1") ;;
       --group | --extra) which+=("$1" "$2") && shift ;;
       --no-install-project) with_project=false ;;
       --quiet | --no-progress) into+=("$1") ;;

@@ -15,6 +15,7 @@ from common import cpus, hosts, log_tail, ports
 from runtime import (
     certificate_files,
     credentials,
+    docs_site,
     down,
     monitoring,
     own_certificate,
@@ -54,9 +55,20 @@ def up(settings: Settings, progress: Progress) -> None:
     with state.locked():
         credentials.make(state.folder)
         settings = load()  # now with the secrets
+        _build_documentation(progress)
         Start(settings, state, progress).run()
     watched = settings.monitoring and monitoring.find(monitoring.PROMETHEUS) is not None
     progress.box("Doorbuster is up", urls(settings, prometheus=watched))
+
+
+def _build_documentation(progress: Progress) -> None:
+    if docs_site.is_current() or not docs_site.can_build():
+        return
+    try:
+        with progress.step("Documentation"):
+            docs_site.build()
+    except docs_site.BuildError as error:
+        progress.say(f"  {error}\n  Everything else works without it; fix: make docs")
 
 
 def urls(settings: Settings, *, prometheus: bool = False) -> dict[str, str]:

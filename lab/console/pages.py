@@ -38,6 +38,7 @@ PAGES = (
     Page("race", "/race/", "Race"),
     Page("leaderboard", "/leaderboard/", "Leaderboard"),
     Page("scoreboard", "/scoreboard/", marks="/leaderboard/"),
+    Page("documentation", "/docs/", "Docs"),
     Page(
         "people",
         "/people/",

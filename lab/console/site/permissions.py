@@ -40,6 +40,10 @@ def _accounts_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -
     return "Only a teacher sees and changes accounts."
 
 
+def _answers_for_teachers(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    return "This page has answers. Only a teacher sees it."
+
+
 def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
     if owns(request, Launch.objects.filter(**arguments).first()):
         return ""
@@ -93,6 +97,8 @@ readers = Permission(sends=_for_teachers)
 """Students and teachers read; only teachers send."""
 teachers = Permission(reads=_accounts_for_teachers, sends=_accounts_for_teachers)
 """Only teachers read and send: the pages of accounts."""
+answers = Permission(reads=_answers_for_teachers)
+"""Only teachers read: the pages with answers to lab sheets."""
 launch_owners = Permission(sends=_for_who_launched)
 """Students and teachers read; teachers and the person who launched it send."""
 result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)

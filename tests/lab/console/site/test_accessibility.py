@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runtime import docs_site
 from tests.lab.console.boards import board, written
 from tests.lab.console.conftest import run
 
@@ -28,6 +29,8 @@ def test_axe_is_the_published_one():
 @pytest.fixture(scope="module")
 def pages(console) -> dict[str, str]:
     """Every page of the console by name, with something on it."""
+    if not docs_site.is_current():
+        docs_site.build()
     launch = console.launch("Looked at", sessions=300, repetitions=2)
     console.wait_until(launch, "done")
     result = console.result_of(launch)
@@ -54,6 +57,9 @@ def pages(console) -> dict[str, str]:
         "attempts": attempts,
         "why": html.unescape(why[1]),
         "delete": f"/results/{result}/delete",
+        "documentation": "/docs/",
+        "lab sheet": "/docs/labs/02-lifo-pri.html",
+        "glossary": "/docs/glossary.html",
         "nothing": "/nothing",
     }
 

@@ -21,6 +21,7 @@ BELONGS = {
     "race": "/race/",
     "leaderboard": "/leaderboard/",
     "scoreboard": "/leaderboard/",
+    "docs": "/docs/",
     "people": "/people/",
     "health": "",
     "metrics": "",

@@ -48,9 +48,11 @@ print(json.dumps([missing, len(found)]))
     assert number > 50
 
 
-def test_only_the_login_and_programs_need_no_account(program: Any) -> None:
+def test_only_the_login_the_documentation_and_programs_need_no_account(program: Any) -> None:
     text = "print(json.dumps([route for route, one in found.items() if one is everybody]))"
     assert set(program(text, **ACCOUNTS, **PROVIDER)) == {
+        "docs/",
+        "docs/<path:file>",
         "health",
         "metrics",
         "people/login",

@@ -1,0 +1,1 @@
+"""The documentation site, served by the console."""

@@ -1,0 +1,32 @@
+"""The pages of the documentation site, as they were built, and a page for when they are not."""
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+from django.views import static
+from django.views.decorators.http import require_safe
+
+from lab.console.site.permissions import answers, everybody
+from runtime.docs_site import SITE
+
+
+@everybody
+@require_safe
+def documentation(request: HttpRequest, file: str = "index.html") -> HttpResponseBase:
+    """Return a file of the site. Everybody may read it, as the static files."""
+    if not (SITE / "index.html").is_file():
+        return missing(request)
+    answer = static.serve(request, file, document_root=SITE)
+    answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses
+    return answer
+
+
+@answers
+@require_safe
+def for_teachers(request: HttpRequest, file: str) -> HttpResponseBase:
+    """Return a file with answers, which students do not see on a class's console."""
+    return documentation(request, file)
+
+
+def missing(request: HttpRequest) -> HttpResponse:
+    """Explain how the site is built."""
+    return render(request, "console/documentation_missing.html", status=404)

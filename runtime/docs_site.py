@@ -1,0 +1,97 @@
+"""The documentation site: Sphinx builds it from `docs/` (`make docs`, `make up`).
+
+`build/docs` has the site, which the console serves. Every build begins from nothing and every
+warning is a fault, so that a site that was built has no broken link.
+"""
+
+import hashlib
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from runtime.settings import REPOSITORY
+
+SITE = REPOSITORY / "build" / "docs"
+SOURCES = ("docs", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "uv.lock")
+_STAMP = ".sources"
+TIMEOUT_S = 600
+
+
+class BuildError(RuntimeError):
+    """The site could not be built; the message has Sphinx's words."""
+
+
+def is_current() -> bool:
+    """Return whether the site was built from the present sources."""
+    stamp = SITE / _STAMP
+    return stamp.exists() and stamp.read_text() == _version()
+
+
+def can_build() -> bool:
+    """Return whether Sphinx is installed here."""
+    return importlib.util.find_spec("sphinx") is not None
+
+
+def build() -> None:
+    """Build the site and put it in the place of the last one. Raises BuildError."""
+    if not can_build():
+        raise BuildError("Sphinx is not installed here; fix: make environment")
+    version = _version()
+    try:
+        SITE.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=SITE.parent, prefix="docs-") as folder:
+            made = Path(folder) / "site"
+            _sphinx(made, Path(folder) / "cache")
+            (made / _STAMP).write_text(version)
+            if SITE.exists():
+                SITE.rename(Path(folder) / "last")
+            made.rename(SITE)
+    except OSError as fault:
+        raise BuildError(f"{SITE} cannot be written: {fault.strerror or fault}") from None
+
+
+def _sphinx(made: Path, cache: Path) -> None:
+    options = ["--builder", "html", "--quiet", "--fail-on-warning", "--jobs", "auto"]
+    command = [sys.executable, "-m", "sphinx", *options, "--doctree-dir", str(cache), "docs"]
+    try:
+        done = subprocess.run(
+            [*command, str(made)],
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BuildError(f"Sphinx took more than {TIMEOUT_S} s") from None
+    if done.returncode != 0:
+        raise BuildError(done.stderr.strip() or f"Sphinx ended with code {done.returncode}")
+
+
+def _version() -> str:
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        root = REPOSITORY / source
+        for path in [root] if root.is_file() else sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(REPOSITORY)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def main(*, only_if_stale: bool) -> None:
+    """Build the site and print its first page; print nothing if there is nothing to do."""
+    if only_if_stale and is_current():
+        return
+    try:
+        build()
+    except BuildError as fault:
+        sys.exit(f"The documentation cannot be built:\n{fault}")
+    print(f"The documentation begins at {SITE / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main(only_if_stale=sys.argv[1:] == ["--if-stale"])

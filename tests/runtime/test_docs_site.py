@@ -1,0 +1,88 @@
+"""The documentation site is built from `docs/`, and a fault in a page keeps it from being built."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from runtime import docs_site
+from runtime.settings import REPOSITORY
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with the site's settings and three pages."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in ("_extensions", "_static", "_templates", "conf.py"):
+        source = REPOSITORY / "docs" / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, docs / name)
+    icon = Path("lab/console/site/static/console/icon.svg")
+    (tmp_path / icon).parent.mkdir(parents=True)
+    shutil.copy(REPOSITORY / icon, tmp_path / icon)
+    (docs / "index.md").write_text("# A site\n\n```{toctree}\ntutorials\n```\n")
+    (docs / "tutorials.md").write_text("# Tutorials\n\n```{toctree}\nfirst\n```\n")
+    (docs / "first.md").write_text(
+        "# First\n\n[Code](../runtime/up.py), [later](#later)\n\n## Later\n"
+    )
+    monkeypatch.setattr(docs_site, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(docs_site, "SITE", tmp_path / "build/docs")
+    monkeypatch.setattr(docs_site, "SOURCES", ("docs",))
+    return tmp_path
+
+
+def test_it_is_built_once_for_the_same_sources(small: Path) -> None:
+    assert not docs_site.is_current()
+    docs_site.build()
+    assert docs_site.is_current()
+    page = (small / "build/docs/first.html").read_text(encoding="utf-8")
+    assert "runtime/up.py" in page
+    assert 'href="#later"' in page
+    (small / "docs/first.md").write_text("# Another first page\n")
+    assert not docs_site.is_current()
+    docs_site.build()
+    assert "Another first page" in (small / "build/docs/first.html").read_text(encoding="utf-8")
+    assert [path.name for path in (small / "build").iterdir()] == ["docs"]
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "message"),
+    [
+        ("first.md", "# First\n\n[Away](nowhere.md)\n", "nowhere.md"),
+        ("first.md", "# First\n\n[Away](tutorials.md#nowhere)\n", "nowhere"),
+        ("alone.md", "# In no part\n", "in 0 of the four parts"),
+        ("index.md", "# A site\n\n```{toctree}\ntutorials\nfirst\nhow-to\n```\n", "how-to"),
+    ],
+)
+def test_a_fault_is_named_and_the_last_site_stays(
+    small: Path, page: str, text: str, message: str
+) -> None:
+    docs_site.build()
+    (small / "docs" / page).write_text(text)
+    with pytest.raises(docs_site.BuildError, match=message):
+        docs_site.build()
+    assert (small / "build/docs/first.html").exists()
+
+
+def test_a_page_loads_nothing_from_elsewhere(small: Path) -> None:
+    docs_site.build()
+    for path in (small / "build/docs").rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        assert 'src="http' not in text
+        assert "<script>" not in text  # the console forbids scripts inside a page
+
+
+def test_a_current_site_is_not_built_again(tmp_path: Path) -> None:
+    """The command of lab hosts prints nothing when there is nothing to do."""
+    program = (
+        "from runtime import docs_site\n"
+        "docs_site.is_current = lambda: True\n"
+        "docs_site.main(only_if_stale=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
