@@ -168,7 +168,7 @@ check: environment ## format, lint, types, templates, YAML, documentation
 	@$(bin)/yamllint --strict .
 	@docker/check.sh
 	@ansible/check.sh
-	@$(bin)/python -m runtime.docs_site
+	@$(bin)/python -m runtime.docs_site --if-stale
 docs: environment ## build the documentation site into build/docs; a warning is a fault
 	@$(bin)/python -m runtime.docs_site
 dashboards: environment ## write Grafana's dashboards anew from their program

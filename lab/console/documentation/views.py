@@ -12,7 +12,7 @@ from runtime.docs_site import SITE
 @everybody
 @require_safe
 def documentation(request: HttpRequest, file: str = "index.html") -> HttpResponseBase:
-    """Return a file of the site. Everybody may read it, as the static files."""
+    """Return a file of the site, which needs no login, like the static files."""
     if not (SITE / "index.html").is_file():
         return missing(request)
     answer = static.serve(request, file, document_root=SITE)

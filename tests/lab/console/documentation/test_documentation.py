@@ -49,7 +49,7 @@ def asked(tmp_path: Path, site: Path, program: str, **settings: str) -> Any:
 
 def test_files_of_the_site_are_served(tmp_path: Path, site: Path) -> None:
     program = """
-paths = ["", "index.html", "searchindex.js", "labs/instructor.html", "nothing.html", "%2e%2e/secret"]
+paths = ["", "index.html", "searchindex.js", "labs/instructor.html", "no.html", "%2e%2e/secret"]
 print(json.dumps([answer("/docs/" + path) for path in paths]))
 """
     first, same, script, answers, nothing, secret = asked(tmp_path, site, program)
