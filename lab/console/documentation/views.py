@@ -15,7 +15,7 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
     """Return a file of the site, which needs no login, like the static files."""
     if not (SITE / "index.html").is_file():
         return missing(request)
-    answer = static.serve(request, file, document_root=SITE)
+    answer = static.serve(request, file, document_root=str(SITE))
     answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses
     return answer
 
