@@ -212,8 +212,16 @@ class Call:
     """It needs no token."""
 
 
-def document(title: str, description: str, calls: Sequence[Call]) -> Schema:
-    """Return the OpenAPI document of the calls."""
+def document(
+    title: str,
+    description: str,
+    calls: Sequence[Call],
+    of_bodies: Mapping[int, str] | None = None,
+) -> Schema:
+    """Return the OpenAPI document of the calls.
+
+    `of_bodies` has the refusals of every call with a body: status → reason.
+    """
     models = {Refusal} | {model for call in calls for model in _models(call)}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema(
@@ -221,7 +229,7 @@ def document(title: str, description: str, calls: Sequence[Call]) -> Schema:
     )
     paths: dict[str, Schema] = {}
     for call in calls:
-        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call)
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, of_bodies or {})
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": "1", "description": description},
@@ -245,16 +253,14 @@ def _models(call: Call) -> Iterator[type[BaseModel]]:
             yield model
 
 
-def _operation(call: Call) -> Schema:
+def _operation(call: Call, of_bodies: Mapping[int, str]) -> Schema:
     if isinstance(call.answers, str):
         done: Schema = {"description": "done", "content": {call.answers: {}}}
     else:
         done = _answer(call.answers.__doc__ or "done", call.answers)
-    refusals = dict(call.refusals)
+    refusals = {**(of_bodies if call.body else {}), **call.refusals}
     if call.body or call.query:
         refusals.setdefault(400, "a field is wrong")
-    if call.body:
-        refusals.setdefault(413, "the body is too large")
     if not call.is_open:
         refusals.setdefault(401, "the inner token is missing or wrong")
     refusals.setdefault(403, "a foreign name or a web page called")

@@ -119,17 +119,11 @@ class Banners:
         self._server = server
         self._patience = patience
 
-    def want(self, wanted: object) -> None:
+    def want(self, wanted: bool) -> None:
         """Switch banners on or off. Raises SettingRefused and changes nothing."""
-        self.check(wanted)
-        self.wanted = bool(wanted)
-
-    def check(self, wanted: object) -> None:
-        """Raises SettingRefused if `want` would."""
-        if not isinstance(wanted, bool):
-            raise SettingRefused("true or false")
         if wanted and self._server is None:
             raise SettingRefused("false; this shop has no ad server (DOORBUSTER_ADS_PORT)")
+        self.wanted = wanted
 
     def choose(
         self, size: str, concepts: Iterable[str], priority: int, page: PageType | None = None

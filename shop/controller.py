@@ -1,6 +1,6 @@
 """The shop's controller: says how loaded the shop is and takes the run's settings.
 
-Owns: the calls of docs/architecture.md, *The shop's controller*, on a port of its own.
+Owns: the calls of docs/controller-api.md, on a port of its own.
 Must not know: who asks, what a policy is.
 
 It runs in threads beside the workers and must answer while all of them want the interpreter. Each
@@ -15,18 +15,20 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httptools
 from django.db import close_old_connections, connections
 
 from common import hosts
-from common.shared_settings import LEAST_BOOKS, MOST_BOOKS
+from common.http_api import CallError, checked
 from shop import (
     activity,
     banners,
+    controller_calls,
     controller_metrics,
     outages,
     page_work,
@@ -43,8 +45,6 @@ IDLE_S = 300.0
 IDLE_BEFORE_A_CALL_S = 30.0
 """For a connection on which no call has been accepted yet, from its beginning."""
 _BODY_BYTES = 64 * 1024
-_MOST_NAME = 100
-"""Characters of a field's name that an answer may repeat."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _logger = logging.getLogger(__name__)
@@ -66,8 +66,8 @@ def _json(value: object, status: int = 200) -> Answer:
     return Answer(status, json.dumps(value).encode())
 
 
-def _refused(status: int, error: str, **more: str) -> Answer:
-    return _json({"error": error, **more}, status)
+def _refused(status: int, error: str) -> Answer:
+    return _json({"error": error}, status)
 
 
 def _health(body: bytes) -> Answer:
@@ -125,60 +125,37 @@ def _settings_json() -> dict[str, object]:
     }
 
 
-class _BadBody(ValueError):  # noqa: N818
-    """A body that a call cannot take; says which field and what is allowed."""
-
-    def __init__(self, field: str, allowed: str) -> None:
-        """`field` may be what a caller sent: a line of printable characters is made of it."""
-        field = "".join(c if c.isprintable() else " " for c in field[:_MOST_NAME])
-        super().__init__(f"{field}: must be {allowed}")
-        self.field = field
-        self.allowed = allowed
-
-
-def _object(body: bytes, known: Iterable[str]) -> dict[str, Any]:
-    """The JSON object in the body, of no other fields than these. Raises _BadBody."""
+def _read(body: bytes) -> object:
+    """The JSON in the body. Raises CallError."""
     try:
-        wanted = json.loads(body)
+        return json.loads(body)
     except (ValueError, RecursionError):  # the latter if it is nested too deeply to be read
-        wanted = None
-    if not isinstance(wanted, dict):
-        raise _BadBody("body", "a JSON object")
-    for field in sorted(set(wanted) - set(known)):
-        raise _BadBody(field, f"absent; known are {', '.join(known)}")
-    return wanted
+        raise CallError("body: must be a JSON object", "body", "a JSON object") from None
 
 
 def _put_settings(body: bytes) -> Answer:
-    known = _settings_json()
-    wanted = _object(body, known)
-    mode = wanted.pop("sentry", known["sentry"])
-    ads = wanted.pop("ads", known["ads"])
-    try:
-        sentry.check_mode(mode)
-        banners.banners.check(ads)
-        settings = page_work.work.settings.changed(wanted)
-    except sentry.SettingRefused as refused:
-        raise _BadBody("sentry", refused.allowed) from refused
-    except banners.SettingRefused as refused:
-        raise _BadBody("ads", refused.allowed) from refused
-    except page_work.SettingRefused as refused:
-        raise _BadBody(refused.field, refused.allowed) from refused
-    sentry.set_mode(mode)
-    if ads != banners.banners.wanted:
-        banners.banners.want(ads)
+    wanted = checked(controller_calls.WantedSettings, _read(body))
+    if wanted.ads is not None and wanted.ads != banners.banners.wanted:
+        try:
+            banners.banners.want(wanted.ads)
+        except banners.SettingRefused as refused:
+            raise CallError(str(refused), "ads", refused.allowed) from None
         page_work.work.forget_waits()  # a page with a banner waits longer than one without
-    if wanted:  # else the draws would start anew
-        page_work.work.configure(settings)
+    if wanted.sentry is not None:
+        sentry.set_mode(wanted.sentry)
+    of_page_work = wanted.model_dump(include=_OF_PAGE_WORK, exclude_unset=True)
+    if of_page_work:  # else the draws would start again
+        page_work.work.configure(replace(page_work.work.settings, **of_page_work))
     return _json(_settings_json())
 
 
+_OF_PAGE_WORK = {"profile", "time_scale", "seed"}
+
+
 def _put_catalogue(body: bytes) -> Answer:
-    count = _object(body, ("books",)).get("books")
-    if type(count) is not int or not LEAST_BOOKS <= count <= MOST_BOOKS:
-        raise _BadBody("books", f"a whole number from {LEAST_BOOKS} to {MOST_BOOKS}")
-    stocking.resize(count, _logger.info)
-    return _json({"books": count})
+    wanted = checked(controller_calls.WantedCatalogue, _read(body))
+    stocking.resize(wanted.books, _logger.info)
+    return _json({"books": wanted.books})
 
 
 def _reset(body: bytes) -> Answer:
@@ -195,17 +172,21 @@ def _metrics(body: bytes) -> Answer:
 
 
 _CALLS: dict[tuple[str, str], Callable[[bytes], Answer]] = {
-    ("GET", "/health"): _health,
-    ("GET", "/status"): _status,
-    ("PUT", "/settings"): _put_settings,
-    ("PUT", "/catalogue"): _put_catalogue,
-    ("POST", "/reset"): _reset,
-    ("GET", "/orders"): _orders,
-    ("GET", "/metrics"): _metrics,
+    (call.method, call.path): handler
+    for call, handler in (
+        (controller_calls.HEALTH, _health),
+        (controller_calls.STATUS, _status),
+        (controller_calls.CHANGE_SETTINGS, _put_settings),
+        (controller_calls.RESIZE_CATALOGUE, _put_catalogue),
+        (controller_calls.RESET, _reset),
+        (controller_calls.ORDERS, _orders),
+        (controller_calls.METRICS, _metrics),
+        (controller_calls.OPENAPI, lambda _: _json(controller_calls.document())),
+    )
 }
 
 
-_OPEN = ("/health", "/metrics")
+_OPEN = tuple(call.path for call in controller_calls.CALLS if call.is_open)
 """Calls that need no token: for health checks and Prometheus."""
 
 
@@ -248,8 +229,8 @@ def answer(method: str, path: str, headers: dict[str, str], body: bytes) -> Answ
     close_old_connections()  # as Django does before each request: the database may have died since
     try:
         return call(body)
-    except _BadBody as refused:
-        return _refused(400, str(refused), field=refused.field, allowed=refused.allowed)
+    except CallError as refused:
+        return _json(refused.answer, refused.status)
     except Exception:
         _logger.exception("%s %s failed", method, path)
         return _refused(500, "failed; the shop's log says why")

@@ -34,10 +34,10 @@ counted as served, and what it was to make up for is left to the next one.
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple
 
 from django.db import connection
 
@@ -46,7 +46,6 @@ from shop.activity import PageCount
 from shop.page_types import PAGE_TYPES, PageType
 
 Profile = Literal["paper", "cpu", "real"]
-PROFILES: tuple[str, ...] = get_args(Profile)
 
 BUSY_RATIO = 0.714  # published.toml, lifo_pri.derived.busy_share
 CPU_INTENSIVE_S = 0.300  # paper seconds a page, profile `cpu`
@@ -59,19 +58,8 @@ CPU_OUTSIDE_S = 0.0004
 UNLEARNT_WAIT_S = 0.001
 _LEARNING_RATIO = 0.1
 
-TIME_SCALE_RANGE = (0.1, 1000.0)
-_SEED_BELOW = 2**63
 _MILLISECOND_S = 0.001
 _SPIN = range(400)
-
-
-class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the caller reads it
-    """A setting that page work cannot have; says which and what it may be."""
-
-    def __init__(self, field: str, allowed: str) -> None:
-        super().__init__(f"{field}: must be {allowed}")
-        self.field = field
-        self.allowed = allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +69,6 @@ class PageWorkSettings:
     profile: Profile = "paper"
     time_scale: float = 10.0
     seed: int = 1
-
-    def changed(self, values: Mapping[str, Any]) -> "PageWorkSettings":
-        """These settings with some of them replaced. Raises SettingRefused."""
-        unknown = sorted(set(values) - {"profile", "time_scale", "seed"})
-        if unknown:
-            raise SettingRefused(unknown[0], "absent; known are profile, time_scale, seed")
-        profile = values.get("profile", self.profile)
-        if profile not in PROFILES:
-            raise SettingRefused("profile", " or ".join(map(repr, PROFILES)))
-        time_scale = values.get("time_scale", self.time_scale)
-        low, high = TIME_SCALE_RANGE
-        if not _is_number(time_scale) or not low <= time_scale <= high:
-            raise SettingRefused("time_scale", f"a number from {low:g} to {high:g}")
-        seed = values.get("seed", self.seed)
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < _SEED_BELOW:
-            raise SettingRefused("seed", "a whole number from 0 to 2^63 - 1")
-        return PageWorkSettings(profile, float(time_scale), seed)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 class Share(NamedTuple):

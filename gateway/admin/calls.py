@@ -107,4 +107,5 @@ def document() -> dict[str, Any]:
         "Doorbuster gateway: admin API",
         "The state of the gateway, and what can be changed while it runs.",
         CALLS,
+        {413: "the body is too large", 415: "the body is not sent as application/json"},
     )

@@ -13,7 +13,7 @@ Owns: the package's public names. Must not know: anything of the shop (relative 
 folder can be copied into another project).
 """
 
-from .configuration import MODES, SettingRefused, check_mode, mode, set_mode
+from .configuration import MODES, Mode, SettingRefused, mode, set_mode
 from .meter import snapshot
 from .middleware import SentryMiddleware, watching
 from .permission import cancellable, protected
@@ -22,12 +22,12 @@ from .watch import ClientGone, Watch, check, commit_point, current
 __all__ = [
     "MODES",
     "ClientGone",
+    "Mode",
     "SentryMiddleware",
     "SettingRefused",
     "Watch",
     "cancellable",
     "check",
-    "check_mode",
     "commit_point",
     "current",
     "mode",

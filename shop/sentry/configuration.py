@@ -4,13 +4,14 @@ Owns: the table of settings (docs/sentry.md shows it, a test compares). Must not
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-OFF, WATCH, CANCEL = "off", "watch", "cancel"
-MODES = (OFF, WATCH, CANCEL)
+Mode = Literal["off", "watch", "cancel"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+OFF, WATCH, CANCEL = MODES
 
 
 class Setting(NamedTuple):
@@ -121,12 +122,7 @@ def mode() -> str:
 def set_mode(wanted: str) -> None:
     """Change the mode of this process, from the next request on. Raises SettingRefused."""
     global _mode
-    check_mode(wanted)
-    _mode = wanted
-
-
-def check_mode(wanted: object) -> None:
-    """Raises SettingRefused unless this is a mode."""
     setting = _BY_NAME["SENTRY_MODE"]
-    if not (isinstance(wanted, str) and setting.fits(wanted)):
+    if not setting.fits(wanted):
         raise SettingRefused(setting, wanted)
+    _mode = wanted

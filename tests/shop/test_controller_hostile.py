@@ -4,14 +4,15 @@ import json
 
 import pytest
 
-from shop import controller, page_work
+from shop import controller, controller_calls, page_work
 from tests.hostile_json import BODIES, objects_with
 
 pytestmark = pytest.mark.django_db  # an answer closes connections to the database that are old
 
 FIELDS = {
-    "/settings": ("profile", "time_scale", "seed", "sentry", "ads", "other"),
-    "/catalogue": ("books", "other"),
+    call.path: (*call.body.model_fields, "other")
+    for call in controller_calls.CALLS
+    if call.body is not None
 }
 
 

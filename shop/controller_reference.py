@@ -1,0 +1,30 @@
+"""The page docs/controller-api.md: `python -m shop.controller_reference` writes it."""
+
+from pathlib import Path
+from typing import Final
+
+from common.http_api import tables
+from shop import controller_calls
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "controller-api.md"
+_ABOVE: Final = """# The shop's controller
+
+`python -m shop.controller_reference` writes this page from the forms by which the controller checks
+calls. `/openapi.json` has the same for programs, in the form of
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Architecture](architecture.md#addresses) explains
+who may call; [metrics](metrics.md) lists what `/metrics` answers.
+
+A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
+the caller: [the inner token](architecture.md#the-inner-token),
+[addresses](architecture.md#addresses).
+
+"""
+
+
+def page() -> str:
+    """Return the page of the present code."""
+    return _ABOVE + tables(controller_calls.document())
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
