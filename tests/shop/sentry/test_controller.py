@@ -59,7 +59,8 @@ def test_a_refusal_changes_nothing(body, field):
     before = page_work.work.settings
     status, answer = call("PUT", "/settings", body)
     assert (status, answer["field"]) == (400, field)
-    assert answer["error"].startswith(f"{field}: must be {answer['allowed']}")
+    assert answer["error"].startswith(f"{field}: ")
+    assert answer["allowed"] in answer["error"]
     assert page_work.work.settings == before
     assert sentry.mode() == "watch"
 
