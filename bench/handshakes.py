@@ -9,7 +9,6 @@ Owns: the set-up, the measuring, the table. Must not know: anything of the gatew
 and its admin API.
 """
 
-import json
 import os
 import socket
 import ssl
@@ -17,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -29,7 +27,8 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from common import ports, processes
+from common import hosts, ports, processes
+from common.http_json import JsonClient
 from runtime import certificates
 from runtime.one_line import OneLineCommand
 
@@ -59,13 +58,8 @@ class Subject:
 
     def admission(self, choice: dict[str, object]) -> None:
         """Chooses who gets in; and waits until it holds."""
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{self.admin_port}/connection-admission",
-            json.dumps(choice).encode(),
-            {"Content-Type": "application/json"},
-            method="PUT",
-        )
-        urllib.request.urlopen(request, timeout=60).close()
+        with JsonClient(hosts.LOOPBACK, self.admin_port, timeout_s=60) as admin:
+            admin.call("PUT", "/connection-admission", choice)
         time.sleep(0.1)  # of the refusing policy's intervals
 
     def cpu_s(self) -> float:

@@ -19,12 +19,12 @@ from itertools import chain
 from pathlib import Path
 
 from common import hosts, log_tail, ports, processes
+from common.answering import get_refusal
 from common.waiting import wait_while
 from hosting import affinity, database, starting
 from hosting.errors import HostingError
 from hosting.started import Started
 from runtime import monitoring
-from runtime.answering import get_refusal
 from runtime.service import APPLIANCE_VARIABLE
 from runtime.settings import Settings
 

@@ -5,7 +5,6 @@ was started.
 """
 
 import http.client
-import json
 import ssl
 import subprocess
 from collections.abc import Mapping
@@ -13,12 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from common import log_tail
+from common import hosts, log_tail
+from common.answering import PAGE_TIMEOUT_S
+from common.http_json import JsonClient, NoAnswerError, RefusedError
 from hosting.errors import HostingError
 from hosting.options import PlatformOptions
 from hosting.processes import tree_cpu_s
 from hosting.template import Application
-from runtime.answering import PAGE_TIMEOUT_S
 
 _CALL_TIMEOUT_S = 60.0
 """A shop whose threads are all busy answers late."""
@@ -41,7 +41,7 @@ class RunningApplication:
         self.authority = authority
         """Who has signed its certificate, as a file."""
         self._log = log
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._token = token
 
     @property
     def name(self) -> str:
@@ -113,20 +113,10 @@ class RunningApplication:
     def _ask(
         self, port: int, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_CALL_TIMEOUT_S)
         try:
-            content = None if body is None else json.dumps(body)
-            headers = {} if body is None else {"Content-Type": "application/json"}
-            headers |= self._headers
-            connection.request(method, path, content, headers)
-            response = connection.getresponse()
-            answer = json.loads(response.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            with JsonClient(
+                hosts.LOOPBACK, port, timeout_s=_CALL_TIMEOUT_S, token=self._token
+            ) as part:
+                return dict(part.call(method, path, body))
+        except (NoAnswerError, RefusedError) as error:
             raise HostingError(f"{self.name}: {method} {path} on port {port}: {error}") from None
-        finally:
-            connection.close()
-        if response.status != 200:
-            raise HostingError(
-                f"{self.name}: {method} {path} on port {port}: {answer.get('error', answer)}"
-            )
-        return dict(answer)

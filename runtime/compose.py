@@ -14,6 +14,7 @@ from functools import partial
 from typing import TextIO
 
 from common import hosts, log_tail
+from common.answering import get_refusal
 from common.waiting import wait_while
 from runtime import (
     certificate_files,
@@ -26,7 +27,6 @@ from runtime import (
     own_certificate,
     up,
 )
-from runtime.answering import get_refusal
 from runtime.compose_engine import Container, EngineError
 from runtime.compose_services import GRAFANA, KEPT, Part
 from runtime.compose_settings import Project

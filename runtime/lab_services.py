@@ -8,8 +8,8 @@ import signal
 import sys
 
 from common import hosts
+from common.answering import get_refusal
 from runtime import own_certificate
-from runtime.answering import get_refusal
 from runtime.service import SEEDING_TIMEOUT_S, Service, Tables, beside
 from runtime.settings import Settings
 

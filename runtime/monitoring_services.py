@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from common import hosts
+from common.answering import get_refusal
 from runtime import monitoring
-from runtime.answering import get_refusal
 from runtime.service import Service
 from runtime.settings import Settings
 

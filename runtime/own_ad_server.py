@@ -7,7 +7,6 @@ Owns: starting and ending both. Must not know: what is measured, what the invent
 """
 
 import fcntl
-import http.client
 import os
 import secrets
 import shutil
@@ -21,6 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from common import hosts, log_tail, ports, processes
+from common.answering import get_refusal
 from runtime import account, pinned, postgres
 from runtime.settings import REPOSITORY
 
@@ -142,14 +142,7 @@ def ad_server(
     [port] = ports.free(1)
 
     def ready() -> bool:
-        connection = http.client.HTTPConnection(hosts.LOOPBACK, port, timeout=5)
-        try:
-            connection.request("GET", "/ads/health")
-            return connection.getresponse().status == 200
-        except OSError:
-            return False
-        finally:
-            connection.close()
+        return get_refusal(hosts.LOOPBACK, port, "/ads/health") is None
 
     own = {
         **environment,

@@ -7,8 +7,8 @@ import signal
 import sys
 
 from common import hosts
+from common.answering import get_refusal
 from runtime import own_certificate
-from runtime.answering import get_refusal
 from runtime.service import (
     SEEDING_TIMEOUT_S,
     SEEDING_TIMEOUT_S_PER_ROW,

@@ -9,7 +9,6 @@ work promised against what the request took. The plain mean stands beside it.
 """
 
 import http.client
-import json
 import math
 import os
 import random
@@ -18,14 +17,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import fmean, stdev
-from typing import Any, NamedTuple, Self
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from common import hosts, ports, processes
+from common.http_json import JsonClient, NoAnswerError, RefusedError
 from shop import accounts, page_work, settings
 from shop.catalogue.books import BOOKS, OUT_OF_STOCK_EVERY
 from shop.catalogue.shelves import SHELVES
@@ -36,6 +35,7 @@ TOLERANCE_RATIO = 0.05
 _WARM_UP_WALKS = 3
 _START_PATIENCE_S = 30
 _END_PATIENCE_S = 30
+_CALL_TIMEOUT_S = 30.0
 _WORDS = ("winter", "history", "garden", "letters", "murder", "a year", "queues", "sea")
 
 
@@ -88,37 +88,9 @@ def summarised(page: str, published_s: float, scale: float, seen: list[Request])
     )
 
 
-class Controller:
-    """The controller's side of the calibration.
-
-    Each call has a connection of its own: the controller closes one that is idle for some seconds.
-    """
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self._connection = http.client.HTTPConnection(
-            parts.hostname or "127.0.0.1", parts.port or 80, timeout=30
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
-
-    def call(self, method: str, path: str, body: object = None) -> Any:
-        """The answer as JSON. Raises OSError, or click's error with what the controller said."""
-        payload = None if body is None else json.dumps(body)
-        token = settings.INNER_TOKEN
-        headers = {"Connection": "close"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        self._connection.request(method, path, payload, headers)
-        response = self._connection.getresponse()
-        answer = json.loads(response.read())
-        if response.status != 200:
-            raise click.ClickException(f"{method} {path}: {answer.get('error', response.status)}")
-        return answer
+def controller_at(url: str) -> JsonClient:
+    """A client of the shop's controller."""
+    return JsonClient.at(url, timeout_s=_CALL_TIMEOUT_S, token=settings.INNER_TOKEN)
 
 
 def run(url: str | None, controller_url: str | None, rounds: int, time_scale: float) -> int:
@@ -128,11 +100,13 @@ def run(url: str | None, controller_url: str | None, rounds: int, time_scale: fl
     try:
         if url is not None:
             address = controller_url or _controller_url()
-            with Controller(address) as controller:
+            with controller_at(address) as controller:
                 return _calibrate(url, controller, rounds, time_scale)
-        with _own_shop() as (own_url, own_address), Controller(own_address) as controller:
+        with _own_shop() as (own_url, own_address), controller_at(own_address) as controller:
             return _calibrate(own_url, controller, rounds, time_scale)
-    except (OSError, http.client.HTTPException, WalkFailed) as error:
+    except RefusedError as refused:
+        raise click.ClickException(f"the controller refused a call: {refused}") from refused
+    except (OSError, http.client.HTTPException, NoAnswerError, WalkFailed) as error:
         raise click.ClickException(f"the shop does not answer as it should: {error}") from error
 
 
@@ -173,7 +147,7 @@ def _wait_until_up(shop: subprocess.Popen[bytes], url: str) -> None:
         raise click.ClickException(f"the shop was not up within {_START_PATIENCE_S} s")
 
 
-def _calibrate(url: str, controller: Controller, rounds: int, time_scale: float) -> int:
+def _calibrate(url: str, controller: JsonClient, rounds: int, time_scale: float) -> int:
     before = controller.call("GET", "/status")
     if before["busy_workers"]:
         raise click.ClickException("the shop is busy; calibrate it while nobody else visits")
@@ -201,7 +175,7 @@ def _calibrate(url: str, controller: Controller, rounds: int, time_scale: float)
     return 0 if all(result.passes for result in results) else 1
 
 
-def _walk(url: str, controller: Controller, rng: random.Random) -> dict[str, Request]:
+def _walk(url: str, controller: JsonClient, rng: random.Random) -> dict[str, Request]:
     """One walk through the eight pages; what each took by the controller's count."""
     visits: dict[str, Request] = {}
     before = controller.call("GET", "/status")["pages"]
@@ -229,7 +203,7 @@ def _book_on_sale(rng: random.Random) -> int:
             return book
 
 
-def _cpu_outside_s(url: str, controller: Controller, requests: int = 200) -> float:
+def _cpu_outside_s(url: str, controller: JsonClient, requests: int = 200) -> float:
     """CPU of the process per request beyond what the page's own thread used inside Django."""
     controller.call("PUT", "/settings", {"profile": "real"})
     with Walker(url) as walker:

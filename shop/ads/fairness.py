@@ -4,13 +4,12 @@ Owns: the groups, the statistic, the draws from a running server. Must not know:
 drawn.
 """
 
-import http.client
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
+
+from common.http_json import JsonClient, NoAnswerError, RefusedError
 
 CRITICAL = {
     1: 3.84, 2: 5.99, 3: 7.81, 4: 9.49, 5: 11.07, 6: 12.59, 7: 14.07, 8: 15.51, 9: 16.92,
@@ -76,31 +75,23 @@ def draw(
 
     Returns weight and draws by banner. Raises ServerError.
     """
-    connection = http.client.HTTPConnection(host, port, timeout=PATIENCE_S)
     page = {"size": size, "concepts": concepts}
     try:
-        listed = _answer(connection, "/ads/candidates?" + urlencode(page))
-        drawn: Counter[int] = Counter()
-        for _ in range(draws):
-            answer = _answer(connection, "/ads/select?" + urlencode({"slots": 1, **page}))
-            drawn.update(banner["id"] for banner in answer["banners"])
-    except (OSError, http.client.HTTPException, ValueError) as fault:
+        with JsonClient(host, port, timeout_s=PATIENCE_S) as server:
+            listed = server.call("GET", "/ads/candidates?" + urlencode(page))
+            drawn: Counter[int] = Counter()
+            for _ in range(draws):
+                answer = server.call("GET", "/ads/select?" + urlencode({"slots": 1, **page}))
+                drawn.update(banner["id"] for banner in answer["banners"])
+    except NoAnswerError as fault:
         raise ServerError(
             f"The ad server at {host}:{port} does not answer ({fault}); `make up` starts it."
         ) from None
-    finally:
-        connection.close()
+    except RefusedError as refused:
+        allowed = (refused.answer or {}).get("allowed")
+        raise ServerError(f"{refused}; allowed: {allowed}") from None
     return {one["id"]: one["weight"] for one in listed["candidates"]}, drawn
 
 
 class ServerError(Exception):
     """The server did not answer or refused; the text says what to do."""
-
-
-def _answer(connection: http.client.HTTPConnection, path: str) -> dict[str, Any]:
-    connection.request("GET", path)
-    response = connection.getresponse()
-    found: dict[str, Any] = json.loads(response.read())
-    if response.status != 200:
-        raise ServerError(f"{found.get('error')}; allowed: {found.get('allowed')}")
-    return found

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from common import cpus
-from runtime import answering, certificate_files, compose_engine, compose_settings
+from common import answering, cpus
+from runtime import certificate_files, compose_engine, compose_settings
 from runtime.settings import REPOSITORY
 from tests.docker.conftest import Containers, docker, inspected
 from tests.lab.observed import Observed, words

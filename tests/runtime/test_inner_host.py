@@ -3,7 +3,7 @@
 import psutil
 import pytest
 
-from runtime import answering
+from common import answering
 from runtime.supervision import left_over
 from tests.runtime.conftest import Appliance
 

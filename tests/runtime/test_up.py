@@ -20,8 +20,8 @@ import urllib.request
 import psutil
 import pytest
 
-from common import cpus
-from runtime import answering, certificate_files, postgres, services, up
+from common import answering, cpus
+from runtime import certificate_files, postgres, services, up
 from runtime.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
 

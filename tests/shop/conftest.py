@@ -95,13 +95,13 @@ class RunningShop:
     def __init__(
         self, process: subprocess.Popen[bytes], host: str, port: int, controller_port: int
     ) -> None:
-        from shop.calibration import Controller
+        from shop.calibration import controller_at
 
         self.process = process
         self.controller_port = controller_port
         self.url = f"http://{host}:{port}"
         self.controller_url = f"http://{host}:{controller_port}"
-        self.controller: Controller = Controller(self.controller_url)
+        self.controller = controller_at(self.controller_url)
 
 
 @pytest.fixture(scope="session")

@@ -14,9 +14,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from common import ports
+from common import answering, ports
 from lab.engines.live.appliance import Appliance
-from runtime import answering
 from runtime.settings import REPOSITORY, load
 from shop.walker import Walker, form
 from tests.conftest import serving

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from common import hosts
-from runtime.answering import get_refusal
+from common.answering import get_refusal
 from runtime.settings import Settings
 
 LOOK_EVERY_S = 10.0

@@ -1,12 +1,11 @@
 """The appliance as an experiment sees it: the gateway's admin API and the shop's controller."""
 
-import http.client
-import json
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from common import hosts
+from common.http_json import JsonClient, NoAnswerError, RefusedError
 from common.waiting import retry, wait_until
 from gateway.policies import NO_ADMISSION, Abandonment
 from lab.errors import ExperimentError
@@ -41,8 +40,7 @@ class JsonApi:
     ) -> None:
         self.part, self.address = part, hosts.authority(host, port)
         self._host_variable = host_variable
-        self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
+        self._client = JsonClient(host, port, timeout_s=timeout_s, token=token)
 
     def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Json:
         """The decoded answer; raises ExperimentError when unreachable or refused."""
@@ -53,43 +51,21 @@ class JsonApi:
         return list(self._answer("GET", path, None))
 
     def _answer(self, method: str, path: str, body: Mapping[str, object] | None) -> Any:
-        content = None if body is None else json.dumps(body)
-        headers = {"Content-Type": "application/json"} if content else {}
-        headers |= self._authorization
         try:
-            response = self._send(method, path, content, headers)
-            answer = json.loads(response.read() or b"{}")
-        except (OSError, http.client.HTTPException, ValueError) as fault:
-            self._connection.close()
+            return self._client.call(method, path, body)
+        except NoAnswerError as fault:
             mend = "Start the appliance with `make up`; `make doctor` says what is wrong."
-            if isinstance(fault, socket.gaierror) and self._host_variable:
+            if isinstance(fault.__cause__, socket.gaierror) and self._host_variable:
                 mend = f"{self._host_variable} must be a name or an address that is known here."
             raise ExperimentError(
                 f"{self.part} does not answer on {self.address} ({fault}). {mend}"
             ) from None
-        if response.status >= 400:
-            raise ExperimentError(
-                f"{self.part} refused {method} {path}: {answer.get('error', response.reason)}"
-            )
-        return answer
-
-    def _send(
-        self, method: str, path: str, content: str | None, headers: Mapping[str, str]
-    ) -> http.client.HTTPResponse:
-        # A kept-alive connection may have been closed meanwhile: try once more on a new one.
-        for last_try in (False, True):
-            try:
-                self._connection.request(method, path, content, dict(headers))
-                return self._connection.getresponse()
-            except (ConnectionError, http.client.RemoteDisconnected):
-                self._connection.close()
-                if last_try:
-                    raise
-        raise AssertionError("unreachable")
+        except RefusedError as refused:
+            raise ExperimentError(f"{self.part} refused {method} {path}: {refused}") from None
 
     def close(self) -> None:
         """Give the connection back; the next call opens a new one."""
-        self._connection.close()
+        self._client.close()
 
 
 def patiently(ask: Callable[[], T], limit_s: float = 60.0) -> T:

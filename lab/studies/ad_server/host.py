@@ -1,6 +1,5 @@
 """The ad server that a reproduction measures, and the process that its clients are."""
 
-import http.client
 import json
 import os
 import signal
@@ -13,7 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common import log_tail, processes
+from common import hosts, log_tail, processes
+from common.http_json import JsonClient, NoAnswerError, RefusedError
 from lab.errors import ExperimentError
 from lab.machine.description import ROOT
 from lab.studies.ad_server.cases import SERVER_THREADS
@@ -58,21 +58,18 @@ def running_ad_server(lab: Settings, banners: int) -> Iterator[AdServer]:
 def _commonest_words(port: int, token: str) -> tuple[str, ...]:
     """Of the first few hundred contracts, the most frequent first."""
     counts: Counter[str] = Counter()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
     path: str | None = "/ads/contracts"
     try:
-        for _ in range(_PAGES):
-            if path is None:
-                break
-            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
-            page = json.loads(connection.getresponse().read())
-            for contract in page["contracts"]:
-                counts.update(contract["banner"]["concepts"])
-            path = page["next"]
-    except (OSError, http.client.HTTPException, ValueError, KeyError) as fault:
+        with JsonClient(hosts.LOOPBACK, port, timeout_s=_TIMEOUT_S, token=token) as server:
+            for _ in range(_PAGES):
+                if path is None:
+                    break
+                page = server.call("GET", path)
+                for contract in page["contracts"]:
+                    counts.update(contract["banner"]["concepts"])
+                path = page["next"]
+    except (NoAnswerError, RefusedError, KeyError) as fault:
         raise ExperimentError(f"The ad server does not list its contracts: {fault!r}") from None
-    finally:
-        connection.close()
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(word for word, _ in ranked[:MOST_WORDS])
 

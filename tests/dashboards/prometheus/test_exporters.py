@@ -5,9 +5,9 @@ import re
 import pytest
 import requests
 
-from common import ports
+from common import answering, ports
 from dashboards.exporters import SERIES
-from runtime import answering, monitoring
+from runtime import monitoring
 from tests.conftest import serving
 from tests.lab.waiting import wait_until
 from tests.skips import needs

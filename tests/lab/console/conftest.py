@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 import requests
 
-from common import ports
+from common import answering, ports
 from lab.engines.live.announcement import ToldRun
 from lab.files.run_folder import PlannedRun
 from lab.results.comparison import ComparisonResult
 from lab.runner import comparison
 from lab.spec.experiment import Spec
-from runtime import answering, certificate_files, certificates, credentials, settings
+from runtime import certificate_files, certificates, credentials, settings
 from runtime.settings import REPOSITORY, Settings, redis_address
 from tests.conftest import serving
 

@@ -5,8 +5,8 @@ import contextlib
 import psutil
 import pytest
 
+from common import answering
 from lab.results.comparison import ComparisonResult
-from runtime import answering
 from runtime.state import State
 from runtime.supervision import Supervisor
 from tests.lab.console.conftest import wait_for

@@ -10,10 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from common import ports
+from common import answering, ports
 from lab.console.site.rates import Limit
 from lab.engines.live import announcement as live_runs
-from runtime import answering
 from runtime.settings import SettingsError, load
 from runtime.state import MARKER
 from tests.conftest import serving

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 import requests
 
-from common import ports
+from common import answering, ports
 from lab.console.site.tls_listener import plain_answer
-from runtime import answering, certificate_files, certificates
+from runtime import certificate_files, certificates
 from runtime.settings import REPOSITORY
 from tests.lab.console.conftest import PATIENCE_S, Console, run
 

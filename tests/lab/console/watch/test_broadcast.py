@@ -11,9 +11,8 @@ from contextlib import ExitStack
 import pytest
 import requests
 
-from common import ports
+from common import answering, ports
 from lab.results.comparison import ComparisonResult
-from runtime import answering
 from tests.conftest import serving
 from tests.lab.console.conftest import PATIENCE_S, call, wait_for
 from tests.lab.console.streaming import first, looks, stream

@@ -1,0 +1,88 @@
+"""A client of an HTTP API that speaks JSON.
+
+Owns: the connection, the token, what counts as an answer. Must not know: whose API it is.
+"""
+
+import http.client
+import json
+from collections.abc import Mapping
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+_JSON: Final = {"Content-Type": "application/json"}
+
+
+class NoAnswerError(Exception):
+    """No answer came, or one that is not JSON; the text is the reason, `__cause__` the fault."""
+
+
+class RefusedError(Exception):
+    """The server answered with a status other than 2xx; the text is its reason."""
+
+    def __init__(self, status: int, reason: str, answer: Any) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.answer = answer
+        """The decoded answer; None if it is not JSON."""
+
+
+class JsonClient:
+    """One kept connection to one server, without a proxy. Not for several threads at once."""
+
+    def __init__(self, host: str, port: int, *, timeout_s: float, token: str = "") -> None:
+        """`token` goes with every call; `timeout_s` is for each wait for the server."""
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._connection = http.client.HTTPConnection(host, port, timeout=timeout_s)
+
+    @classmethod
+    def at(cls, url: str, *, timeout_s: float, token: str = "") -> Self:
+        """Return a client of `http://host:port`."""
+        parts = urlsplit(url)
+        return cls(
+            parts.hostname or "127.0.0.1", parts.port or 80, timeout_s=timeout_s, token=token
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens a new one."""
+        self._connection.close()
+
+    def call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
+        """Return the decoded answer; an empty one is `{}`. Raises NoAnswerError or RefusedError."""
+        content = None if body is None else json.dumps(body)
+        headers = self._headers if body is None else {**self._headers, **_JSON}
+        try:
+            response = self._response(method, path, content, headers)
+            text = response.read()
+        except (OSError, http.client.HTTPException) as fault:
+            self.close()
+            raise NoAnswerError(str(fault) or type(fault).__name__) from fault
+        is_good = 200 <= response.status < 300
+        try:
+            answer = json.loads(text or b"{}")
+        except ValueError as fault:
+            if is_good:
+                raise NoAnswerError(str(fault)) from fault
+            answer = None
+        if is_good:
+            return answer
+        reason = answer.get("error") if isinstance(answer, dict) else None
+        raise RefusedError(response.status, str(reason or response.reason), answer)
+
+    def _response(
+        self, method: str, path: str, content: str | None, headers: Mapping[str, str]
+    ) -> http.client.HTTPResponse:
+        # The server may have closed a kept connection meanwhile; a new one is not tried twice.
+        if self._connection.sock is not None:
+            try:
+                self._connection.request(method, path, content, headers)
+                return self._connection.getresponse()
+            except ConnectionError:  # http.client.RemoteDisconnected is one
+                self.close()
+        self._connection.request(method, path, content, headers)
+        return self._connection.getresponse()
