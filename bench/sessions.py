@@ -153,11 +153,11 @@ def seed() -> None:
 def walk(shop: Shop, rng: random.Random, servers: list[psutil.Process], counts: bool) -> None:
     """One customer from Br-1 to Tr-4."""
     from shop.accounts import seeded_username
-    from shop.calibration import Controller
+    from shop.calibration import controller_at
     from shop.walker import Walker
 
     with (
-        Controller(f"http://127.0.0.1:{shop.controller_port}") as controller,
+        controller_at(f"http://127.0.0.1:{shop.controller_port}") as controller,
         Walker(f"http://127.0.0.1:{shop.port}") as walker,
     ):
         controller.call("PUT", "/settings", {"profile": "real"})
