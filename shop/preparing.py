@@ -8,10 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
-from shop import seeding
+from shop import migrating, seeding
 from shop.sessions import SessionStore
 from shop.stocking import Progress
 
@@ -21,22 +19,11 @@ _MARK = ".source"
 
 def prepare(progress: Progress) -> None:
     """Migrate, seed, collect static files, end old sessions; does only what has not been done."""
-    migrate(progress)
+    migrating.migrate(settings.SHOP_SCHEMA, "Migrating the database", progress)
     SessionStore.clear_expired()
     if not seeding.seed(settings.CATALOGUE_BOOKS, progress):
         progress("The shelves are full")
     collect_static_files(progress)
-
-
-def migrate(progress: Progress) -> None:
-    """Apply migrations that the schema has not seen; makes the schema if there is none."""
-    with connection.cursor() as cursor:
-        schema = connection.ops.quote_name(settings.SHOP_SCHEMA)
-        cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        progress("Migrating the database")
-        call_command("migrate", interactive=False, verbosity=0)
 
 
 def collect_static_files(progress: Progress) -> None:

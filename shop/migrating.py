@@ -1,0 +1,50 @@
+"""The tables of the shop and of the ad server, each in a schema of PostgreSQL.
+
+Owns: making a schema and its tables, and refusing tables that this version cannot use.
+"""
+
+from collections.abc import Callable
+
+import click
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+class OldTablesError(click.ClickException):
+    """An earlier version made the tables, and no migration leads from them to this one."""
+
+
+def migrate(schema: str, title: str, progress: Callable[[str], None]) -> None:
+    """Apply migrations that the schema has not seen; makes the schema if there is none.
+
+    Raises OldTablesError.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE SCHEMA IF NOT EXISTS {connection.ops.quote_name(schema)}")
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        progress(title)
+        call_command("migrate", interactive=False, verbosity=0)
+    _check_columns(schema)
+
+
+def _check_columns(schema: str) -> None:
+    """Version 0.2.0 began with new migrations, so names alone do not tell old tables from new."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name FROM information_schema.columns "
+            "WHERE table_schema = %s",
+            [schema],
+        )
+        there = set(cursor.fetchall())
+    for model in apps.get_models(include_auto_created=True):
+        table = model._meta.db_table
+        for field in model._meta.local_concrete_fields:
+            if (table, field.column) not in there:
+                raise OldTablesError(
+                    f"an earlier version of Doorbuster made the tables of the schema {schema}: "
+                    f"{table} has no column {field.column}; fix: make reset, which empties the "
+                    "database and keeps the results"
+                )
