@@ -1,11 +1,12 @@
-"""The keys of specs, from their JSON schema and the docstrings of their fields."""
+"""The keys of specs, from the JSON schema, with the meanings that docs/experiments.md has."""
 
-import ast
-import inspect
-import textwrap
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from command_line import cell
+
+from runtime.settings import REPOSITORY
 
 LIMITS = {
     "minimum": "at least {}",
@@ -16,6 +17,8 @@ LIMITS = {
     "minItems": "at least {} of them",
     "maxItems": "at most {} of them",
 }
+_ROW = re.compile(r"^\| `([\w.]+)` \| [^|]+ \| (.+) \|$", re.MULTILINE)
+_BEGIN = "| key | value | default | meaning |\n| --- | --- | --- | --- |"
 
 
 def sections() -> str:
@@ -23,46 +26,54 @@ def sections() -> str:
     from lab.spec.experiment import Spec
 
     schema = Spec.model_json_schema()
-    models = {name: _model(name) for name in schema["$defs"]}
-    parts = [_section("The spec", schema, Spec)]
-    parts += [_section(name, part, models[name]) for name, part in schema["$defs"].items()]
-    return "\n".join(parts)
+    lines: list[str] = []
+    for path, part in _parts("", schema, schema["$defs"]):
+        kind = part["properties"].get("kind", {}).get("const", "")
+        title = (
+            f"`{path}`" + (f" of the kind `{kind}`" if kind else "") if path else "The whole spec"
+        )
+        lines += ["", f"### {title}", "", _BEGIN, *_rows(path, part)]
+    return "\n".join(lines)
 
 
-def _model(name: str) -> type:
-    from lab.spec import sections as module
+def _parts(
+    path: str, schema: dict[str, Any], known: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path of each section and its schema, a section before those inside it."""
+    yield path, schema
+    for key, part in schema["properties"].items():
+        for name in _sections_of(part):
+            yield from _parts(f"{path}.{key}".strip("."), known[name], known)
 
-    model: type = getattr(module, name)
-    return model
+
+def _sections_of(part: dict[str, Any]) -> list[str]:
+    """Return the names of the sections that a key may have."""
+    if "$ref" in part:
+        return [part["$ref"].rpartition("/")[2]]
+    inner = [*part.get("anyOf", ()), *part.get("oneOf", ()), *filter(None, [part.get("items")])]
+    return [name for one in inner for name in _sections_of(one)]
 
 
-def _section(title: str, schema: dict[str, Any], model: type) -> str:
-    meanings = _docstrings(model)
-    description = schema.get("description", "").replace("\n", " ").strip()
-    lines = [f"### {title}", "", description, "", "| key | value | default | meaning |"]
-    lines.append("| --- | --- | --- | --- |")
+def _rows(path: str, schema: dict[str, Any]) -> Iterator[str]:
+    page = (REPOSITORY / "docs" / "experiments.md").read_text(encoding="utf-8")
+    meanings = dict(_ROW.findall(page.replace("](#", "](experiments.md#")))
     required = schema.get("required", ())
     for key, part in schema["properties"].items():
         default = "required" if key in required else _default(part)
-        lines.append(
-            f"| `{key}` | {cell(_kind(part))} | {default} | {cell(meanings.get(key, ''))} |"
-        )
-    return "\n".join([*lines, ""])
+        meaning = meanings.get(f"{path}.{key}".strip("."), "with the keys of its section")
+        yield f"| `{key}` | {_kind(part)} | {default} | {meaning} |"
 
 
 def _kind(part: dict[str, Any]) -> str:
-    if "anyOf" in part:
-        kinds = [_kind(one) for one in part["anyOf"] if one.get("type") != "null"]
+    if choices := [*part.get("anyOf", ()), *part.get("oneOf", ())]:
+        kinds = [_kind(one) for one in choices if one.get("type") != "null"]
         return " or ".join(dict.fromkeys(kinds))
-    if "$ref" in part:
-        name = part["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
     if "enum" in part:
-        return ", ".join(f"`{one}`" for one in part["enum"])
+        return ", ".join(f"`{_toml(one)}`" for one in part["enum"])
     if "const" in part:
-        return f"`{part['const']}`"
+        return f"`{_toml(part['const'])}`"
     limits = [words.format(part[name]) for name, words in LIMITS.items() if name in part]
-    kind = part.get("type", "any value")
+    kind = "section" if "$ref" in part else part.get("type", "any value")
     if kind == "array":
         kind = f"list of {_kind(part['items'])}" if "items" in part else "list"
     elif kind == "object":
@@ -72,26 +83,10 @@ def _kind(part: dict[str, Any]) -> str:
 
 def _default(part: dict[str, Any]) -> str:
     default = part.get("default")
-    if default is None:
-        return "none"
-    if isinstance(default, dict | list) and any(
-        isinstance(one, dict) for one in [default, *default]
-    ):
-        return "see its section" if isinstance(default, dict) and default else "see above"
-    return f"`{cell(str(default))}`"
+    if default is None or default == {}:
+        return "–"
+    return "see its section" if _sections_of(part) else f"`{cell(_toml(default))}`"
 
 
-def _docstrings(model: type) -> dict[str, str]:
-    """Return the string that follows each field in the model's source."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    found = {}
-    for field, after in zip(body.body, body.body[1:], strict=False):
-        if (
-            isinstance(field, ast.AnnAssign)
-            and isinstance(field.target, ast.Name)
-            and isinstance(after, ast.Expr)
-            and isinstance(after.value, ast.Constant)
-        ):
-            found[field.target.id] = str(after.value.value)
-    return found
+def _toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

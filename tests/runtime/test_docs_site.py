@@ -86,3 +86,18 @@ def test_a_current_site_is_not_built_again(tmp_path: Path) -> None:
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert done.stdout == ""
+
+
+def test_every_key_of_a_spec_has_a_meaning_on_its_page() -> None:
+    """The page takes meanings from docs/experiments.md by their keys."""
+    program = "import sys; sys.path.insert(0, 'docs/_extensions'); import spec_keys\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program + "print(spec_keys.sections())"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "| `retry_probability` | number, at least 0, at most 1 | `0.4` |" in done.stdout
+    bare = [line for line in done.stdout.splitlines() if "with the keys of its section" in line]
+    assert len(bare) == 2, bare  # `load` and `customers`
