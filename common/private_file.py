@@ -1,16 +1,12 @@
-"""Files, locks and sockets that are for their owner alone, also in folders that others may enter.
+"""Files and sockets that are for their owner alone, also in folders that others may enter.
 
-Owns: how they are made and checked. Must not know: what they are for. Imports nothing else of the
-project.
+Owns: how they are made and checked. Must not know: what they are for.
 """
 
-import contextlib
-import fcntl
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -42,27 +38,6 @@ def put(aside: Path, path: Path) -> None:
     _flush(aside)
     aside.replace(path)
     _flush(path.parent)
-
-
-@contextlib.contextmanager
-def locked(path: Path, *, waits: bool) -> Iterator[None]:
-    """Hold the lock file `path`, which is made with mode 600 and stays.
-
-    Another user who can read a file can lock it, so a lock is never on a file that others read.
-    Raises BlockingIOError if another process holds it and `waits` is false; PermissionError if the
-    file is another user's, or not a plain file.
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    handle = os.open(path, flags, 0o600)
-    try:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode) or os.geteuid() not in (facts.st_uid, 0):
-            raise PermissionError(f"{path} is not a file of this user's; fix: remove it")
-        os.fchmod(handle, 0o600)
-        fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(handle)
 
 
 def socket_path(wanted: Path) -> Path:

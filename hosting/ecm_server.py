@@ -15,7 +15,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from common import private_file
+from common import locks
 from gateway.tls.processor_protocol import (
     LONGEST_LINE_BYTES,
     Assigned,
@@ -240,7 +240,7 @@ class EcmSocket:
             )
         try:
             with contextlib.ExitStack() as held:
-                held.enter_context(private_file.locked(Path(f"{path}.lock"), waits=False))
+                held.enter_context(locks.locked(Path(f"{path}.lock"), waits=False))
                 self.has_predecessor = self._remove_left_over()
                 self.listener = self._bind()
                 self._held = held.pop_all()

@@ -6,7 +6,6 @@ that was killed is removed at the next start.
 Owns: starting and ending both. Must not know: what is measured, what the inventory is.
 """
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from common import hosts, log_tail, ports, processes
+from common import hosts, locks, log_tail, ports, processes
 from common.answering import get_refusal
 from runtime import account, pinned, postgres
 from runtime.settings import REPOSITORY
@@ -49,7 +48,7 @@ def own_folder() -> Iterator[Path]:
         folder = Path(name)
         unlocked = folder / "unlocked"
         with unlocked.open("wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            locks.hold(lock.fileno(), waits=True)
             unlocked.rename(folder / _LOCK)  # nobody finds it before it is held
             yield folder
 
@@ -61,7 +60,7 @@ def _remove_left_over() -> None:
             if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid():
                 continue
             with (folder / _LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.hold(lock.fileno())
                 shutil.rmtree(folder)
 
 

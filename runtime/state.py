@@ -5,7 +5,6 @@ Must not know: what the services write into it.
 """
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import private_file
+from common import locks, private_file
 from runtime.settings import default_state_dir
 
 MARKER = "doorbuster-state"
@@ -210,7 +209,7 @@ class State:
         folder = os.open(self.folder, os.O_RDONLY)
         try:
             try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.hold(folder)
             except BlockingIOError:
                 raise StateError(
                     "another make up, down or reset of this appliance is under way; "

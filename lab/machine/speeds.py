@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common import private_file
+from common import locks, private_file
 from lab.machine.description import describe_machine
 from runtime.settings import Settings
 from runtime.state import State, StateError
@@ -151,7 +151,7 @@ def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | N
     with contextlib.suppress(OSError, StateError):
         if not state.is_ours:
             state.make()  # as `make up` would, so that it takes it for its own
-        with private_file.locked(path.with_name(f".{FILE}.lock"), waits=True):
+        with locks.locked(path.with_name(f".{FILE}.lock"), waits=True):
             known = load(lab)
             content: dict[str, Any] = {"machine": _machine(lab)}
             calibrated = known.factor * shipped().calibration_cpu_s if known.is_calibrated else None

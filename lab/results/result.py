@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
-from common import private_file
+from common import locks
 from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json, write_text
 from lab.spec import own_policies
@@ -138,7 +138,7 @@ class Result:
         """While no other process adds to this result; raises ExperimentError if one does."""
         with contextlib.ExitStack() as held:
             try:
-                held.enter_context(private_file.locked(self.path / ".lock", waits=False))
+                held.enter_context(locks.locked(self.path / ".lock", waits=False))
             except BlockingIOError:
                 raise ExperimentError(
                     f"{self.path} is being made by another process right now; wait for it, or "

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from common import private_file
+from common import locks
 from gateway.policies import PolicyError
 from gateway.students import naming
 from lab.errors import ExperimentError, SpecError
@@ -265,7 +265,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Alone with the folder's files; others wait, for as long as it takes to write them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with private_file.locked(folder / "lock", waits=True):
+        with locks.locked(folder / "lock", waits=True):
             yield
     except OSError as fault:
         raise _no_writing(folder, fault) from None

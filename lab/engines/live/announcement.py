@@ -11,13 +11,14 @@ A measurement of the capacity before the first run has such a file, too; `until`
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from common import locks
 
 FOLDER = "live-runs"
 
@@ -40,7 +41,7 @@ class ToldRun:
             # One that a killed process left unfinished is emptied.
             how = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
             self._handle = os.open(unlocked, how, 0o600)
-            fcntl.flock(self._handle, fcntl.LOCK_EX)
+            locks.hold(self._handle, waits=True)
             self.tell({})
             unlocked.rename(self._path)  # nobody finds it before it is held and says something
 
@@ -92,16 +93,8 @@ def _told(state_dir: Path) -> list[dict[str, Any]]:
     for path in sorted((state_dir / FOLDER).glob("*.json")):
         # One that ends or writes right now is looked at the next time.
         with contextlib.suppress(OSError, ValueError), path.open("rb") as file:
-            if _is_held(file.fileno()):
+            if locks.is_held(file.fileno()):
                 found.append(json.loads(file.read()))
             else:
                 path.unlink(missing_ok=True)
     return found
-
-
-def _is_held(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False

@@ -1,6 +1,5 @@
 import contextlib
 import dataclasses
-import fcntl
 import os
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from importlib import metadata
 
 import pytest
 
+from common import locks
 from lab.errors import ExperimentError
 from lab.machine import description as machine
 from lab.machine.description import describe_machine, describe_versions, fingerprint, live_run_lock
@@ -97,7 +97,7 @@ def test_files_with_the_lock_s_former_name_do_nothing(tmp_path, monkeypatch):
     bait = tmp_path / "doorbuster-live-run.lock"
     bait.write_text("-1 gives way")
     with bait.open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        locks.hold(lock.fileno())
         with live_run_lock():
             pass
     assert bait.read_text() == "-1 gives way"

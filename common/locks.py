@@ -1,0 +1,50 @@
+"""Locks on files and folders: the kernel lets go of them when the process that holds them ends.
+
+Owns: taking a lock, and asking whether it is held. Must not know: what is locked.
+`machine_lock.py` has the lock of the whole machine, which other users cannot take.
+"""
+
+import contextlib
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def hold(handle: int, *, waits: bool = False) -> None:
+    """Lock an open file or folder until it is closed.
+
+    Raises BlockingIOError if another process holds it and `waits` is false.
+    """
+    fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_held(handle: int) -> bool:
+    """Whether another process holds this open file; if not, none can hold it until it is closed."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, waits: bool) -> Iterator[None]:
+    """Hold the lock file `path`, which is made with mode 600 and stays.
+
+    Another user who can read a file can lock it, so a lock is never on a file that others read.
+    Raises BlockingIOError if another process holds it and `waits` is false; PermissionError if the
+    file is another user's, or not a plain file.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    handle = os.open(path, flags, 0o600)
+    try:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode) or os.geteuid() not in (facts.st_uid, 0):
+            raise PermissionError(f"{path} is not a file of this user's; fix: remove it")
+        os.fchmod(handle, 0o600)
+        hold(handle, waits=waits)
+        yield
+    finally:
+        os.close(handle)
