@@ -17,15 +17,25 @@ could be placed. And it may accept what cannot:
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 from django.core.exceptions import ValidationError
 from django.db import connection
 from django.utils import timezone
 
-from shop.ads.models import Contract, next_revision
-
 _DAY_S = timedelta(days=1).total_seconds()
+
+
+class Contract(Protocol):
+    """A contract as the check sees it; `shop.ads.models` has the table."""
+
+    pk: Any
+    banner: Any
+    banner_id: Any
+    impressions: int
+    starts: datetime
+    ends: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +74,7 @@ class NoCapacity(ValidationError):  # noqa: N818
 
 
 def check(contract: Contract) -> None:
-    """Raises NoCapacity. In a transaction, nobody else accepts a contract until it has ended."""
-    next_revision()
+    """Raise NoCapacity if the contract wants more impressions than are left."""
     found = of(contract)
     if found.wanted > found.left:
         raise NoCapacity(found)

@@ -1,7 +1,7 @@
 """What the ad server keeps: who advertises what, where it may be placed, what was delivered.
 
-Owns: the tables and the rules that the database itself must hold. Must not know: capacity
-(`capacity`), requests, what is in memory.
+Owns: the tables, the rules that the database itself must hold, and when a contract is accepted.
+Must not know: how capacity is counted (`capacity`), requests, what is in memory.
 
 `revision` counts up with every change that running servers must learn of. Whoever takes a number
 holds the row of `State` until the transaction ends, so that numbers appear in their order.
@@ -20,6 +20,7 @@ from django.core.validators import (
 from django.db import connection, models, transaction
 from django.utils import timezone
 
+from shop.ads import capacity
 from shop.ads.inventory import MOST_CONCEPTS
 from shop.ads.sizes import SIZES
 
@@ -210,12 +211,11 @@ class Contract(models.Model):
 
     def clean(self) -> None:
         """Accepting a contract verifies its capacity. Raises ValidationError with the numbers."""
-        from shop.ads import capacity
-
         if None in (self.banner_id, self.impressions, self.starts, self.ends):
             return  # the fields themselves are wrong
         if self.ends <= self.starts:
             raise ValidationError({"ends": "The end must be after the start."})
+        next_revision()  # no other contract is accepted until this transaction has ended
         capacity.check(self)
 
     def save(self, *args: Any, **kwargs: Any) -> None:

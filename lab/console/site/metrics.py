@@ -44,7 +44,7 @@ _OF_CUSTOMERS: Final = (
 
 
 class LabMetrics(Collector):
-    """A registry of its own, read through `text`."""
+    """A separate registry, read through `text`."""
 
     def __init__(
         self,
