@@ -38,15 +38,15 @@ WITHOUT_UNIT: Final = ("_info", "_open", "_draining", "_priority")
 
 _HEAD: Final = """# Metrics
 
-Every metric of every part, as Prometheus scrapes it. Written by `python -m dashboards.metrics_page`
-from the collectors themselves; a test holds it to them.
+Every metric of every part, as Prometheus scrapes it. `python -m dashboards.metrics_page` writes
+this page from the collectors.
 
-Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; what has no
-unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
+Names are `doorbuster_<part>_<what>_<unit>` in base units; counters end in `_total`; a metric
+without a unit is 1 or 0, or a plain number. Paper seconds are seconds × time scale
 ([paper time and live time](architecture.md#paper-time-and-live-time)).
 Every series also has the labels of its target: `job` and `instance`, and of gateway and shop
-`application`: `shop`, or the name of an application that a platform or a race has beside it.
-How they come to Prometheus, and what is made of them: [monitoring](monitoring.md).
+`application`: `shop`, or the name of an application of a platform or a race.
+[Monitoring](monitoring.md) explains how they come to Prometheus, and their use.
 """
 
 _TITLES: Final = {
@@ -61,15 +61,16 @@ _TITLES: Final = {
 _NOTES: Final = {
     "gateway": """`page` is Br-1 … Tr-4, `ads` for what goes to the ad server, `other` for the rest.
 `outcome` is answered, orphaned, failed, cancelled, dropped, rejected or withdrawn, so that the
-count of response times by `outcome` is what became of all requests. `policy` of response times and
+count of response times by `outcome` covers all requests. `policy` of response times and
 of `admission_…` names queueing policy and admission together (`sq+sbac-stable`).""",
-    "ads": "Of all its processes together, whoever of them answers.",
-    "lab": """What begins with `run_` is of the live runs under way, wherever they were started,
-and begins anew with each run. `experiment` is the name of a result folder, `run` of a folder in it;
-the newest five experiments are looked into.""",
-    "cpu-manager": "Of a hosting platform, while it runs.",
-    LIBRARY: """Of shop, console and CPU manager, by Prometheus' client library; the gateway says
-CPU, resident memory and start only: to count thousands of open files would hold up its loop.""",
+    "ads": "The values are those of all its processes together, whichever process answers.",
+    "lab": """Metrics that begin with `run_` are about live runs in progress, wherever they were
+started, and begin again with each run. `experiment` is the name of a result folder, `run` of a
+folder in it; the newest five experiments are read.""",
+    "cpu-manager": "A hosting platform has these metrics while it runs.",
+    LIBRARY: """Shop, console and CPU manager have these metrics from Prometheus' client library.
+The gateway has CPU, resident memory and start only, because counting thousands of open files
+would delay its loop.""",
 }
 
 

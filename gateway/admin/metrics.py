@@ -80,7 +80,7 @@ _FATES: Final = (
     ("arrived", "arrivals", "Requests that came in"),
     ("dispatched", "dispatches", "Requests given to a worker"),
     ("abandoned_waiting", "abandonments_waiting", "Customers who left while their request waited"),
-    ("withdrawn", "withdrawals", "Requests taken out of a queue, as nobody waited any more"),
+    ("withdrawn", "withdrawals", "Requests taken out of a queue, because their customers had left"),
 )
 """Counts by page: (fate, name here, meaning)."""
 
@@ -282,7 +282,7 @@ class GatewayMetrics(Collector):
 
         yield _family(
             "shadow_requests_total",
-            "Requests by what a shadow said of them beside the policy in force",
+            "Requests by a shadow's verdict compared with the policy in force",
             {
                 (_short(shadow), verdict): number
                 for shadow, verdicts in self._figures.shadow_counts().items()

@@ -193,7 +193,7 @@ class ShadowFigures(Reply):
 
 
 class Decision(Reply):
-    """What one policy decided about a request."""
+    """The decision of one policy about a request."""
 
     kind: str = Field(description="`served`, `refused` or `left`")
     after_s: float = Field(description="since the arrival, paper seconds")

@@ -49,7 +49,7 @@ class Admission(Protocol):
 
 NONE = Sheet(
     name="none",
-    idea="Everybody may come in; whoever finds a full queue is dropped there.",
+    idea="Every session is admitted; a request that finds a full queue is dropped there.",
     rule="admit every session",
     source="the base line of SBAC, section 6",
     deviations="none",

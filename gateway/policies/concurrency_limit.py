@@ -225,15 +225,16 @@ def _limits(source: str) -> tuple[Parameter, ...]:
 PASS_THROUGH = Sheet(
     name="pass-through",
     title="Pass-through",
-    idea="A plain reverse proxy: whoever comes waits until a worker is free, however long.",
-    rule="serve the oldest; turn nobody away",
+    idea="A plain reverse proxy: every request waits until a worker is free, however long.",
+    rule="serve the oldest; turn no request away",
     source="what nginx and HAProxy do without limits",
     deviations="none",
 )
 FIXED_LIMIT = Sheet(
     name="fixed-limit",
     title="Fixed limit",
-    idea="So many requests in the system and no more; the next one is told at once.",
+    idea="A fixed number of requests in the system and no more; the next one is turned away at "
+    "once.",
     rule="turn an arrival away while limit requests are in the system; serve the oldest",
     source=_NETFLIX + "FixedLimit",
     deviations="none",
@@ -243,9 +244,9 @@ AIMD = Sheet(
     name="aimd",
     title="AIMD",
     idea="A limit that grows by one while all goes well and shrinks by a share when it does not.",
-    rule="turn an arrival away while limit requests are in the system; after a loss or a response "
-    "time above timeout_s: limit × backoff_ratio, else, if half of it is used, limit + 1; between "
-    "min_limit and max_limit, from initial_limit",
+    rule="turn an arrival away while limit requests are in the system; after a loss or a "
+    "response time above timeout_s: limit × backoff_ratio; otherwise, if half of it is used, "
+    "limit + 1; between min_limit and max_limit, from initial_limit",
     source=_NETFLIX + "AIMDLimit",
     deviations=_NOT_WINDOWED,
     parameters=(

@@ -103,8 +103,8 @@ CODEL = Sheet(
     idea="A queue may build up for a moment; one that stands is kept short, the newest first: "
     "Facebook's timeouts after CoDel, without the drop law of Nichols and Jacobson.",
     rule="a request may wait interval_s or, once the queue has not been empty for interval_s, "
-    "target_s; who has waited longer is dropped; serve the newest while the queue stands, else the "
-    "oldest",
+    "target_s; a request that has waited longer is dropped; serve the newest while the queue "
+    "stands, otherwise the oldest",
     source="Maurer, *Fail at Scale*, ACM Queue 13 (8), 2015: controlled delay and adaptive LIFO",
     deviations="The article says no more of when LIFO begins than “when a queue is forming”; here "
     "it is the condition of controlled delay. Its milliseconds are of services of milliseconds; as "

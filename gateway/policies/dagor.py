@@ -120,11 +120,12 @@ _SOURCE = "Zhou et al., *Overload Control for Scaling WeChat Microservices*, SoC
 DAGOR = Sheet(
     name="dagor",
     title="DAGOR",
-    idea="Who matters most comes in first; how many come in is read off the time they queue.",
-    rule="let in whose priority (page, then a hash of the session) is at least the level; every "
-    "window_s or window_requests arrivals: if requests queued longer than queueing_threshold_s on "
-    "average, the level falls until decrease_ratio (α) fewer would have been let in, else it rises "
-    "until increase_ratio (β) of all arrivals more would have; serve the oldest",
+    idea="The most important requests are admitted first; measured queueing time decides how many.",
+    rule="admit a request whose priority (page, then a hash of the session) is at least the "
+    "level; every window_s or window_requests arrivals: if requests queued longer than "
+    "queueing_threshold_s on average, the level falls until decrease_ratio (α) fewer would "
+    "have been admitted, otherwise it rises until increase_ratio (β) of all arrivals more "
+    "would have; serve the oldest",
     source=_SOURCE + "sections 4.1 and 4.2, Algorithm 1",
     deviations="One service, so no priorities are passed on between services. The business "
     "priority of a page is its place in the chain, the later the higher. Windows end with the "
@@ -148,7 +149,7 @@ DAGOR = Sheet(
             "window_requests",
             2000,
             "requests",
-            "… or so many arrivals",
+            "… or this many arrivals",
             _SOURCE + "section 4.1",
             1,
             10**9,

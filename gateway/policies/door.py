@@ -255,7 +255,8 @@ _REMOVES_GONE = Parameter(
     1,
 )
 _IDEA = (
-    "Whoever has been served once is served to the end; newcomers get what the server has left, "
+    "A session that has been served once is served to the end; newcomers get the remaining "
+    "capacity, "
 )
 _RULE = (
     "dispatch only while fewer than hands requests are in service (with hands_automatic one more "
@@ -270,7 +271,8 @@ DOOR_LIFO = Sheet(
     rule=_RULE + "the newest first, those who have left taken out (removes_gone); when places "
     "newcomers wait, one more pushes out the oldest",
     source="this project: docs/door.md",
-    deviations="Who is turned away at a full door is left open by the rules; it is the oldest.",
+    deviations="The rules leave open which newcomer a full admission queue turns away; it is "
+    "the oldest.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -284,12 +286,12 @@ DOOR_LIFO = Sheet(
 DOOR_FIFO = Sheet(
     name="door-fifo",
     title="DOOR-FIFO",
-    idea=_IDEA + "in turn, and are told soon when it is not enough for them.",
+    idea=_IDEA + "in turn, and learn soon if it is not enough for them.",
     rule=_RULE + "in turn, those who have left taken out (removes_gone); who has waited wait_s "
     "(with wait_automatic three quarters of what the least patient 5 % wait) is turned away with a "
     "page and retry_after_s; more than places do not wait",
     source="this project: docs/door.md",
-    deviations="A line at the door of more than places is cut off, as a guard of memory.",
+    deviations="An admission queue of more than places is cut off, to protect memory.",
     parameters=(
         HANDS,
         HANDS_AUTOMATIC,
@@ -315,7 +317,7 @@ DOOR_FIFO = Sheet(
             "retry_after_s",
             60.0,
             "s",
-            "after which those turned away are asked to come back",
+            "after which those turned away should come back",
             "this project",
             0.0,
             86_400.0,

@@ -168,15 +168,15 @@ EAC = Sheet(
     rule="AN = (k_apl_s × processors − Ô × cto_s) / ctn_s new connections per interval; "
     "R = (Ô × cto_s + N̂ × ctn_s) / k_apl_s processors requested, rounded up",
     source="eDragon, sections 3.2.1 and 3.2.2, eq. (2) to (5)",
-    deviations="R is at least 1. The fraction of AN is carried to the next interval. An interval "
-    "that ends late counts as k_apl_s. Until the first prediction, and until the first "
-    "assignment, nobody is refused.",
+    deviations="R is at least 1. The fraction of AN is carried to the next interval. An "
+    "interval that ends late counts as k_apl_s. Until the first prediction, and until the "
+    "first assignment, no connection is refused.",
     parameters=(
         Parameter(
             "cto_s",
             0.1,
             "CPU seconds (paper)",
-            "CTO: computation of a resumed connection, with all that is asked over it",
+            "CTO: computation of a resumed connection, with all its requests",
             "3.2.1, static profiling: `doorbuster profile-connections`",
             1e-6,
             10_000,
@@ -185,7 +185,7 @@ EAC = Sheet(
             "ctn_s",
             0.275,
             "CPU seconds (paper)",
-            "CTN: computation of a new connection, with all that is asked over it",
+            "CTN: computation of a new connection, with all its requests",
             "3.2.1, static profiling: `doorbuster profile-connections`",
             1e-6,
             10_000,
@@ -212,8 +212,8 @@ EAC = Sheet(
             "processors",
             0.0,
             "processors",
-            "0: those that the CPU manager assigns; more: so many, whatever happens (static "
-            "provisioning, or all of the platform's where nobody manages them)",
+            "0: those that the CPU manager assigns; more: this many, whatever happens (static "
+            "provisioning, or all of the platform's without a manager)",
             "Fig. 1 for fixed numbers",
             0,
             4096,

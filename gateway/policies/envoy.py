@@ -268,7 +268,7 @@ ADMISSION_CONTROL = Sheet(
             "rps_threshold",
             0.0,
             "requests/s",
-            "below it nobody is rejected",
+            "below it no request is rejected",
             _ADMISSION + "default",
             0.0,
             1e6,

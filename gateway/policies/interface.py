@@ -40,10 +40,10 @@ TRANSACTION_PAGES = tuple(page for page in Page if page.is_transaction)
 class Request(NamedTuple):
     """One attempt of a customer to get one page, as a policy sees it.
 
-    `id` is the driver's; `session` is None where nothing tells one, never under admission control
-    or with a policy that `needs_sessions`: a new session has its name from its first request on;
-    `session_is_new` says that this request would open the session; `attempt` counts from 1, retries
-    of the same page count up.
+    `id` is the driver's. `session` is None if no cookie shows it, but never under admission control
+    or with a policy that `needs_sessions`: a new session has its name from its first request on.
+    `session_is_new` is true if this request would open the session. `attempt` counts from 1, and
+    each retry of the same page adds 1.
     """
 
     id: int
@@ -110,12 +110,12 @@ class Reject(NamedTuple):
 
 
 class Cancel(NamedTuple):
-    """Stop this request. Of a dispatched one the completion follows as an event of its own.
+    """Stop this request.
 
-    A dispatched one may be stopped while its customer is still there, who is told so (503), and
-    whose attempt has failed; the work that was done for it is lost.
+    A dispatched request may be stopped while its customer is still there: the customer gets a 503,
+    the attempt has failed, and the work for it is lost. Its completion follows as an event.
 
-    One that waits may be stopped only after its customer has left: it is withdrawn, and nothing
+    A waiting request may be stopped only after its customer has left: it is withdrawn, and nothing
     follows.
     """
 
@@ -135,8 +135,8 @@ class Policy(Protocol):
     """A queueing policy: who waits, who is served next, who is turned away.
 
     A request without a verdict waits. After every event the driver calls `workers_free` once if
-    workers are free and somebody waits; a policy may dispatch fewer than it is offered, never more.
-    Whom it does not dispatch then waits for the next event.
+    workers are free and a request waits; a policy may dispatch fewer than it is offered, not more.
+    A request that it does not dispatch then waits for the next event.
     """
 
     name: str
@@ -160,7 +160,7 @@ class Policy(Protocol):
     def withdraw(self, time_s: float, id: int) -> None:
         """The driver takes a waiting request back, because its customer has gone.
 
-        Only where the experiment's abandonment says so; `abandonment` has been told before.
+        Only with abandonment `drop-queued` or `cancel`, after the event `abandonment`.
         """
         ...
 
@@ -188,5 +188,5 @@ class Policy(Protocol):
         ...
 
     def snapshot(self) -> Mapping[str, object]:
-        """What the policy knows, as JSON-ready values: `discipline`, `queues`, its own figures."""
+        """The policy's state as JSON-ready values: `discipline`, `queues` and its metrics."""
         ...

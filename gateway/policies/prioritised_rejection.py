@@ -69,17 +69,17 @@ _SOURCE = (
 PRIORITISED_REJECTION = Sheet(
     name="prioritised-rejection",
     title="Prioritised rejection",
-    idea="The fuller the system, the more important one has to be to come in; the least important "
-    "feel it at once, the others only when it is nearly too late.",
+    idea="The fuller the system, the more important a request must be to be admitted. The "
+    "least important requests feel it at once, the others only when it is nearly too late.",
     rule="overload = (requests in the system − throttle_from) / (overloaded_at − throttle_from), "
     "from 0 to 1; level = 100 × (1 − overload³); turn an arrival away whose priority is above the "
     "level (1 is the most important); serve the oldest",
     source=_SOURCE + ", service throttling",
     deviations="The text calls the curve cubic and names points of it: in the mid-90s at 35 %, "
-    "about 50 at 80 %, about 10 at 95 %; 100 × (1 − overload³) has 96, 49 and 14 there. Of the two "
-    "measures of a back-end service concurrent requests are taken and error rates are not: this "
-    "shop fails nobody. A score goes by the page alone, evenly from the last page (1) to the first "
-    "(100). Nobody is told how often to come back.",
+    "about 50 at 80 %, about 10 at 95 %; 100 × (1 − overload³) has 96, 49 and 14 there. The "
+    "policy uses only one of the two measures of a back-end service, concurrent requests; this "
+    "shop has no error rates. A score depends on the page only, evenly from the last page (1) "
+    "to the first (100). Rejected customers learn no number of retries.",
     parameters=(
         Parameter(
             "throttle_from",
@@ -94,7 +94,7 @@ PRIORITISED_REJECTION = Sheet(
             "overloaded_at",
             100,
             "requests",
-            "in the system, from which on nobody comes in",
+            "in the system, from which on no request is admitted",
             "this project: LIFO-Pri's places in SQ; the source names no number",
             1,
             10_000_000,

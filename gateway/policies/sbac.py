@@ -165,7 +165,7 @@ RETRY_AFTER_S = Parameter(
     "retry_after_s",
     300.0,
     "s",
-    "when a rejected customer is asked to come back",
+    "when a rejected customer should come back",
     "SBAC, section 8 (“say, in five minutes”)",
     1.0,
     86_400.0,
@@ -182,8 +182,8 @@ def _rule(weight: str) -> str:
     return (
         f"predicted_utilisation_ratio f(1) = ac_threshold, f(i+1) = {weight}, U_i the mean "
         "utilisation of ac-interval i (ac_interval_s long); reject each new session of interval "
-        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it else; let every request of "
-        "a session under way pass"
+        "i+1 with retry_after_s while f(i+1) > ac_threshold, admit it otherwise; let every "
+        "request of a session in progress pass"
     )
 
 
@@ -216,7 +216,7 @@ SBAC_RESPONSIVE = Sheet(
 SBAC_STABLE = Sheet(
     name="sbac-stable",
     title="SBAC stable",
-    idea="SBAC with a long memory: an occasional burst turns nobody away.",
+    idea="SBAC with a long memory: an occasional burst turns no session away.",
     rule=_rule("0.9 f(i) + 0.1 U_i (weight k = 0.1)"),
     source="SBAC, section 7 (ac-stable)",
     deviations=_INTERVALS,

@@ -210,8 +210,8 @@ def _check_estimate(session_length: float, rejection_cost: float) -> None:
 SBAC_PREDICTIVE = Sheet(
     name="sbac-predictive",
     title="SBAC predictive",
-    idea="SBAC that works out how many sessions the server can finish, and admits so many in each "
-    "ac-interval: no burst of an interval's length gets in at once.",
+    idea="SBAC that works out how many sessions the server can finish, and admits this many in "
+    "each ac-interval: no burst of an interval's length gets in at once.",
     rule="y = S_r (L − r Load) / (L (L − r)), S_r = planned_utilisation × capacity_rps, "
     "L = session_length, r = rejection_cost, Load = new sessions of the last ac-interval / "
     "(interval × S_r / L); quota of an interval = y × ac_interval_s + "
@@ -221,19 +221,19 @@ SBAC_PREDICTIVE = Sheet(
     "rejections (r each) / busy time, in ac-intervals of at least measuring_utilisation. Before "
     "capacity and L are known: as sbac-responsive, with ac_threshold",
     source="SBAC, section 12, eq. 7 (r = 1), and its remark on inaccuracy and unused quota",
-    deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions that "
-    "have ended by themselves (silent for 5 mean inter-request times; who comes back is no longer "
-    "ended): the plain ratio counts sessions under way and aborted ones as if they were over, is "
-    "biased low for as long as those are many, and would admit the more sessions the more are "
-    "aborted. Both agree in the long run. At least 30 sessions have ended, or the given "
-    "session_length counts for 30. Load ≤ 1: y = S_r / L (nobody need be rejected); Load ≥ L / r: "
-    "y = 0; L ≤ r: y = S_r / L (to reject saves nothing). Eq. 7 counts a rejection as one request; "
-    "rejection_cost is 0 where a gateway answers for the server. The paper does not say how long "
-    "unused quota lasts: here ln 2 × inter-request time × L, so that a server that has stood idle "
-    "fills up as fast as it may without ever having more sessions under way than it can serve. Nor "
-    "does it say how the server begins: quotas start as if they had been in force from an empty "
-    "server on. ac-intervals and clients without cookies as "
-    "in sbac.",
+    deviations="SesLength = C_r/C_s as of the moment a session ended, with C_s the sessions "
+    "that have ended by themselves (silent for 5 mean inter-request times; who comes back is "
+    "no longer ended): the plain ratio counts sessions under way and aborted ones as if they "
+    "were over, is biased low for as long as those are many, and would admit the more sessions "
+    "the more are aborted. Both agree in the long run. At least 30 sessions have ended, or the "
+    "given session_length counts for 30. Load ≤ 1: y = S_r / L (no session need be rejected); "
+    "Load ≥ L / r: y = 0; L ≤ r: y = S_r / L (to reject saves nothing). Eq. 7 counts a "
+    "rejection as one request; rejection_cost is 0 where a gateway answers for the server. The "
+    "paper does not say how long unused quota lasts: here ln 2 × inter-request time × L, so "
+    "that a server that has stood idle fills up as fast as it may without ever having more "
+    "sessions under way than it can serve. Nor does it say how the server begins: quotas start "
+    "as if they had been in force from an empty server on. ac-intervals and clients without "
+    "cookies as in sbac.",
     parameters=(
         Parameter(
             "capacity_rps",

@@ -84,7 +84,7 @@ class SingleQueue(IgnoringPolicy):
 SQ = Sheet(
     name="sq",
     title="SQ",
-    idea="One first-come-first-served queue for everybody: a server without overload control.",
+    idea="One first-come-first-served queue for all requests: a server without overload control.",
     rule="serve the oldest; drop an arrival that finds capacity requests waiting",
     source="LIFO-Pri, section 3.2.1, scheme 1 (SQ)",
     deviations="none",
@@ -102,7 +102,7 @@ ALWAYS_FIFO = Sheet(
 ALWAYS_LIFO = Sheet(
     name="always-lifo",
     title="Always-LIFO",
-    idea="The newest first: whoever is served is still there; whoever waits long has left.",
+    idea="The newest first: its customer is still there, and customers who wait long have left.",
     rule="serve the newest; drop an arrival that finds capacity requests waiting",
     source="LIFO-Pri, section 3.1.1 (Always-LIFO)",
     deviations="none",

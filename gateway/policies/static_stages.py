@@ -72,7 +72,7 @@ STATIC_STAGES = Sheet(
             30,
             HANDS.unit,
             "the most that are in service at once",
-            "LIFO-Pri's 30 workers: no limit of its own",
+            "LIFO-Pri's 30 workers: no further limit",
             HANDS.low,
             HANDS.high,
         ),

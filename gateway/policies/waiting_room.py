@@ -132,9 +132,8 @@ WAITING_ROOM = Sheet(
     "there, in turn; a session has gone idle_s after its last answer",
     source="Cloudflare Waiting Room, documentation: total active users, session duration",
     deviations="There the session duration is 5 minutes and at least 200 users are inside; "
-    "customers here have no think time between pages, so that both would be far too large. Who "
-    "waits holds a "
-    "connection instead of a page that asks again.",
+    "customers here have no think time between pages, so both would be far too large. A "
+    "waiting customer holds a connection instead of a page that reloads.",
     parameters=(
         Parameter(
             "inside",

@@ -30,9 +30,9 @@ class Proxy:
 HAPROXY: Final = Proxy(
     sheet=Sheet(
         name="haproxy",
-        idea="HAProxy, as a competent operator of this shop would set it up: so many requests at "
-        "the shop as it has workers, the others in one queue, later pages first, and whoever has "
-        "waited too long is turned away.",
+        idea="HAProxy, as a competent operator of this shop would set it up: as many requests "
+        "at the shop as it has workers, the others in one queue, later pages first. A request "
+        "that has waited too long is turned away.",
         rule="At most maxconn requests are at the shop. A freed place goes to the request with the "
         "lowest priorities[page], among equals to the oldest. 503 after queue_s in the queue, and "
         "at once where maxqueue (if not 0) wait already.",
@@ -40,10 +40,10 @@ HAPROXY: Final = Proxy(
         "`http-request set-priority-class`, `queue()`, `option abortonclose`; HAProxy's tutorial "
         "*Queue connections to servers* has maxconn 30 and a timeout queue.",
         deviations="HAProxy's own `maxqueue` of a server does not bound the queue of a backend "
-        "with one server, so that maxqueue is an `http-request return` on `queue()`. What is none "
-        "of the eight pages has a backend of its own with 4 places, as in the gateway. A shop that "
-        "cannot be reached is answered as a full queue is: 503. Who leaves without a reset while "
-        "abandonment is `ignore` is logged as answered.",
+        "with one server, so maxqueue is an `http-request return` on `queue()`. Other requests "
+        "than the eight pages have a separate backend with 4 places, as in the gateway. If the "
+        "shop cannot be reached, the answer is 503, as for a full queue. A customer who leaves "
+        "without a reset while abandonment is `ignore` is logged as answered.",
         parameters=(
             Parameter(
                 "maxconn",
@@ -59,9 +59,9 @@ HAPROXY: Final = Proxy(
                 "queue_s",
                 5.0,
                 "s",
-                "a request may wait so long",
-                "5 s is what the manual makes of it where only Debian's `timeout connect 5000` is "
-                "given; customers leave from 8 s on, and the page itself takes some of it",
+                "a request may wait this long",
+                "the manual gives 5 s if only Debian's `timeout connect 5000` is set; "
+                "customers leave from 8 s on, and the page itself takes some of it",
                 0.1,
                 3600,
             ),
@@ -96,24 +96,25 @@ NGINX: Final = Proxy(
         name="nginx",
         idea="nginx, which has no queue in front of a server (its `queue` is not in the free "
         "version): requests beyond a rate, and beyond a number at the shop, are turned away.",
-        rule="503 for a request of a page in limited when more than burst requests beyond the rate "
-        "have come (leaky bucket: rate = rate_rps, or rate_ratio × the measured capacity), and "
-        "when as many as connections are at the shop. nodelay = 1: who is within burst goes on at "
-        "once; 0: waits until the rate lets them, in order of arrival.",
+        rule="503 for a request of a page in limited when more than burst requests beyond the "
+        "rate have come (leaky bucket: rate = rate_rps, or rate_ratio × the measured "
+        "capacity), and when as many as connections are at the shop. nodelay = 1: a request "
+        "within burst continues at once; 0: it waits until the rate allows it, in order of "
+        "arrival.",
         source="nginx 1.22, ngx_http_limit_req_module and ngx_http_limit_conn_module; *Rate "
         "Limiting with NGINX* (nginx.com blog) recommends burst with nodelay for most.",
         deviations="Keyed by the server, not by the customer: the limits protect the shop. An "
         "empty key leaves pages without limit, as the manual has it. One process. Nothing "
-        "limits what is none of the eight pages. With nodelay = 0 whoever leaves while being "
-        "delayed is withdrawn, so that abandonment `ignore` needs nodelay = 1.",
+        "limits other requests than the eight pages. With nodelay = 0 a customer who leaves "
+        "while being delayed is withdrawn, so abandonment `ignore` needs nodelay = 1.",
         parameters=(
             Parameter(
                 "rate_ratio",
                 0.9,
                 "of the capacity",
                 "requests of limited pages, sustained",
-                "a tenth is left for the pages without limit (5 % of all requests) and for chance; "
-                "nginx has no advice of its own",
+                "a tenth is left for the pages without limit (5 % of all requests) and for "
+                "chance; nginx gives no advice",
                 0.01,
                 100,
             ),
@@ -158,8 +159,8 @@ NGINX: Final = Proxy(
                 {page: 0.0 if page.startswith("Tr") else 1.0 for page in Page},
                 "0 or 1",
                 "pages that the limits hold for",
-                "a checkout is worth more than a glance, and the map with an empty key is the "
-                "one means nginx has to say so",
+                "a checkout is worth more than a glance, and nginx can express that only by a "
+                "map with an empty key",
                 0,
                 1,
             ),

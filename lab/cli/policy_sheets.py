@@ -1,5 +1,6 @@
 """The policies' data sheets as text: for the terminal and for docs/policies.md."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -10,9 +11,9 @@ from lab.baselines.sheets import PROXIES
 INTRODUCTION = """\
 # Policies
 
-Written by `doorbuster policies --markdown`; a test holds it to the code. Times are paper seconds.
+`doorbuster policies --markdown` writes this page from the code. Times are paper seconds.
 An experiment names one queueing policy and one admission policy before it; any two combine.
-Or a [baseline proxy](peers.md) that stands in the gateway's place.
+A [baseline proxy](peers.md) can take the gateway's place.
 To add one, see [CONTRIBUTING.md](../CONTRIBUTING.md#add-a-policy).
 """
 
@@ -59,12 +60,18 @@ def as_markdown(known: Iterable[Section]) -> str:
         parts.append(f"## {section.title}\n")
         for sheet in section.sheets:
             parts.append(f"### {sheet.name}\n\n{sheet.idea}\n")
-            parts.append(f"- Rule: {sheet.rule}")
+            parts.append(f"- Rule: {_with_code(sheet)}")
             parts.append(f"- Source: {sheet.source}")
             parts.append(f"- Deviations: {sheet.deviations}\n")
             if sheet.parameters:
                 parts += [*_table(sheet.parameters), ""]
     return "\n".join(parts)
+
+
+def _with_code(sheet: Sheet) -> str:
+    """The rule, with the names of parameters as code."""
+    names = "|".join(parameter.name for parameter in sheet.parameters)
+    return re.sub(rf"\b({names})\b", r"`\1`", sheet.rule) if names else sheet.rule
 
 
 def _table(parameters: Iterable[Parameter]) -> list[str]:

@@ -19,18 +19,17 @@ PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "policy-api.md"
 
 _HEAD: Final = """# A policy's events and verdicts
 
-Written by `python -m lab.students.policy_page` from `gateway/policies/interface.py`; a
-test holds it to the code and runs every example. The walk from an empty file to the scoreboard is
+`python -m lab.students.policy_page` writes this page from `gateway/policies/interface.py`, and a
+test runs every example. The walk from an empty file to the scoreboard is
 [a policy of your own](own-policy.md).
 
 A policy is an object. A driver (gateway or simulator) calls its methods, the *events*; the policy
 answers with *verdicts*. A request without a verdict waits: the policy must remember it. After every
-event the driver calls `workers_free` once, if workers are free and somebody waits; whom it does not
-dispatch then waits for the next event.
+event the driver calls `workers_free` once, if workers are free and a request waits. A request that
+the policy does not dispatch then waits for the next event.
 
 All times are paper seconds on one axis that never goes backwards. A policy reads no clock, opens no
-file, and draws from a `random.Random(seed)` of its own if it must: told the same a second time, it
-decides the same.
+file, and draws only from its `random.Random(seed)`: with the same events it decides the same again.
 """
 
 _EXAMPLES: Final[dict[str, str]] = {
@@ -287,14 +286,15 @@ def _lines() -> Iterator[str]:
 def _refused() -> Iterator[str]:
     yield (
         "In the gateway each of these ends the policy's process; from then on FIFO decides, and "
-        "page and metrics say so. In the simulator likewise, and the result says so.\n"
+        "page and metrics show it. The simulator does the same, and the result shows it.\n"
     )
     gateway, simulator = IN_THE_GATEWAY, WITHOUT_CUSTOMERS
     yield from (
         "* a verdict on a request that does not wait, or two on one request;",
-        "* `Dispatch` as an answer to anything but `workers_free`, or more of them than `free`;",
+        "* `Dispatch` as an answer to another event than `workers_free`, or more than `free` of "
+        "them;",
         "* `Cancel` of a request that waits while its customer is still there;",
-        "* an answer that is no tuple or list of verdicts; a reason that is empty or over 200 "
+        "* an answer other than a tuple or list of verdicts; a reason that is empty or over 200 "
         "characters;",
         "* an exception;",
         f"* an answer that takes longer than {gateway.decision_s:g} s (real; "
@@ -302,9 +302,10 @@ def _refused() -> Iterator[str]:
         f"more than {gateway.memory_bytes // 2**20} MiB of memory;",
         "* in the gateway, answers that keep a CPU busy for more than "
         f"{gateway.share_ratio:.0%} of all time;",
-        f"* nobody in service for {gateway.silence_s:g} paper seconds while workers are free and "
-        "somebody waits;",
-        f"* more than {gateway.waiting:,} who wait, or {gateway.timers} timers within a second.",
+        f"* no request in service for {gateway.silence_s:g} paper seconds while workers are free "
+        "and a request waits;",
+        f"* more than {gateway.waiting:,} waiting requests, or {gateway.timers} timers within a "
+        "second.",
     )
 
 

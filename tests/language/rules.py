@@ -70,8 +70,8 @@ WORDS = _phrases(
         r"(?:can|could|may|might|must|should|would|has to|sees|wants|knows|needs)\b": "you",
         r"(?:he|his|him|himself)\b": "the customer, they",
         r"otherwise than\b": "differently from",
-        r"(?<!\bthere )(?:is|are|was|were) no(?:ne\b| (?!longer|more|less|fewer|better|worse"
-        r"|other)[a-z]+\b)": "a positive rule: must be, is not",
+        r"(?<!\bthere )(?:is|are|was|were) (?:(?-i:none)\b|no (?!longer|more|less|fewer"
+        r"|better|worse|other)[a-z]+\b)": "a positive rule: must be, is not",
         r"(?<!thing )(?<!who )(?<!what )(?<!where )(?<!one )else(?=[.;:,]|$)": "otherwise, first",
     }
 )
@@ -79,9 +79,9 @@ WORDS = _phrases(
 
 TERMS = _phrases(
     {
-        r"hands\b": "concurrency limit",
+        r"hands\b(?! (?:out|over|on|it|them|that|to|the|whole)\b)": "concurrency limit",
         r"(?<!in-)house\b": "session in progress",
-        r"(?-i:doors?)\b": "admission queue, connection registry",
+        r"(?-i:(?<![/-])doors?)\b(?![.-]\w)": "admission queue, connection registry",
         r"peers?\b": "baseline proxy",
         r"lanes?\b": "queue, live shop, bypass",
         r"farms?\b": "Celery executor",
