@@ -12,7 +12,7 @@ EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 LOOPBACK = "127.0.0.1"
 
-FORM = "a name or an address without port, e.g. shop, shop.example, 10.0.0.5 or ::1"
+_FORM = "a name or an address without port, e.g. shop, shop.example, 10.0.0.5 or ::1"
 # Names of Compose services may have an underscore, though names of machines may not.
 _LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
@@ -22,7 +22,7 @@ def listening(text: str) -> str:
     """The host in this text, where something may listen. Raises ValueError with the form."""
     host = text.removeprefix("[").removesuffix("]").lower()
     if not _is_address(host) and (not _NAME.fullmatch(host) or host.rpartition(".")[2].isdigit()):
-        raise ValueError(f"not a host; allowed is {FORM}")
+        raise ValueError(f"not a host; allowed is {_FORM}")
     return host
 
 
@@ -30,7 +30,7 @@ def reached(text: str) -> str:
     """As `listening`, but one host that others can call: not every address of a machine."""
     host = listening(text)
     if host in EVERYWHERE:
-        raise ValueError(f"every address is none to be reached at; allowed is {FORM}")
+        raise ValueError(f"every address is none to be reached at; allowed is {_FORM}")
     return host
 
 

@@ -23,7 +23,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a text must look like, in words; a type that checks a text has one."""
+    """The form that a text must have, in words; a type that checks a text has one."""
 
     words: str
 
@@ -122,7 +122,7 @@ def read_leniently(
             info = model.model_fields[field]
             if field not in origins:
                 raise SettingsError(f"{model.variable(field)}: {_reason(problem, info)}") from None
-            shown = "" if _extra(info).get("secret") else f"={values[field]}"
+            shown = "" if is_secret(info) else f"={values[field]}"
             faults[field] = f"{origins[field]}{shown}: {_reason(problem, info)}"
     kept = {field: text for field, text in values.items() if field not in faults}
     kept |= {field: value for field, value in (defaults or {}).items() if field in faults}
@@ -138,42 +138,35 @@ def written(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
+def bounds(info: FieldInfo) -> dict[str, Any]:
+    """Return the bounds of a setting by their names: `ge`, `gt`, `le`, `min_length`, `pattern`."""
+    return {
+        name: found
+        for mark in _marks(info)
+        for name in ("ge", "gt", "le", "min_length", "pattern")
+        if (found := getattr(mark, name, None)) is not None
+    }
+
+
 def allowed(info: FieldInfo) -> str:
     """Return what a setting may be, in words: `a whole number from 1 to 100`."""
-    kind, marks = info.annotation, list(info.metadata)
-    if get_origin(kind) in (Union, types.UnionType):
-        kind = next(each for each in get_args(kind) if each is not type(None))
-    if get_origin(kind) is Annotated:
-        kind, *inner = get_args(kind)
-        marks = [*inner, *marks]
-    bounds: dict[str, Any] = {}
-    for mark in marks:
-        for one in getattr(mark, "metadata", [mark]):  # a Field within a union keeps its own
-            if isinstance(one, Form):
-                return one.words
-            for name in ("ge", "gt", "le", "min_length", "pattern"):
-                if getattr(one, name, None) is not None:
-                    bounds[name] = getattr(one, name)
+    for mark in _marks(info):
+        if isinstance(mark, Form):
+            return mark.words
+    kind, found = _kind(info), bounds(info)
     if get_origin(kind) is Literal:
         *most, last = (f"`{each}`" for each in get_args(kind))
         return f"{', '.join(most)} or {last}"
     if kind in (int, float):
         what = "a whole number" if kind is int else "a number"
-        least = f"{bounds['ge']:.15g}" if "ge" in bounds else None
-        if "gt" in bounds:
-            return f"{what} above {bounds['gt']:.15g}, at most {bounds['le']:.15g}"
-        if least is None:
-            return what
-        return (
-            f"{what} from {least} to {bounds['le']:.15g}"
-            if "le" in bounds
-            else (f"{what}, at least {least}")
-        )
-    if "min_length" in bounds:
-        return f"{bounds['min_length']} characters or more"
-    if "pattern" in bounds:
-        return f"text that matches `{bounds['pattern']}`"
-    return "a path" if kind is not str else "text"
+        if "gt" in found:
+            return f"{what} above {found['gt']:.15g}, at most {found['le']:.15g}"
+        if "le" not in found:
+            return f"{what}, at least {found['ge']:.15g}"
+        return f"{what} from {found['ge']:.15g} to {found['le']:.15g}"
+    if "pattern" in found:
+        return f"text that matches `{found['pattern']}`"
+    return "text" if kind is str else "a path"
 
 
 def shown_default(info: FieldInfo) -> str:
@@ -187,6 +180,28 @@ def shown_default(info: FieldInfo) -> str:
 def see(info: FieldInfo) -> str | None:
     """Return the page of the documentation that says more about a setting."""
     return _extra(info).get("page")
+
+
+def is_secret(info: FieldInfo) -> bool:
+    """Whether messages and examples leave the value of a setting out."""
+    return bool(_extra(info).get("secret"))
+
+
+def _kind(info: FieldInfo) -> Any:
+    """Return the type of a setting, without None and without its bounds."""
+    kind: Any = info.annotation
+    if get_origin(kind) in (Union, types.UnionType):
+        kind = next(each for each in get_args(kind) if each is not type(None))
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+
+
+def _marks(info: FieldInfo) -> list[object]:
+    """Return the bounds and forms of a setting; the later ones override the earlier ones."""
+    inner: list[Any] = []
+    for one in get_args(info.annotation) if info.annotation is not None else ():
+        if get_origin(one) is Annotated:
+            inner += get_args(one)[1:]
+    return [one for mark in [*inner, *info.metadata] for one in getattr(mark, "metadata", [mark])]
 
 
 def _extra(info: FieldInfo) -> dict[str, Any]:

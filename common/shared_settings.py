@@ -1,6 +1,6 @@
 """The settings that several parts read: each is declared here once, with its variable.
 
-A part takes the ones that it reads as fields of its own `SettingsModel`. Defaults are those of a
+A part takes the ones that it reads as fields of its `SettingsModel`. Defaults are those of a
 process that is started alone; `runtime.settings` computes some of them for the appliance.
 """
 
@@ -68,14 +68,14 @@ def strong(least: int, text: str) -> str:
 Port = Annotated[int, Field(ge=1, le=65535)]
 FreePort = Annotated[int, Field(ge=0, le=65535)]
 """A port of one process alone: 0 is any free one."""
-Listening = Annotated[str, AfterValidator(hosts.listening), Form(hosts.FORM)]
+Listening = Annotated[str, AfterValidator(hosts.listening), Form("a name or an address")]
 """A host where something listens; `0.0.0.0` and `::` are every address of the machine."""
-Reached = Annotated[str, AfterValidator(hosts.reached), Form(hosts.FORM)]
+Reached = Annotated[str, AfterValidator(hosts.reached), Form("a name or an address")]
 """One host that others can call."""
 Names = Annotated[
     tuple[str, ...], BeforeValidator(_names), Form("names and addresses, with commas between")
 ]
-Folder = Annotated[Path, BeforeValidator(_path), Form("a path, from the repository on")]
+Folder = Annotated[Path, BeforeValidator(_path), Form("a path")]
 Switch = Annotated[bool, BeforeValidator(_switch), Form("1 or 0")]
 CpuList = Annotated[
     tuple[int, ...], BeforeValidator(_cpus), Form("a list of CPUs, e.g. `1`, `2-3` or `0,2-3`")

@@ -55,7 +55,7 @@ _SIGN_IN = "console.md#sign-in"
 
 
 class Settings(SettingsModel):
-    """What every process of the appliance agrees on."""
+    """The settings that every process of the appliance reads."""
 
     state_dir: shared_settings.StateDir
     results_dir: Folder = setting(
@@ -439,7 +439,7 @@ def _usable_cpus(first: Settings) -> dict[str, frozenset[int]]:
 
 
 def redis_address(host: str, port: int, password: str) -> str:
-    """Of a Redis, but for the database."""
+    """Return the address of a Redis, without the database."""
     secret = f":{quote(password, safe='')}@" if password else ""
     return f"redis://{secret}{hosts.authority(host, port)}"
 

@@ -11,12 +11,12 @@ _ABOVE: Final = """# The shop's controller
 
 `python -m shop.controller_reference` writes this page from the forms by which the controller checks
 calls. `/openapi.json` has the same for programs, in the form of
-[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Architecture](architecture.md#addresses) explains
+[OpenAPI](https://spec.openapis.org/oas/v3.1.0). [Settings](settings.md#addresses) explains
 who may call; [metrics](metrics.md) lists what `/metrics` answers.
 
 A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
-the caller: [the inner token](architecture.md#the-inner-token),
-[addresses](architecture.md#addresses).
+the caller: [the inner token](settings.md#the-inner-token),
+[addresses](settings.md#addresses).
 
 """
 

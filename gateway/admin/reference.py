@@ -15,8 +15,8 @@ calls. `/openapi.json` has the same for programs, in the form of
 call and shows calls by `curl`; [metrics](metrics.md) lists what `/metrics` answers.
 
 A number behind an answer is the status of a [refusal](#refusal). Statuses 401 and 403 are about
-the caller: [the inner token](architecture.md#the-inner-token),
-[addresses](architecture.md#addresses).
+the caller: [the inner token](settings.md#the-inner-token),
+[addresses](settings.md#addresses).
 
 """
 

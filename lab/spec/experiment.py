@@ -332,7 +332,7 @@ class Spec(Section):
         return f"{self.title} at ρ = {', '.join(f'{rho:g}' for rho in self.load.rho)}"
 
     def abandonment_of(self, policy: PolicyChoice) -> Abandonment:
-        """What a customer's leaving does while that policy runs."""
+        """The effect of a customer's leaving while that policy runs."""
         return policy.abandonment or self.abandonment
 
     def plain(self) -> dict[str, Any]:
