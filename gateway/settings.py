@@ -184,8 +184,8 @@ class Settings(SettingsModel):
     cookie_key: CookieKey
     abandonment: Abandonment = Field(
         "ignore",
-        description="the effect of a customer's leaving: `ignore` serves the orphan request in full, "
-        "`drop-queued` takes it out of its queue, `cancel` also stops it in service",
+        description="the effect of a customer's leaving: `ignore` serves the orphan request in "
+        "full, `drop-queued` takes it out of its queue, `cancel` also stops it in service",
     )
     half_close: HalfClose = Field(
         "probe",
