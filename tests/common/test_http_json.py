@@ -1,12 +1,11 @@
 """The JSON client and a real server."""
 
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from common.http_json import JsonClient, NoAnswerError, RefusedError
+from tests.fake_shop.server import FakeServer, Reply, Request, fake_server
 
 PATIENCE_S = 120.0
 CONTENTS = {
@@ -18,65 +17,39 @@ CONTENTS = {
 }
 
 
-class Server(HTTPServer):
-    """Answers by path, and closes each connection afterwards, so that none can be kept."""
-
-    seen: list[tuple[str, str, str | None, bytes]]
-
-
-class Answers(BaseHTTPRequestHandler):
-    """What the server answers; other paths get an object."""
-
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        """Note the call and answer it."""
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.server.seen.append((self.command, self.path, self.headers["Authorization"], body))
-        status, content = CONTENTS.get(self.path, (200, b'{"n": 1}'))
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-        self.close_connection = True
-
-    do_PUT = do_GET  # noqa: N815
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+def answer(request: Request) -> Reply:
+    """Answer by path, and close each connection afterwards, so that none can be kept."""
+    status, content = CONTENTS.get(request.path, (200, b'{"n": 1}'))
+    return Reply(content, status, closes=True)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server() -> Iterator[FakeServer]:
     """A server on a free port."""
-    with Server(("127.0.0.1", 0), Answers) as found:
-        found.seen = []
-        thread = threading.Thread(target=found.serve_forever, daemon=True)
-        thread.start()
+    with fake_server(answer) as found:
         yield found
-        found.shutdown()
-        thread.join()
 
 
 @pytest.fixture
-def client(server: Server) -> Iterator[JsonClient]:
+def client(server: FakeServer) -> Iterator[JsonClient]:
     """A client of that server."""
-    url = f"http://127.0.0.1:{server.server_port}"
-    with JsonClient.at(url, timeout_s=PATIENCE_S, token="secret") as found:
+    with JsonClient.at(server.url, timeout_s=PATIENCE_S, token="secret") as found:
         yield found
 
 
-def test_body_and_token_go_with_a_call(client: JsonClient, server: Server) -> None:
+def test_body_and_token_go_with_a_call(client: JsonClient, server: FakeServer) -> None:
     """The body is JSON, the token is in the field Authorization."""
     assert client.call("PUT", "/settings", {"seed": 7}) == {"n": 1}
-    assert server.seen == [("PUT", "/settings", "Bearer secret", b'{"seed": 7}')]
+    (request,) = server.requests
+    assert (request.method, request.path) == ("PUT", "/settings")
+    assert request.headers["authorization"] == "Bearer secret"
+    assert request.body == b'{"seed": 7}'
 
 
-def test_a_closed_connection_is_opened_again(client: JsonClient, server: Server) -> None:
+def test_a_closed_connection_is_opened_again(client: JsonClient, server: FakeServer) -> None:
     """A call that the server has not received is sent once more."""
     assert [client.call("GET", "/")["n"] for _ in range(3)] == [1, 1, 1]
-    assert len(server.seen) == 3
+    assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(("path", "answer"), [("/list", [1, 2]), ("/empty", {})])

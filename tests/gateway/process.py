@@ -1,11 +1,9 @@
-"""The gateway as a process of its own, before a shop in a thread."""
+"""The gateway as a process."""
 
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -16,57 +14,6 @@ from common import ports
 from tests.gateway.real_sockets import PATIENCE_S
 
 REPOSITORY = Path(__file__).parents[2]
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    """One kilobyte, once `opens` is set."""
-
-    protocol_version = "HTTP/1.1"
-    opens = threading.Event()
-    disable_nagle_algorithm = True
-
-    def do_GET(self):
-        self.opens.wait()
-        body = b"x" * 1024
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self):
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.do_GET()
-
-    def do_HEAD(self):
-        self.send_response(200)
-        self.send_header("Content-Length", "1024")
-        self.end_headers()
-
-    def log_message(self, *args):
-        """Quiet."""
-
-
-class Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 256
-
-
-@contextmanager
-def shop(opens=None):
-    """The port of a small threaded HTTP server, which answers once the event `opens` is set."""
-    if opens is None:
-        opens = threading.Event()
-        opens.set()
-    page = type("HeldPage", (Page,), {"opens": opens})
-    with Server(("127.0.0.1", 0), page) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            opens.set()
-            server.shutdown()
-            thread.join()
 
 
 def command(*options):

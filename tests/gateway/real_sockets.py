@@ -1,16 +1,17 @@
-"""A whole gateway on real sockets before a shop that a test writes, in one event loop."""
+"""A whole gateway on real sockets before a fake shop, in one event loop."""
 
 import asyncio
 import functools
 import json
 import socket
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import uvloop
 
 from gateway.service import Gateway
 from gateway.settings import Settings
+from tests.fake_shop.in_loop import Shop
 
 run = uvloop.run
 
@@ -25,75 +26,6 @@ def closed_port(service="shop"):
     port = sock.getsockname()[1]
     sock.detach()  # open until the tests end
     return port
-
-
-class Shop:
-    """A small real HTTP server: counts what it gets, answers as told by `answer`.
-
-    `answer` is a coroutine (method, target, fields, body, writer) → None. A shop that is held
-    answers only as many requests as it is told to by `let_go`.
-    """
-
-    def __init__(self, answer=None, *, is_held=False):
-        self.requests = []
-        self.busy = 0
-        self.most_busy = 0
-        self.finished = 0
-        self.connections = 0
-        self._turns = asyncio.Semaphore(0) if is_held else None
-        self._answer = answer or self._plain
-        self._serving = set()
-
-    async def _plain(self, method, target, fields, body, writer):
-        content = b"" if method == "HEAD" else b"you asked for %b" % target.encode()
-        length = len(b"you asked for ") + len(target)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (length, content))
-
-    def let_go(self, requests):
-        """So many requests, of those that are held or yet to come, are answered."""
-        for _ in range(requests):
-            self._turns.release()
-
-    async def serve(self, reader, writer):
-        self.connections += 1
-        self._serving.add(asyncio.current_task())
-        left = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
-        with suppress(*left, RuntimeError):  # uvloop on a closed connection
-            while True:
-                await self._one(reader, writer)
-        writer.close()
-
-    async def stop(self):
-        """Ends what is still being served."""
-        for task in self._serving:
-            task.cancel()
-        await asyncio.gather(*self._serving)
-
-    async def _one(self, reader, writer):
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        line, *rest = head[:-4].split("\r\n")
-        method, target, _ = line.split(" ")
-        fields = [tuple(field.split(": ", 1)) for field in rest]
-        known = {name.lower(): value for name, value in fields}
-        body = b""
-        if "content-length" in known:
-            body = await reader.readexactly(int(known["content-length"]))
-        elif known.get("transfer-encoding") == "chunked":
-            while size := int(await reader.readline(), 16):
-                body += await reader.readexactly(size)
-                await reader.readline()
-            await reader.readline()
-        self.requests.append((method, target, known, body))
-        self.busy += 1
-        self.most_busy = max(self.most_busy, self.busy)
-        try:
-            if self._turns is not None:
-                await self._turns.acquire()
-            await self._answer(method, target, known, body, writer)
-            await writer.drain()
-            self.finished += 1
-        finally:
-            self.busy -= 1
 
 
 class Bed:
@@ -159,11 +91,11 @@ async def bed(shop=None, **settings):
     """A gateway before `shop`, torn down afterwards; settings override quick defaults."""
     shop = shop or Shop()
     loop = asyncio.get_running_loop()
-    server = await asyncio.start_server(shop.serve, "127.0.0.1", 0)
+    await shop.start()
     given = {
         "port": 0,
         "admin_port": 0,
-        "shop_port": server.sockets[0].getsockname()[1],
+        "shop_port": shop.port,
         "shop_controller_port": closed_port("controller"),
         "drain_s": 0.05,
     } | settings
@@ -173,5 +105,4 @@ async def bed(shop=None, **settings):
         yield Bed(gateway, shop)
     finally:
         await gateway.drain()
-        server.close()
         await shop.stop()

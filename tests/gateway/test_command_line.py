@@ -8,6 +8,7 @@ import threading
 
 import pytest
 
+from tests.fake_shop.server import HoldingServer
 from tests.gateway.process import (
     REPOSITORY,
     command,
@@ -15,7 +16,6 @@ from tests.gateway.process import (
     gateway,
     health,
     requests_in,
-    shop,
     until,
 )
 from tests.gateway.real_sockets import PATIENCE_S
@@ -44,10 +44,9 @@ def test_a_signal_drains_and_ends_well(number):
         statuses.append((response.status, len(response.read()), response.getheader("Connection")))
         connection.close()
 
-    opens = threading.Event()
     with (
-        shop(opens) as shop_port,
-        gateway(shop_port, "--workers", "2", "--drain-s", "60") as (process, port, admin_port),
+        HoldingServer(b"x" * 1024).serving() as shop,
+        gateway(shop.port, "--workers", "2", "--drain-s", "60") as (process, port, admin_port),
     ):
         idle = socket.create_connection(("127.0.0.1", port))
         customers = [threading.Thread(target=customer, args=(port,)) for _ in range(6)]
@@ -56,7 +55,7 @@ def test_a_signal_drains_and_ends_well(number):
         until(lambda: requests_in(admin_port) == (2, 4))
         process.send_signal(number)
         until(lambda: health(admin_port) == 503)
-        opens.set()
+        shop.let_go()
         for thread in customers:
             thread.join()
         assert statuses == [(200, 1024, "close")] * 6
@@ -67,10 +66,9 @@ def test_a_signal_drains_and_ends_well(number):
 
 
 def test_the_drain_has_a_deadline():
-    never = threading.Event()
     with (
-        shop(never) as shop_port,
-        gateway(shop_port, "--drain-s", "0.3") as (process, port, admin_port),
+        HoldingServer(b"").serving() as shop,
+        gateway(shop.port, "--drain-s", "0.3") as (process, port, admin_port),
         socket.create_connection(("127.0.0.1", port)) as customer,
     ):
         customer.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -13,7 +13,8 @@ from gateway.policies import registry
 from gateway.policies.registry import create
 from gateway.service import Gateway
 from gateway.settings import Settings, SettingsError
-from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, closed_port, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import PATIENCE_S, bed, closed_port, run
 
 
 def test_a_request_goes_through_and_back():

@@ -5,14 +5,18 @@ import subprocess
 
 import pytest
 
-from tests.gateway.process import gateway, shop
+from tests.fake_shop.server import fake_server
+from tests.gateway.process import gateway
 from tests.gateway.real_sockets import PATIENCE_S
 from tests.skips import skip_without
 
 
 @pytest.fixture(scope="module")
 def port():
-    with shop() as shop_port, gateway(shop_port) as (_, port, _):
+    with (
+        fake_server(lambda request: b"x" * 1024) as shop,
+        gateway(shop.port) as (_, port, _),
+    ):
         yield port
 
 

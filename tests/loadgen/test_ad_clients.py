@@ -3,12 +3,8 @@
 import json
 import subprocess
 import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import islice, pairwise
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -19,6 +15,7 @@ from loadgen.ad_clients import AdOrder, play, requests_of
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.browser import ShopAddress
 from runtime.settings import REPOSITORY
+from tests.fake_shop.server import Reply, fake_server
 
 WORDS = tuple("abcdefghijkl")
 
@@ -77,34 +74,6 @@ def test_an_order_survives_its_line():
     assert AdOrder.from_json(json.dumps(asdict(order()))) == order()
 
 
-@contextmanager
-def small_server(body: bytes, status: int = 200) -> Iterator[str]:
-    """Answers everything with `body`."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
 def clients(url: str, *orders: AdOrder) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "loadgen.ad_clients", url],
@@ -119,8 +88,8 @@ def clients(url: str, *orders: AdOrder) -> subprocess.CompletedProcess[str]:
 
 def test_every_client_makes_its_requests_one_after_the_other(tmp_path):
     wanted = order(tmp_path)
-    with small_server(b'{"banners": [{"id": 1}]}') as url:
-        done = clients(url, wanted)
+    with fake_server(lambda _: {"banners": [{"id": 1}]}) as server:
+        done = clients(server.url, wanted)
     assert done.returncode == 0, done.stderr
     [went] = map(json.loads, done.stdout.splitlines())
     rows = read_attempts(Path(wanted.attempts_file)).to_pylist()
@@ -149,8 +118,8 @@ def test_every_client_makes_its_requests_one_after_the_other(tmp_path):
     ],
 )
 def test_what_is_no_answer_is_counted_and_named(tmp_path, body, status, reason):
-    with small_server(body, status) as url:
-        went = play(order(tmp_path, clients=1), ShopAddress.from_url(url))
+    with fake_server(lambda _: Reply(body, status)) as server:
+        went = play(order(tmp_path, clients=1), ShopAddress.from_url(server.url))
     assert (went["answered"], went["failed"]) == (0, 6)
     assert reason in went["reason"]
 

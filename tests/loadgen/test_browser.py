@@ -10,7 +10,7 @@ import pytest
 
 from loadgen.attempts import AttemptOutcome
 from loadgen.browser import Browser, Fetched, HostError, ShopAddress
-from tests.loadgen.small_shop import SmallShop, small_shop
+from tests.fake_shop.pages import SmallShop, small_shop
 
 
 def _fetch(shop: SmallShop, path: str = "/", patience_s: float = 5.0) -> Fetched:
@@ -63,11 +63,11 @@ def test_patience_ends_in_a_real_close_at_once() -> None:
         fetched = browser.fetch("GET", "/", None, 1, 1.0)
         deadline = time.monotonic() + 20
         # The browser is still there: only the close of its connection can tell the server.
-        while (left := shop.seen[0].left) is None and time.monotonic() < deadline:
+        while (left := shop.requests[0].left) is None and time.monotonic() < deadline:
             time.sleep(0.005)
         assert fetched.outcome is AttemptOutcome.TIMED_OUT
         assert left is not None
-        waited = left - shop.seen[0].came
+        waited = left - shop.requests[0].came
         assert 0.5 < waited < 5
 
 
@@ -85,9 +85,9 @@ def test_pages_share_one_connection_and_retries_say_their_number() -> None:
         for attempt in (1, 2, 3):
             assert browser.fetch("GET", "/", None, attempt, 5).status == 200
         browser.close()
-        assert [seen.connection for seen in shop.seen] == [1, 1, 1]
-        assert [seen.headers["x-doorbuster-attempt"] for seen in shop.seen] == ["1", "2", "3"]
-        assert shop.seen[0].headers["host"] == f"127.0.0.1:{shop.port}"
+        assert [seen.connection for seen in shop.requests] == [1, 1, 1]
+        assert [seen.headers["x-doorbuster-attempt"] for seen in shop.requests] == ["1", "2", "3"]
+        assert shop.requests[0].headers["host"] == f"127.0.0.1:{shop.port}"
 
 
 def test_an_idle_connection_that_the_server_closed_is_replaced_before_the_next_request() -> None:
@@ -102,7 +102,7 @@ def test_an_idle_connection_that_the_server_closed_is_replaced_before_the_next_r
             ]  # the server's FIN is here
         browser.close()
         assert outcomes == [AttemptOutcome.COMPLETED] * 3
-        assert [seen.connection for seen in shop.seen] == [1, 2, 3]
+        assert [seen.connection for seen in shop.requests] == [1, 2, 3]
 
 
 def test_a_connection_lost_in_the_middle_is_a_failure_and_never_sent_twice() -> None:
@@ -112,7 +112,7 @@ def test_a_connection_lost_in_the_middle_is_a_failure_and_never_sent_twice() -> 
         ends = [browser.fetch("GET", "/", None, 1, 5).outcome for _ in range(3)]
         browser.close()
         assert ends == [AttemptOutcome.COMPLETED, AttemptOutcome.FAILED, AttemptOutcome.COMPLETED]
-        assert len(shop.seen) == 3
+        assert len(shop.requests) == 3
 
 
 def test_cookies_are_kept_and_sent_back() -> None:
@@ -121,8 +121,8 @@ def test_cookies_are_kept_and_sent_back() -> None:
         browser.fetch("GET", "/", None, 1, 5)
         browser.fetch("GET", "/", None, 1, math.inf)
         browser.close()
-        assert "cookie" not in shop.seen[0].headers
-        assert shop.seen[1].headers["cookie"] == "csrftoken=secret-1"
+        assert "cookie" not in shop.requests[0].headers
+        assert shop.requests[1].headers["cookie"] == "csrftoken=secret-1"
 
 
 def test_every_set_cookie_of_a_response_is_kept() -> None:
@@ -168,9 +168,9 @@ def test_a_form_is_posted_with_its_length_and_type() -> None:
         fetched = browser.fetch("POST", "/checkout/login/", form, 1, 5)
         browser.close()
         assert fetched.outcome is AttemptOutcome.COMPLETED
-        assert shop.seen[1].form == {"csrfmiddlewaretoken": "secret-1", "book": "17"}
-        assert shop.seen[1].headers["content-type"] == "application/x-www-form-urlencoded"
-        assert shop.seen[1].headers["origin"] == shop.url
+        assert shop.requests[1].form == {"csrfmiddlewaretoken": "secret-1", "book": "17"}
+        assert shop.requests[1].headers["content-type"] == "application/x-www-form-urlencoded"
+        assert shop.requests[1].headers["origin"] == shop.url
 
 
 @pytest.mark.parametrize(

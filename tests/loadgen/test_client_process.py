@@ -15,7 +15,7 @@ from loadgen.client_process import ClientProcess
 from loadgen.clients import ClientModel, Clients, Turn
 from loadgen.schedule import RunClock
 from loadgen.shop_pages import PageRequest
-from tests.loadgen.small_shop import Seen, small_shop
+from tests.fake_shop.pages import Seen, small_shop
 
 SEED = 14
 CONTROL, TEST = 0, 2
@@ -83,7 +83,7 @@ class Played:
         self.reasons: list[str] = []
         self.clock = HandClock()
         with small_shop(lambda seen: manner(seen, self.clock)) as shop:
-            self.seen = shop.seen
+            self.seen = shop.requests
             address = ShopAddress.from_url(shop.url)
             pages = ImpatientWith(self.clock, leaves, self._all_noticed)
             process = ClientProcess(client, self.clients, pages, address, self.clock, self._witness)
@@ -216,7 +216,7 @@ def test_a_client_whose_turn_comes_late_begins_nothing_after_the_end() -> None:
             clock,
             lambda attempt, request, fetched: rows.append(attempt),
         ).run(15.0)
-        assert shop.seen == []
+        assert shop.requests == []
     assert rows == []
 
 

@@ -11,8 +11,8 @@ import pytest
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 SEED = 3
 
@@ -57,7 +57,7 @@ def _are_the_models(rows: list[Attempt]) -> None:
 def test_clients_ask_think_and_ask_again_until_time_is_up(tmp_path: Path) -> None:
     with small_shop() as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, *QUICK, *PATIENT)
-        seen, connections = list(shop.seen), shop.connections
+        seen, connections = list(shop.requests), shop.connections
     assert ended.status == 0, ended.errors
     rows = _rows(tmp_path)
     _are_the_models(rows)

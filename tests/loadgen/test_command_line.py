@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from loadgen.attempt_log import read_attempts
+from tests.fake_shop.pages import small_shop
 from tests.loadgen.locust_process import free_port
-from tests.loadgen.small_shop import small_shop
 from tests.skips import needs
 
 PATIENCE_S = 240
@@ -101,7 +101,7 @@ def test_the_real_httperf_plays_the_session_file(tmp_path: Path) -> None:
             _loadgen("wsesslog", "--host", shop.url, "--sessions", "50").stdout, encoding="utf-8"
         )
         sessions = _requests(file.read_text(encoding="utf-8"))
-        before = len(shop.seen)
+        before = len(shop.requests)
         ended = subprocess.run(
             [
                 *("httperf", "--hog", "--server", "127.0.0.1", "--port", str(shop.port)),
@@ -112,7 +112,7 @@ def test_the_real_httperf_plays_the_session_file(tmp_path: Path) -> None:
             timeout=PATIENCE_S,
             check=True,
         )
-        asked = Counter(seen.path for seen in shop.seen[before:])
+        asked = Counter(seen.path for seen in shop.requests[before:])
     assert asked == Counter(path for session in sessions for path in session)
     requests = sum(len(session) for session in sessions)
     assert re.search(rf"Total: connections 50 requests {requests} replies {requests}", ended.stdout)

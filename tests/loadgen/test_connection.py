@@ -15,7 +15,7 @@ import pytest
 from loadgen.attempts import AttemptOutcome
 from loadgen.browser import Browser, Fetched, HostError, ShopAddress
 from tests import certificate
-from tests.loadgen.small_shop import SmallShop, small_shop
+from tests.fake_shop.pages import SmallShop, small_shop
 from tests.resetting import will_reset
 
 pytestmark = certificate.needs_openssl
@@ -89,7 +89,7 @@ def test_one_connection_carries_all_that_is_asked(made: certificate.Certificate)
     with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
         for path in ("/", "/covers/17.svg", "/books/17/", "/covers/17.svg"):
             assert customer.ask(path).outcome is AttemptOutcome.COMPLETED
-        assert [seen.connection for seen in shop.seen] == [1] * 4
+        assert [seen.connection for seen in shop.requests] == [1] * 4
     assert customer.kinds == ["new"]
 
 
@@ -97,8 +97,8 @@ def test_a_form_comes_from_the_https_page(made: certificate.Certificate) -> None
     with small_shop(tls=_server(made)) as shop, _customer(shop.url, made) as customer:
         customer.ask("/")
         customer.browser.fetch("POST", "/checkout/login/", "book=1", 1, PATIENCE_S)
-        assert shop.seen[-1].headers["origin"] == shop.url
-        assert shop.seen[-1].headers["host"] == f"127.0.0.1:{shop.port}"
+        assert shop.requests[-1].headers["origin"] == shop.url
+        assert shop.requests[-1].headers["host"] == f"127.0.0.1:{shop.port}"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -246,7 +246,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_accepted(
             assert fetched.outcome is AttemptOutcome.FAILED
             assert "certificate" in fetched.reason
             assert customer.kinds == ["failed"]
-        assert shop.seen == []
+        assert shop.requests == []
 
 
 def test_the_certificate_has_to_be_for_the_host(made: certificate.Certificate) -> None:

@@ -13,9 +13,9 @@ from common import ports
 from loadgen.attempt_log import read_attempts
 from loadgen.connection_log import read_connections
 from runtime import certificates
+from tests.fake_shop.pages import small_shop
 from tests.gateway import process
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 TIME_SCALE = 4
 

@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from loadgen.attempt_log import read_attempts, read_metadata
+from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import Seen, small_shop
 
 PATIENT = ("--timeout-s", "600")
 """Half a minute or more in real time: nobody leaves because this machine is slow."""
@@ -201,7 +201,7 @@ def test_who_is_done_plays_nothing_again_when_another_leaves(tmp_path: Path) -> 
         before += [_next(master), _next(master), _next(master)]
         all_seen.set()
         ended = locust_process.finish(master, before)
-        seen = len(shop.seen)
+        seen = len(shop.requests)
     assert ended.status == 0, ended.errors
     assert ended.summary["complete"] is True
     assert [part["sessions_started"] for part in ended.summary["workers"]] == [1, 1, 1]
@@ -222,7 +222,7 @@ def test_an_interrupted_master_keeps_what_its_workers_measured(tmp_path: Path) -
         for worker in workers:
             _, errors = worker.communicate(timeout=locust_process.PATIENCE_S)
             assert "Traceback" not in errors
-        seen = len(shop.seen)
+        seen = len(shop.requests)
     assert ended.status == 0, ended.errors
     assert "Traceback" not in ended.errors
     assert ended.summary["interrupted"] is True

@@ -7,8 +7,8 @@ import pytest
 
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.load_factor import Pace, read
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 
 def test_without_a_change_the_schedule_is_kept():

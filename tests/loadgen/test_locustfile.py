@@ -11,8 +11,8 @@ import pytest
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
+from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import Seen, small_shop
 
 PATIENT = ("--timeout-s", "600")
 """Half a minute or more in real time: nobody leaves because this machine is slow."""
@@ -32,7 +32,7 @@ def _rows(folder: Path) -> list[Attempt]:
 def test_sessions_of_the_model_arrive_walk_and_buy(tmp_path: Path) -> None:
     with small_shop() as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, "--seed", "5", *QUICK)
-        seen, orders = list(shop.seen), dict(shop.orders)
+        seen, orders = list(shop.requests), dict(shop.orders)
         connections = shop.connections
     assert ended.status == 0, ended.errors
     customers = Customers(SessionModel(timeout_s=600), 5, 5.0)
@@ -86,7 +86,7 @@ def test_trouble_of_each_kind_ends_sessions_as_the_paper_says(tmp_path: Path) ->
     rush = ("--session-rate", "20", "--sessions", "120", "--progress", "json")
     with small_shop(_trouble) as shop:
         ended = locust_process.run(tmp_path, "--host", shop.url, *impatience, *rush)
-        seen = list(shop.seen)
+        seen = list(shop.requests)
     assert ended.status == 0, ended.errors
     model = SessionModel(timeout_s=2, think_timeout_mean_s=2)
     customers = Customers(model, 1, 20.0)
@@ -198,7 +198,7 @@ def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None
         ended = locust_process.run(
             tmp_path, "--host", shop.url, "--session-length-mean", "4", *QUICK
         )
-        seen = list(shop.seen)
+        seen = list(shop.requests)
     assert ended.status == 0, ended.errors
     customers = Customers(SessionModel(lengths=SessionLengths("geometric", 4)), 1, 5.0)
     by_session: dict[int, list[Attempt]] = {}
@@ -351,7 +351,7 @@ def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(tmp_path: Pa
             *("--attempts-file", str(folder / "a.parquet")),
         ) as process,
     ):
-        while not shop.seen:
+        while not shop.requests:
             time.sleep(0.01)
         folder.rmdir()
         ended = locust_process.finish(process)

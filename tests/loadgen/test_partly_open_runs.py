@@ -16,8 +16,8 @@ from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import Partly, PartlyOpenModel
 from loadgen.rows import metadata_of
 from tests import certificate
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 pytestmark = certificate.needs_openssl
 

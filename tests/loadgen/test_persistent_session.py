@@ -15,7 +15,7 @@ from loadgen.schedule import RunClock
 from loadgen.shop_address import ShopAddress
 from loadgen.shop_pages import Shopper
 from tests import certificate
-from tests.loadgen.small_shop import Seen, SmallShop, small_shop
+from tests.fake_shop.pages import Seen, SmallShop, small_shop
 
 pytestmark = certificate.needs_openssl
 
@@ -88,7 +88,7 @@ class _Played:
 def test_pages_and_their_covers_come_over_one_connection(made: certificate.Certificate) -> None:
     with _shop(made) as (shop, address):
         played = _Played(address, BROWSER)
-        asked = [(seen.page, seen.connection) for seen in shop.seen]
+        asked = [(seen.page, seen.connection) for seen in shop.requests]
     assert played.whole
     assert played.kinds == ["new"]
     search = played.pages[1]
@@ -103,7 +103,7 @@ def test_pages_and_their_covers_come_over_one_connection(made: certificate.Certi
     ]
     pages = ["file" if page == "image" else page for _, page, _, _ in played.told()]
     assert asked == [(page, 1) for page in pages]
-    assert [seen.path for seen in shop.seen if seen.page == "file"] == [
+    assert [seen.path for seen in shop.requests if seen.page == "file"] == [
         "/covers/17.svg", "/covers/97.svg",
     ]  # fmt: skip
     connection = played.connections[0]
@@ -121,7 +121,7 @@ def test_covers_are_asked_for_again_where_a_page_shows_too_few(
     model = PartlyOpenModel(2, 2, 0, PATIENT_S, images_mean=4, transactions_ratio=0)
     with _shop(made) as (shop, address):
         assert _Played(address, model).whole
-        covers = [seen.path for seen in shop.seen if seen.page == "file"]
+        covers = [seen.path for seen in shop.requests if seen.page == "file"]
     assert covers == [f"/covers/{book}.svg" for book in (17, 97, 4309, 17)]
 
 
@@ -129,7 +129,7 @@ def test_a_session_buys_and_begins_anew(made: certificate.Certificate) -> None:
     with _shop(made) as (shop, address):
         played = _Played(address, BUYER)
         # The small shop's key is the connection's, so that its second order has the same.
-        confirmed = [seen for seen in shop.seen if seen.page == "Tr-4"]
+        confirmed = [seen for seen in shop.requests if seen.page == "Tr-4"]
     assert played.whole
     assert len(confirmed) == 2
     asked = tuple(row.page for row in played.rows if row.page != "image")
@@ -142,7 +142,7 @@ def test_a_refused_session_asks_for_nothing_more(made: certificate.Certificate) 
         assert shop.tls is not None
         shop.tls.sni_callback = lambda sock, name, _: ssl.ALERT_DESCRIPTION_ACCESS_DENIED
         played = _Played(address, BROWSER)
-        assert shop.seen == []
+        assert shop.requests == []
     assert not played.whole
     assert played.kinds == ["refused"]
     assert played.told() == [
@@ -171,7 +171,7 @@ def test_after_a_timeout_the_session_reconnects_and_asks_again(
     with _shop(made, manner) as (shop, address):
         played = _Played(address, IMPATIENT, time_scale=1)
         asked_for = "file" if page == "image" else page
-        asked = [seen for seen in shop.seen if seen.page == asked_for]
+        asked = [seen for seen in shop.requests if seen.page == asked_for]
     assert played.whole
     assert played.kinds[0] == "new"
     assert "resumed" in played.kinds
@@ -265,7 +265,7 @@ def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
         _expect_cut(played, completed=1)
         # The session is still there: only the close of its connection can tell the server.
         deadline = time.monotonic() + 120
-        for seen in shop.seen:
+        for seen in shop.requests:
             while seen.page == slow and seen.left is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             assert seen.page != slow or seen.left is not None
@@ -290,5 +290,5 @@ def test_a_page_that_had_timed_out_is_not_told_twice(made: certificate.Certifica
 def test_a_session_begun_after_the_stop_asks_for_nothing(made: certificate.Certificate) -> None:
     with _shop(made) as (shop, address):
         played = _Played(address, BROWSER, stop_s=-1.0)
-        assert shop.seen == []
+        assert shop.requests == []
     assert [row.outcome for row in played.rows] == ["not_generated"] * 4

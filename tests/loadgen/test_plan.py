@@ -16,7 +16,7 @@ from loadgen.options import OptionError, plan_of
 from loadgen.partly_open import PartlyOpenModel
 from loadgen.plan import ClientLoop, ClosedLoop, LoadPlan, PartlyOpen, PlanError, Sessions
 from loadgen.sessions import Schedule, Segment, SessionLengths, SessionModel
-from tests.loadgen.small_shop import small_shop
+from tests.fake_shop.pages import small_shop
 
 STEPS = (RateStep(0, 3.5), RateStep(600, 0.75), RateStep(1200, 0))
 

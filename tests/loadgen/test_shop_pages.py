@@ -13,7 +13,7 @@ from loadgen.options import plan_of
 from loadgen.shop_pages import ACCOUNTS, SEARCH_WORDS, PageRequest, Shopper, WrongPageError
 from shop import accounts
 from shop.catalogue.books import books as catalogue_books
-from tests.loadgen.small_shop import small_shop
+from tests.fake_shop.pages import small_shop
 
 WALK = ("Br-1", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 
@@ -57,7 +57,7 @@ def test_a_walk_without_an_aim_goes_from_books_to_categories_and_back() -> None:
             paths.append(request.path)
             fetched = browser.fetch(*request, 1, 5)
             shopper.read(page, fetched.body, following)
-        assert [seen.page for seen in shop.seen] == list(walk)
+        assert [seen.page for seen in shop.requests] == list(walk)
     assert set(paths[1::2]) == {"/browse/poetry/", "/browse/travel/"}
     assert set(paths[2::2]) == {"/books/17/", "/books/4309/"}
 

@@ -4,8 +4,8 @@ import json
 import time
 
 from loadgen.attempt_log import read_attempts, read_metadata
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 QUICK = ("--time-scale", "50", "--session-rate", "2", "--sessions", "20", "--timeout-s", "6000")
 

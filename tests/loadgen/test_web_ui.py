@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from loadgen.attempt_log import read_attempts, read_metadata
+from tests.fake_shop.pages import SmallShop, small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import SmallShop, small_shop
 
 PATIENCE_S = 240
 
@@ -99,7 +99,7 @@ def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> N
     assert answer["success"] is False
     assert answer["message"] == "--retry-probability: 4.0 is no probability; give 0 to 1"
     assert web_ui.statistics()["state"] == "ready"
-    assert not web_ui.shop.seen
+    assert not web_ui.shop.requests
     # Where results go is not for a web page to say.
     assert b"attempts_file" not in web_ui.get("/")
 

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import threading
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from runtime.settings import REPOSITORY
+from tests.fake_shop.server import Reply, fake_server
 
 UV = Path(sys.executable).with_name("uv")
 PROJECT = """\
@@ -30,26 +29,14 @@ def house():
     """A mirror of pypi.org; yields its address and the names that were asked for."""
     asked = []
 
-    class Mirror(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(self.path.strip("/").split("/")[-1])
-            with urllib.request.urlopen(f"https://pypi.org{self.path}", timeout=120) as answer:
-                body, kind = answer.read(), answer.headers["Content-Type"]
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def mirrored(request):
+        asked.append(request.path.strip("/").split("/")[-1])
+        with urllib.request.urlopen(f"https://pypi.org{request.path}", timeout=120) as answer:
+            kind = answer.headers["Content-Type"]
+            return Reply(answer.read(), headers={"Content-Type": kind}, closes=True)
 
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/simple/", asked
-        server.shutdown()
-        thread.join()
+    with fake_server(mirrored) as server:
+        yield f"{server.url}/simple/", asked
 
 
 @pytest.fixture

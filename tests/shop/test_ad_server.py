@@ -1,39 +1,19 @@
 """Where the ad server's name leads is nobody's wait: a page has its deadline."""
 
-import http.server
-import threading
 import time
 
 import pytest
 
 from shop.ad_server import AdServer, Failed
+from tests.fake_shop.server import fake_server
 
 PATIENCE_S = 240.0
 
 
-class _Ads(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = self.headers["Host"].encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        """Quiet."""
-
-
 @pytest.fixture
 def port():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Ads) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
+    with fake_server(lambda request: request.headers["host"].encode()) as server:
+        yield server.port
 
 
 def _answer(client):

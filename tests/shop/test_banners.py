@@ -1,10 +1,8 @@
 """Banners of pages: what is asked, and that no fault of the ad server is one of a page's."""
 
-import contextlib
 import json
 import re
 import socket
-import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,6 +12,7 @@ from shop import ad_server
 from shop import banners as module
 from shop.ad_server import AdServer, Failed
 from shop.banners import Banner, Banners, Patience, SettingRefused
+from tests.fake_shop.server import CLOSE, FakeServer, Raw
 from tests.shop.page_checks import check
 from tests.shop.test_pages import steps
 
@@ -36,83 +35,30 @@ def http(body, status="200 OK", more=""):
 GOOD = http({"banners": [PLACED]})
 
 
-class FakeAds:
-    """A server that sends to each question what `reply` says; None hangs up, a list drips."""
+class FakeAds(FakeServer):
+    """Sends to each question what `reply` says; None hangs up, a list drips."""
 
     def __init__(self):
+        super().__init__(self._answer)
         self.reply = GOOD
-        self.targets, self.connections = [], 0
-        self._ending = threading.Event()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._clients, self._threads = [], []
-        self._start(self._accept)
 
-    def _start(self, run, *arguments):
-        thread = threading.Thread(target=run, args=arguments)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self):
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            self._clients.append(client)
-            self._start(self._serve, client)
-
-    def _serve(self, client):
-        with client:
-            asked = b""
-            while not self._ending.is_set():
-                try:
-                    data = client.recv(65536)
-                    asked += data
-                    if asked.endswith(b"\r\n\r\n"):
-                        self.targets.append(asked.split()[1].decode())
-                        asked = b""
-                        self._send(client)
-                except OSError:
-                    return
-                if not data:
-                    return
-
-    def _send(self, client):
+    def _answer(self, request):
         if self.reply is None:
-            client.shutdown(socket.SHUT_RDWR)
-        elif isinstance(self.reply, bytes):
-            client.sendall(self.reply)
-        else:
-            for part in self.reply:
-                client.sendall(part)
-                if self._ending.wait(0.005):
-                    return
+            return CLOSE
+        if isinstance(self.reply, bytes):
+            return Raw((self.reply,))
+        return Raw(tuple(self.reply), pause_s=0.005)
 
-    def hang_up(self):
-        """End all connections; new ones are taken."""
-        for client in self._clients:
-            with contextlib.suppress(OSError):
-                client.shutdown(socket.SHUT_RDWR)
-
-    def close(self):
-        self._ending.set()
-        try:
-            self._listener.shutdown(socket.SHUT_RDWR)
-        finally:
-            self._listener.close()
-        self.hang_up()
-        for thread in self._threads:
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive()
+    @property
+    def targets(self):
+        """What it was asked."""
+        return [request.path for request in self.requests]
 
 
 @pytest.fixture
 def fake():
-    server = FakeAds()
-    yield server
-    server.close()
+    with FakeAds().serving() as server:
+        yield server
 
 
 @pytest.fixture
@@ -295,7 +241,7 @@ def test_each_of_the_eight_pages_has_one_banner(fake, shown, visitor):
         visitor.get(path).content.decode()
         for path in ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
     ]
-    fake.targets.clear()
+    fake.requests.clear()
     pages += [html for _, _, html in steps(visitor)]
     for html in pages:
         [slot] = slots_of(html)
@@ -313,7 +259,7 @@ def test_what_is_asked_follows_from_the_page(fake, shown, visitor):
     visitor.get("/")
     [main] = questions(fake)
     assert len(set(main["concepts"].split(","))) == module.MOST_CONCEPTS
-    fake.targets.clear()
+    fake.requests.clear()
     visitor.get("/browse/crime/")
     html = visitor.get("/search/?q=winter").content.decode()
     browse, search = questions(fake)
@@ -321,7 +267,7 @@ def test_what_is_asked_follows_from_the_page(fake, shown, visitor):
     found = re.findall(r'<ul class="chips">.*?</ul>', html)[0]
     assert search["concepts"].split(",") == re.findall(r"/browse/([a-z-]+)/", found)
     assert {ask["priority"] for ask in (main, browse, search)} == {"0"}
-    fake.targets.clear()
+    fake.requests.clear()
     list(steps(visitor))
     book, *buying = questions(fake)
     assert (book["concepts"], book["priority"]) == (shelf, "0")
@@ -361,7 +307,7 @@ def test_other_pages_have_no_slot(fake, shown, customer):
 def test_switched_off_a_page_is_as_without_an_ad_server(fake, shown, visitor):
     with_banners = [len(slots_of(html)) for _, _, html in steps(visitor)]
     shown.want(False)
-    fake.targets.clear()
+    fake.requests.clear()
     pages = [visitor.get(path).content.decode() for path in ("/", "/browse/crime/", "/books/5/")]
     pages += [html for _, _, html in steps(visitor)]
     assert [len(slots_of(html)) for html in pages] == [0] * 7

@@ -1,26 +1,23 @@
 """All queries of the dashboards, sent to a Prometheus that gives prepared answers."""
 
-import http.server
-import json
-import threading
-import urllib.parse
-
 import pytest
 from click.testing import CliRunner
 
 from dashboards.grafana import asking
 from dashboards.grafana.committed import committed, promql
+from tests.fake_shop.server import FakeServer
 
 
-class Prometheus(http.server.BaseHTTPRequestHandler):
+class Prometheus(FakeServer):
     """Has two series of whatever does not begin with `without`, the second of NaN alone."""
 
-    without = "nothing"
+    def __init__(self):
+        super().__init__(self._answer)
+        self.without = "nothing"
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        form = {name: values[0] for name, values in urllib.parse.parse_qs(body).items()}
-        assert self.path == "/api/v1/query_range"
+    def _answer(self, request):
+        form = request.form
+        assert (request.method, request.path) == ("POST", "/api/v1/query_range")
         assert "$" not in form["query"]
         at = [float(form["start"]), float(form["end"])]
         found = [
@@ -29,36 +26,25 @@ class Prometheus(http.server.BaseHTTPRequestHandler):
         ]
         if self.without in form["query"]:
             found = found[1:]
-        answer = json.dumps({"status": "success", "data": {"result": found}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_):
-        pass
+        return {"status": "success", "data": {"result": found}}
 
 
 @pytest.fixture
 def prometheus():
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Prometheus) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with Prometheus().serving() as server:
+        yield server
 
 
 def test_everything_is_asked_and_has_data(prometheus):
-    done = CliRunner().invoke(asking.main, ["--prometheus", f"{prometheus}/"])
+    done = CliRunner().invoke(asking.main, ["--prometheus", f"{prometheus.url}/"])
     count = sum(1 for name, board in committed().items() for _ in promql(name, board))
     assert done.output == f"{count} of {count} queries have data\n"
     assert done.exit_code == 0
 
 
-def test_what_has_no_data_is_named(prometheus, monkeypatch):
-    monkeypatch.setattr(Prometheus, "without", "doorbuster_ads_banners")
-    done = CliRunner().invoke(asking.main, ["ads", "--prometheus", prometheus])
+def test_what_has_no_data_is_named(prometheus):
+    prometheus.without = "doorbuster_ads_banners"
+    done = CliRunner().invoke(asking.main, ["ads", "--prometheus", prometheus.url])
     assert done.exit_code == 1
     first, last = done.output.splitlines()
     assert first == "no data: ads: Banners A: doorbuster_ads_banners"

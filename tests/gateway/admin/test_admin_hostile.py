@@ -6,7 +6,8 @@ import pytest
 
 from gateway.admin import calls
 from gateway.admin.models import ALL_SHADOWS, ONE_POLICY, SMALL
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import bed, run
 from tests.hostile_json import BODIES, NUMBERS, objects_with
 
 CALLS = {

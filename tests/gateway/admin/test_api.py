@@ -8,7 +8,8 @@ from gateway.admin.server import MOST_CONNECTIONS
 from gateway.policies.interface import PAGES
 from gateway.queues.dispatcher import FATES
 from gateway.queues.policy_choice import PolicyChoice
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import bed, run
 
 
 def calls(*scripts, **settings):

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from gateway.admin import calls, reference
-from tests.gateway.real_sockets import Shop, bed, closed_port, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import bed, closed_port, run
 from tests.openapi import Described
 
 CALLS = [

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
-from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import PATIENCE_S, bed, run
 from tests.gateway.tls_customers import V1_2, V1_3, make_certificate, trusting
 from tests.resetting import reset
 

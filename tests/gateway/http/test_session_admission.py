@@ -10,10 +10,11 @@ import pytest
 from gateway.http.session_cookie import SessionCookie
 from gateway.policies.combination import Combination
 from gateway.policies.registry import create
+from tests.fake_shop.in_loop import Shop
 from tests.gateway.doorkeeper import Doorkeeper
 from tests.gateway.fake_world import World
 from tests.gateway.http.test_customer import ANSWER, GET, OK, POST, say
-from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.gateway.real_sockets import PATIENCE_S, bed, run
 
 COOKIE = re.compile(rb"Set-Cookie: (doorbuster_session=[^;\r\n]+)")
 

@@ -6,7 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from gateway.queues.balance import Balance, Processors
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.fake_shop.in_loop import Shop, serving
+from tests.gateway.real_sockets import bed, run
 
 
 class Process:
@@ -53,10 +54,8 @@ def test_requests_are_spread_over_real_processes_and_files_with_them():
         async with AsyncExitStack() as stack:
             ports = []
             for process in processes:
-                server = await asyncio.start_server(process.serve, "127.0.0.1", 0)
-                stack.callback(server.close)
-                stack.push_async_callback(process.stop)
-                ports.append(server.sockets[0].getsockname()[1])
+                await stack.enter_async_context(serving(process))
+                ports.append(process.port)
             b = await stack.enter_async_context(bed(shop_ports=tuple(ports)))
             asked = [asyncio.create_task(b.get("/")) for _ in range(6)]
             await b.until(lambda: [process.busy for process in processes] == [2, 2, 2])

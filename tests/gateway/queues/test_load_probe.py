@@ -11,7 +11,8 @@ from gateway.clock import PaperClock
 from gateway.policies.interface import BrokenPolicyError
 from gateway.queues import load_probe
 from gateway.queues.load_probe import LoadProbe, ProbeError, Status, read_status, sample
-from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import PATIENCE_S, bed, run
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
 
@@ -76,8 +77,8 @@ async def until(condition):
 def test_the_shop_is_asked_once_per_interval_over_one_connection():
     async def scene():
         controller = Controller()
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+        await controller.start()
+        port = controller.port
         async with bed(
             shop_controller_port=port, policy="lifo-at-overload", utilisation_interval_s=0.2
         ) as b:
@@ -88,7 +89,6 @@ def test_the_shop_is_asked_once_per_interval_over_one_connection():
             assert load["error"] is None
             assert load["status"]["orders"] == 9
             assert controller.connections == 1
-        server.close()
         await controller.stop()
 
     run(scene())
@@ -97,18 +97,17 @@ def test_the_shop_is_asked_once_per_interval_over_one_connection():
 def test_a_shop_that_goes_away_and_comes_back():
     async def scene():
         controller = Controller()
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+        await controller.start()
+        port = controller.port
         async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
             probe = b.gateway.parts.probe
             await b.until(lambda: probe.samples >= 1)
-            server.close()
-            probe._streams[1].transport.abort()
+            controller.stop_listening()
+            controller.hang_up()
             await b.until(lambda: "not reachable" in (probe.snapshot()["error"] or ""))
             assert (await b.get("/")).startswith(b"HTTP/1.1 200 ")
-            server = await asyncio.start_server(controller.serve, "127.0.0.1", port)
+            await controller.start(port)
             await b.until(lambda: probe.snapshot()["error"] is None)
-        server.close()
         await controller.stop()
 
     run(scene())
@@ -120,8 +119,8 @@ def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
     async def scene():
         controller = Controller()
         controller.answers = False
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+        await controller.start()
+        port = controller.port
         async with bed(shop_controller_port=port, utilisation_interval_s=0.2) as b:
             probe = b.gateway.parts.probe
             await b.until(lambda: "no answer within 0.1 s" in (probe.snapshot()["error"] or ""))
@@ -129,7 +128,6 @@ def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
             controller.answers = True
             await b.until(lambda: probe.samples >= 1)
             assert probe.snapshot()["error"] is None
-        server.close()
         await controller.stop()
 
     run(scene())
@@ -138,14 +136,13 @@ def test_a_slow_shop_costs_samples_and_nothing_else(monkeypatch):
 def test_a_new_interval_begins_at_once():
     async def scene():
         controller = Controller()
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+        await controller.start()
+        port = controller.port
         async with bed(shop_controller_port=port, utilisation_interval_s=3600) as b:
             await b.until(lambda: controller.asked == 1)
             await b.admin("PUT", "/settings", {"utilisation_interval_s": 0.2})
             await b.until(lambda: b.gateway.parts.probe.samples >= 2)
             assert controller.asked >= 2
-        server.close()
         await controller.stop()
 
     run(scene())
@@ -158,8 +155,8 @@ def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
 
     async def scene():
         controller = Controller()
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        await controller.start()
+        where = {"host": "127.0.0.1", "port": controller.port}
         probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
         probe.start()
         await until(lambda: probe.snapshot()["status"] is not None)
@@ -169,7 +166,6 @@ def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
         probe.restart_interval()
         await until(lambda: loads)
         probe.stop()
-        server.close()
         await controller.stop()
 
     run(scene())
@@ -186,15 +182,14 @@ def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
 
     async def scene():
         controller = Controller()
-        server = await asyncio.start_server(controller.serve, "127.0.0.1", 0)
-        where = {"host": "127.0.0.1", "port": server.sockets[0].getsockname()[1]}
+        await controller.start()
+        where = {"host": "127.0.0.1", "port": controller.port}
         probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
         errors = set()
         probe.start()
         await until(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
         assert probe.snapshot()["error"] is None
         probe.stop()
-        server.close()
         await controller.stop()
         said = "the shop's load was not taken: BrokenPolicyError: dispatched 7 twice"
         assert said in errors

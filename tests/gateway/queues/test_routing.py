@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from gateway.queues.routing import Bypass, lane_for
-from tests.gateway.real_sockets import Shop, bed, closed_port, run
+from tests.fake_shop.in_loop import Shop, serving
+from tests.gateway.real_sockets import bed, closed_port, run
 
 BYPASSES = [Bypass("ads", b"/ads/", "ad lane", ()), Bypass("other", b"", "other lane", ())]
 
@@ -28,8 +29,7 @@ def test_the_first_prefix_that_fits_has_it(target, lane):
 def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
     async def scene():
         ads = Shop(is_held=True)
-        server = await asyncio.start_server(ads.serve, "127.0.0.1", 0)
-        async with bed(ads_port=server.sockets[0].getsockname()[1], ads_limit=1) as b:
+        async with serving(ads), bed(ads_port=ads.port, ads_limit=1) as b:
             waiting = [asyncio.ensure_future(b.get("/ads/select")) for _ in range(2)]
             await b.until(lambda: b.gateway.figures.waiting()["ads"] == 1)
             assert (await b.get("/covers/1.svg")).endswith(b"you asked for /covers/1.svg")
@@ -42,8 +42,6 @@ def test_the_ad_server_gets_its_requests_and_holds_up_nobody_else():
             assert counts["Br-1"]["answered"] == 1
             _, metrics = await b.admin("GET", "/metrics")
             assert 'doorbuster_gateway_arrivals_total{page="ads"} 2.0' in metrics
-        server.close()
-        await ads.stop()
 
     run(scene())
 

@@ -6,7 +6,8 @@ import random
 import pytest
 
 from gateway.policies.interface import LoadSample
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import bed, run
 from tests.gateway.students.policies import source
 
 TARGETS = ("/", "/books/1/", "/search/?q=x", "/browse/fiction/")

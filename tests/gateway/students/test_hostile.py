@@ -13,7 +13,8 @@ from gateway.students import files, process, wire
 from gateway.students.limits import MOST_WAITING
 from gateway.students.policy_file import PolicyFile
 from gateway.students.process import MisbehavedError
-from tests.gateway.real_sockets import Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import bed, run
 from tests.gateway.students.hostile import ANSWERS, FILES, SAYING
 from tests.gateway.students.policies import PATIENT, own, request, source
 

@@ -9,7 +9,8 @@ import pytest
 from gateway.policies import PolicyError
 from gateway.students import naming, process
 from gateway.students.files import MOST_BYTES
-from tests.gateway.real_sockets import PATIENCE_S, Shop, bed, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import PATIENCE_S, bed, run
 from tests.gateway.students.policies import own, source
 
 PATIENT = {"workers": 1, "own_policy_s": 60.0}

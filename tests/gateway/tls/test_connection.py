@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from tests.gateway.real_sockets import PATIENCE_S, Shop, run
+from tests.fake_shop.in_loop import Shop
+from tests.gateway.real_sockets import PATIENCE_S, run
 from tests.gateway.tls_customers import (
     GET,
     V1_2,

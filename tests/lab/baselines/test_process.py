@@ -24,11 +24,17 @@ from lab.baselines.requests import Place
 from lab.baselines.rules import page_rules
 from lab.errors import ExperimentError
 from runtime.settings import REPOSITORY
-from tests.lab.baselines.slow_shop import slow_shop
+from tests.fake_shop.server import HoldingServer, Reply
 from tests.lab.waiting import wait_until
 from tests.skips import skip_without
 
+PAGE = Reply(b"<p>here you are</p>" * 100, headers={"X-Doorbuster-Verdict": "forged"})
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
+
+
+def slow_shop() -> HoldingServer:
+    """A shop that answers when the test lets it, `/quick/` at once."""
+    return HoldingServer(PAGE)
 
 
 def needs(name: str) -> None:
@@ -79,7 +85,7 @@ def fates(proxy, pages="Br-1"):
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
         forged = {
             "X-Forwarded-For": "9.9.9.9",
             "X-Real-IP": "9.9.9.9",
@@ -89,8 +95,9 @@ def test_the_shop_hears_of_the_customer_what_the_gateway_tells_it(name, tmp_path
             "X-Request-Id": "forged",
         }
         response = Customer(proxy, "/quick/", **forged).answer()
-        ((path, heard),) = shop.asked
-        assert path == "/quick/"
+        (request,) = shop.requests
+        heard = request.headers
+        assert request.path == "/quick/"
         assert heard["x-forwarded-for"] == "127.0.0.1"
         assert heard["x-forwarded-proto"] == "http"
         assert heard["host"] == heard["x-forwarded-host"] == f"127.0.0.1:{proxy.place.port}"
@@ -119,7 +126,7 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
         ("GET", "/searchy/"): "other",
         ("GET", "/%2573earch/"): "other",
     }
-    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
         shop.let_go()
         log = proxy.log()
         for number, (method, path) in enumerate(asked, start=1):
@@ -132,12 +139,12 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
 
 def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
     with (
-        slow_shop() as shop,
+        slow_shop().serving() as shop,
         # 600 paper s: nobody is turned away while this test is slow.
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         browsing = Customer(proxy, "/books/1/")
         assert wait_until(lambda: proxy.look().waiting == 1, 60)
         buying = Customer(proxy, "/checkout/confirm/", "POST")
@@ -145,27 +152,34 @@ def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
         assert proxy.look().in_service == 1
         shop.let_go()
         assert {one.answer().status for one in (first, browsing, buying)} == {200}
-        assert [path for path, _ in shop.asked] == ["/", "/checkout/confirm/", "/books/1/"]
+        assert [request.path for request in shop.requests] == [
+            "/",
+            "/checkout/confirm/",
+            "/books/1/",
+        ]
     (tmp_path / "haproxy.log").unlink()
-    with slow_shop() as shop, serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as proxy:
+    with (
+        slow_shop().serving() as shop,
+        serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as proxy,
+    ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         answer = Customer(proxy).answer()
         assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
         assert answer.getheader("X-Request-Id")
         shop.let_go()
         assert first.answer().status == 200
-        assert len(shop.asked) == 1
+        assert len(shop.requests) == 1
         assert wait_until(lambda: fates(proxy)["dropped"] == 1, 60)
 
 
 def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
     with (
-        slow_shop() as shop,
+        slow_shop().serving() as shop,
         serving("haproxy", tmp_path, shop, maxconn=1, maxqueue=1, queue_s=600) as proxy,
     ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         second = Customer(proxy)
         assert wait_until(lambda: proxy.look().waiting == 1, 60)
         answer = Customer(proxy).answer()
@@ -177,40 +191,43 @@ def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
 
 def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
     with (
-        slow_shop() as shop,
+        slow_shop().serving() as shop,
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
         in_service = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         queued = Customer(proxy)
         assert wait_until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
         assert wait_until(lambda: proxy.look().waiting == 0, 60)
         in_service.leave()
         assert wait_until(lambda: fates(proxy) == {"withdrawn": 1, "cancelled": 1}, 60)
-        assert len(shop.asked) == 1
+        assert len(shop.requests) == 1
     (tmp_path / "haproxy.log").unlink()
     with (
-        slow_shop() as shop,
+        slow_shop().serving() as shop,
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600, abandonment="ignore") as proxy,
     ):
         in_service = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         queued = Customer(proxy)
         assert wait_until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
         in_service.leave()
         shop.let_go()
         assert wait_until(lambda: sum(fates(proxy).values()) == 2, 60)
-        assert len(shop.asked) == 2
+        assert len(shop.requests) == 2
         assert set(fates(proxy)) <= {"answered", "orphaned"}
 
 
 def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
     rate = {"rate_rps": 0.01, "burst": 2}
-    with slow_shop() as shop, serving("nginx", tmp_path, shop, connections=2, **rate) as proxy:
+    with (
+        slow_shop().serving() as shop,
+        serving("nginx", tmp_path, shop, connections=2, **rate) as proxy,
+    ):
         first, second = Customer(proxy), Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 2, 60)
+        assert wait_until(lambda: len(shop.requests) == 2, 60)
         assert proxy.look().in_service == 2
         too_many = Customer(proxy).answer()  # within the burst, but two are at the shop
         too_fast = Customer(proxy).answer()
@@ -218,7 +235,7 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
             assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
             assert answer.getheader("X-Request-Id")
         buyer = Customer(proxy, "/checkout/confirm/", "POST")
-        assert wait_until(lambda: len(shop.asked) == 3, 60)
+        assert wait_until(lambda: len(shop.requests) == 3, 60)
         shop.let_go()
         assert {one.answer().status for one in (first, second, buyer)} == {200}
         assert wait_until(
@@ -230,32 +247,35 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
 
 
 def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
-    with slow_shop() as shop, serving("nginx", tmp_path, shop) as proxy:
+    with slow_shop().serving() as shop, serving("nginx", tmp_path, shop) as proxy:
         customer = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         customer.leave()
         assert wait_until(lambda: fates(proxy) == {"cancelled": 1}, 60)
     (tmp_path / "nginx.log").unlink()
     slow = {"rate_rps": 0.01, "nodelay": 0}
     for abandonment in ("cancel", "drop-queued"):
         with (
-            slow_shop() as shop,
+            slow_shop().serving() as shop,
             serving("nginx", tmp_path, shop, abandonment=abandonment, **slow) as proxy,
         ):
             served = Customer(proxy)
-            assert wait_until(lambda shop=shop: len(shop.asked) == 1, 60)
+            assert wait_until(lambda shop=shop: len(shop.requests) == 1, 60)
             delayed = Customer(proxy)
             assert wait_until(lambda proxy=proxy: proxy.look().in_service == 2, 60)
-            assert len(shop.asked) == 1
+            assert len(shop.requests) == 1
             delayed.leave()
             assert wait_until(lambda proxy=proxy: fates(proxy)["withdrawn"] == 1, 60)
             shop.let_go()
             assert served.answer().status == 200
-            assert len(shop.asked) == 1
+            assert len(shop.requests) == 1
         (tmp_path / "nginx.log").unlink()
-    with slow_shop() as shop, serving("nginx", tmp_path, shop, abandonment="ignore") as proxy:
+    with (
+        slow_shop().serving() as shop,
+        serving("nginx", tmp_path, shop, abandonment="ignore") as proxy,
+    ):
         customer = Customer(proxy)
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         customer.leave()
         shop.let_go()
         assert wait_until(lambda: sum(fates(proxy).values()) == 1, 60)
@@ -264,7 +284,7 @@ def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
         port = proxy.place.port
         assert proxy.url == f"http://127.0.0.1:{port}"
         assert re.match(r"\d+\.\d+", proxy.version())
@@ -283,7 +303,7 @@ def test_it_serves_within_its_block_and_leaves_its_files(name, tmp_path):
 
 @pytest.mark.parametrize("name", sheets.PROXIES)
 def test_one_that_dies_says_so(name, tmp_path):
-    with slow_shop() as shop, serving(name, tmp_path, shop) as proxy:
+    with slow_shop().serving() as shop, serving(name, tmp_path, shop) as proxy:
         proxy.check_lives()
         os.kill(proxy._process.pid, signal.SIGKILL)
         proxy._process.wait(60)

@@ -4,13 +4,12 @@ Owns: the answers. Must not know: who asks.
 """
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from gateway.policies.interface import FATES, PAGES
+from tests.fake_shop.server import Reply, Request, fake_server
 from tests.lab.console.watch.test_frames import snapshot
 
 
@@ -33,24 +32,11 @@ def counted(number: int) -> dict[str, dict[str, int]]:
 
 @contextmanager
 def answering(scene: Scene, port: int = 0) -> Iterator[int]:
-    """Says what `scene` does, on that port or on one that is free, until the block ends."""
+    """Answer as `scene` does, on that port or on one that is free, until the block ends."""
 
-    class Gateway(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            content = json.dumps(scene.answer(self.path)).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(request: Request) -> Reply:
+        body = json.dumps(scene.answer(request.path)).encode()
+        return Reply(body, headers={"Connection": "close"}, closes=True)
 
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Gateway) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
-            thread.join()
+    with fake_server(answer, port) as server:
+        yield server.port

@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.fake_shop.server import Reply, Request, fake_server
 
 CLIENT_ID = "doorbuster"
 CLIENT_SECRET = "a secret: with +signs&"
@@ -109,44 +109,25 @@ def openid_provider(port: int) -> Iterator[OpenIDProvider]:
     """Served at http://localhost:port, for browsers another site than 127.0.0.1."""
     provider = OpenIDProvider(f"http://localhost:{port}")
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            if parts.path == "/authorize":
-                asked = {name: texts[0] for name, texts in parse_qs(parts.query).items()}
-                self.send_response(302)
-                self.send_header("Location", provider.authorize(asked))
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-            elif parts.path == "/userinfo":
-                self._answer(provider.userinfo(self.headers.get("Authorization", "")))
-            else:
-                known = {
-                    "/.well-known/openid-configuration": provider.configuration,
-                    "/keys": provider.keys,
-                }
-                self._answer(known[parts.path]() if parts.path in known else None)
+    def answer(request: Request) -> Reply:
+        parts = urlsplit(request.path)
+        if request.method == "POST":
+            return _json(provider.token(request.form))
+        if parts.path == "/authorize":
+            asked = {name: texts[0] for name, texts in parse_qs(parts.query).items()}
+            return Reply(status=302, headers={"Location": provider.authorize(asked)})
+        if parts.path == "/userinfo":
+            return _json(provider.userinfo(request.headers.get("authorization", "")))
+        known = {
+            "/.well-known/openid-configuration": provider.configuration,
+            "/keys": provider.keys,
+        }
+        return _json(known[parts.path]() if parts.path in known else None)
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._answer(provider.token({name: one[0] for name, one in parse_qs(body).items()}))
+    with fake_server(answer, port):
+        yield provider
 
-        def _answer(self, found: dict[str, Any] | None) -> None:
-            body = json.dumps(found or {"error": "invalid_request"}).encode()
-            self.send_response(200 if found else 400)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield provider
-        finally:
-            server.shutdown()
-            thread.join()
+def _json(found: dict[str, Any] | None) -> Reply:
+    body = json.dumps(found or {"error": "invalid_request"}).encode()
+    return Reply(body, 200 if found else 400, {"Content-Type": "application/json"})

@@ -11,8 +11,8 @@ from loadgen.attempt_log import read_metadata
 from loadgen.plan import LoadPlan, Sessions
 from loadgen.sessions import SessionModel
 from runtime.settings import load
+from tests.fake_shop.pages import small_shop
 from tests.loadgen import locust_process
-from tests.loadgen.small_shop import small_shop
 
 
 def test_customers_come_from_here_unless_the_settings_say_otherwise(tmp_path: Path) -> None:

@@ -1,7 +1,4 @@
 import contextlib
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 
 import pytest
 
@@ -13,34 +10,21 @@ from lab.spec.experiment import Spec
 from lab.spec.sections import PolicyChoice
 from runtime import postgres_cpus
 from runtime.settings import load
+from tests.fake_shop.server import FakeServer, Reply, Request, fake_server
 
 
-class Answers(BaseHTTPRequestHandler):
-    """Answers by path."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = b"<html>" if self.path == "/html" else b'{"error": "policy: no", "n": 1}'
-        self.send_response(400 if self.path == "/refused" else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+def refusing(request: Request) -> Reply:
+    """Answer by path."""
+    body = b"<html>" if request.path == "/html" else b'{"error": "policy: no", "n": 1}'
+    return Reply(body, 400 if request.path == "/refused" else 200)
 
 
 @pytest.fixture
 def api():
-    with HTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        found = JsonApi("The part", "127.0.0.1", server.server_port)
+    with fake_server(refusing) as server:
+        found = JsonApi("The part", "127.0.0.1", server.port)
         yield found
         found.close()
-        server.shutdown()
-        thread.join()
 
 
 def test_a_refusal_is_passed_on(api):
@@ -92,52 +76,40 @@ def test_a_host_that_nobody_knows_names_the_variable(tmp_path):
             part.call("GET", "/")
 
 
-class Recorded(BaseHTTPRequestHandler):
-    """Gateway and shop in one: answers as they do, and remembers what it was asked."""
+class Recorded(FakeServer):
+    """Gateway and shop in one, which answer as they do."""
 
-    protocol_version = "HTTP/1.1"
+    def __init__(self):
+        super().__init__(self._answer)
+        self.books, self.policies = 4309, registry.describe()
 
-    def answer(self):
-        length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length)) if length else None
-        self.server.calls.append((self.command, self.path, body))
+    def _answer(self, request: Request):
+        if request.path == "/catalogue":
+            self.books = request.json["books"]
         answers = {
             "/snapshot": {"waiting": 0, "in_service": 0},
-            "/status": {"books": self.server.books},
-            "/policies": self.server.policies,
+            "/status": {"books": self.books},
+            "/policies": self.policies,
             "/admissions": registry.describe_admissions(),
         }
-        if self.path == "/catalogue":
-            self.server.books = body["books"]
-        content = json.dumps(answers.get(self.path, {})).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        return answers.get(request.path, {})
 
-    do_GET = do_PUT = do_POST = answer  # noqa: N815
-
-    def log_message(self, *_):
-        pass
+    def bodies(self, path):
+        """What was sent to this path."""
+        return [request.json for request in self.requests if request.path == path]
 
 
 @pytest.fixture
 def recorded():
-    with ThreadingHTTPServer(("127.0.0.1", 0), Recorded) as server:
-        server.calls, server.books, server.policies = [], 4309, registry.describe()
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with Recorded().serving() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
 def appliance_of(recorded, tmp_path):
     lab = load().changed(
-        gateway_admin_port=recorded.server_port,
-        shop_controller_port=recorded.server_port,
+        gateway_admin_port=recorded.port,
+        shop_controller_port=recorded.port,
         state_dir=tmp_path,  # where no PostgreSQL runs
     )
     found = Appliance(lab)
@@ -160,7 +132,7 @@ def test_the_sentry_stops_work_only_when_leaving_cancels(
         seed=3,
         abandonment=abandonment,
     )
-    shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
+    shop, gateway = recorded.bodies("/settings")
     assert shop == {
         "profile": "paper",
         "time_scale": 10,
@@ -185,7 +157,7 @@ def test_a_gateway_that_lacks_a_policy_is_found_out_at_once(appliance_of, record
 
 def asked_for(recorded):
     """The sizes of the catalogue that were asked for."""
-    return [body["books"] for _, path, body in recorded.calls if path == "/catalogue"]
+    return [body["books"] for body in recorded.bodies("/catalogue")]
 
 
 def test_the_catalogue_is_what_the_spec_says_or_what_the_shop_is_set_to(appliance_of, recorded):
@@ -201,8 +173,8 @@ def test_the_catalogue_is_what_the_spec_says_or_what_the_shop_is_set_to(applianc
 
 def test_afterwards_the_shop_is_for_people_again(appliance_of, recorded):
     with surroundings(appliance_of, Spec()):
-        recorded.calls.clear()
-    shop, gateway = (body for _, path, body in recorded.calls if path == "/settings")
+        recorded.requests.clear()
+    shop, gateway = recorded.bodies("/settings")
     assert shop == {"profile": "paper", "ads": True, "sentry": "watch"}
     assert gateway == {"abandonment": "ignore"}
 

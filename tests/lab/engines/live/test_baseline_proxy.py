@@ -3,11 +3,8 @@
 Both are a small server here that answers as an idle appliance does.
 """
 
-import json
 import os
-import threading
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import psutil
 import pyarrow.parquet as pq
@@ -22,8 +19,8 @@ from lab.files.run_folder import PlannedRun, RunFolder
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from runtime import settings
-from tests.lab.baselines.slow_shop import slow_shop
-from tests.lab.baselines.test_process import Customer, needs
+from tests.fake_shop.server import Request, fake_server
+from tests.lab.baselines.test_process import Customer, needs, slow_shop
 from tests.lab.waiting import wait_until
 
 SNAPSHOT = {
@@ -45,43 +42,24 @@ def standing_by(shop):
     """The settings of an appliance whose gateway has no customers, and what it was asked to do."""
     asked = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def answer(request: Request):
+        if request.method != "GET":
+            asked.append((request.method, request.path, request.json or {}))
+        return ANSWERS.get(request.path, {})
 
-        def do_GET(self):
-            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
-            if self.command != "GET":
-                asked.append((self.command, self.path, body))
-            answer = json.dumps(ANSWERS.get(self.path, {})).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        do_PUT = do_POST = do_GET  # noqa: N815 (the server's own names for it)
-
-        def log_message(self, *_):
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        port = server.server_address[1]
-        lab = settings.load().changed(
-            host="127.0.0.1",
-            gateway_host="127.0.0.1",
-            gateway_admin_port=port,
-            shop_host="127.0.0.1",
-            shop_port=shop.port,
-            shop_controller_port=port,
-            other_cpus=tuple(sorted(os.sched_getaffinity(0))),
+    with fake_server(answer) as server:
+        yield (
+            settings.load().changed(
+                host="127.0.0.1",
+                gateway_host="127.0.0.1",
+                gateway_admin_port=server.port,
+                shop_host="127.0.0.1",
+                shop_port=shop.port,
+                shop_controller_port=server.port,
+                other_cpus=tuple(sorted(os.sched_getaffinity(0))),
+            ),
+            asked,
         )
-        try:
-            yield lab, asked
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 @contextmanager
@@ -104,13 +82,13 @@ def a_run(name, tmp_path, shop, **parameters):
 
 def test_the_proxy_answers_in_the_gateways_form(tmp_path):
     with (
-        slow_shop() as shop,
+        slow_shop().serving() as shop,
         a_run("haproxy", tmp_path, shop, maxconn=1, queue_s=3600) as (run, asked),
     ):
         assert "/policy" not in [path for _, path, _ in asked]  # the gateway's stays
         behind = run.appliance
         first = Customer(proxy_of(run))
-        assert wait_until(lambda: len(shop.asked) == 1, 60)
+        assert wait_until(lambda: len(shop.requests) == 1, 60)
         second = Customer(proxy_of(run), "/search/")
         assert wait_until(lambda: behind.snapshot()["waiting"] == 1, 60)
         now = behind.snapshot()
@@ -152,7 +130,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
     seen = []
 
     def interrupted():
-        with slow_shop() as shop, a_run(name, tmp_path, shop) as (run, _):
+        with slow_shop().serving() as shop, a_run(name, tmp_path, shop) as (run, _):
             seen.extend((psutil.Process(proxy_of(run)._process.pid), run.folder))
             wait_until(lambda: shown.read(run.folder), 60)
             raise KeyboardInterrupt
@@ -166,7 +144,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
 
 
 def test_a_proxy_that_dies_ends_the_run(tmp_path):
-    with slow_shop() as shop, a_run("nginx", tmp_path, shop) as (run, _):
+    with slow_shop().serving() as shop, a_run("nginx", tmp_path, shop) as (run, _):
         run.log_changes(())
         process = proxy_of(run)._process
         process.kill()
