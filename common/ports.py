@@ -92,8 +92,9 @@ def _process_on(port: int) -> str | None:
     except psutil.AccessDenied:
         return None
     for connection in connections:
-        listens = connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
-        if listens and connection.pid:
+        if connection.status != psutil.CONN_LISTEN or not connection.laddr:
+            continue
+        if connection.laddr.port == port and connection.pid:
             with contextlib.suppress(psutil.Error):
                 process = psutil.Process(connection.pid)
                 return f"process {process.pid} ({' '.join(process.cmdline())[:60]})"

@@ -49,7 +49,7 @@ class Connection:
         self._address = address
         self._connected = connected
         self._session: ssl.SSLSession | None = None
-        self._sock: socket.socket | None = None
+        self._sock: socket.socket | ssl.SSLSocket | None = None
         self._began: float | None = None
         """When the opening that is under way began."""
 
@@ -88,7 +88,7 @@ class Connection:
         if sock is None:
             self._began = None
             return
-        if self._address.tls is not None and self._began is None:
+        if isinstance(sock, ssl.SSLSocket) and self._began is None:
             self._keep_session(sock)
             sock.settimeout(0)
             # A good-bye that waits for no answer: a server that hears none may forget the session.

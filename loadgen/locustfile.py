@@ -11,15 +11,17 @@ number of customers in the shop, and the arrival processes.
 import logging
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import gevent
+from flask import Flask, Response, jsonify, request
 from locust import LoadTestShape, User, events, task
 from locust.dispatch import UsersDispatcher
 from locust.env import Environment
 from locust.exception import StopUser
-from locust.runners import MasterRunner, WorkerNode, WorkerRunner
+from locust.runners import MasterRunner, Runner, WorkerNode, WorkerRunner
 
 from common.settings import SettingsError
 from loadgen.attempts import Attempt, AttemptOutcome
@@ -42,6 +44,21 @@ _roles: dict[int, Role] = {}
 def role_of(environment: Environment) -> Role:
     """The role of the one Locust environment of this process."""
     return _roles.get(id(environment)) or Latecomer()
+
+
+def _runner(environment: Environment) -> Runner:
+    assert environment.runner is not None
+    return environment.runner
+
+
+def _host(environment: Environment) -> str:
+    return environment.host or gateway_url()  # the web UI empties it with its field
+
+
+def _options(environment: Environment) -> Namespace:
+    options: Namespace | None = environment.parsed_options
+    assert options is not None
+    return options
 
 
 class Customer(User):
@@ -73,7 +90,7 @@ class Arrivals(User):
         raise StopUser
 
     def _stop_customers(self) -> None:
-        runner = self.environment.runner
+        runner = _runner(self.environment)
         runner.stop_users({Customer.__name__: runner.user_classes_count[Customer.__name__]})
 
 
@@ -81,8 +98,8 @@ class UntilTheLastSessionEnds(LoadTestShape):
     """Tells Locust when the run is over; how many users there are is the arrivals' affair."""
 
     def tick(self) -> tuple[int, float] | None:
-        environment = self.runner.environment
-        return None if role_of(environment).over() else (1, 1)
+        assert self.runner is not None
+        return None if role_of(self.runner.environment).over() else (1, 1)
 
 
 class OneArrivalProcessEach(UsersDispatcher):
@@ -131,7 +148,7 @@ def _add_options(parser: Any) -> None:
 def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) -> None:
     environment.dispatcher_class = OneArrivalProcessEach
     try:
-        environment.host = environment.host or gateway_url()
+        environment.host = _host(environment)
     except SettingsError as error:
         print(f"locust: error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -140,7 +157,7 @@ def _take_role(environment: Environment, runner: Any, web_ui: Any, **_: object) 
         _roles[id(environment)] = Worker(environment)
         return
     try:
-        _checked(vars(environment.parsed_options), environment.host)
+        _checked(vars(_options(environment)), _host(environment))
     except (OptionError, HostError) as error:
         print(f"locust: error: {error}", file=sys.stderr)
         sys.exit(2)
@@ -159,17 +176,17 @@ def _started(environment: Environment, **_: object) -> None:
             return
         try:
             plan = plan_of_master(role.given)
-            address = ShopAddress.from_url(environment.host, plan.authority)
+            address = ShopAddress.from_url(_host(environment), plan.authority)
         except (OptionError, HostError) as error:
             role.cannot_start(str(error))  # a file that the master has may be missing here
             return
     else:
-        plan, address = _checked(vars(environment.parsed_options), environment.host)
+        plan, address = _checked(vars(_options(environment)), _host(environment))
 
     def make_run(part: Part) -> LoadRun:
         return LoadRun(plan, part, address, _reporter(environment, plan), _spawner(environment))
 
-    role.started(plan, environment.host, make_run)
+    role.started(plan, _host(environment), make_run)
 
 
 @events.test_stopping.add_listener
@@ -196,7 +213,7 @@ def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
     A headless run with a shape takes SIGTERM only when it is over, so it is given the same end.
     """
     hub = gevent.get_hub()
-    options, runner = environment.parsed_options, environment.runner
+    options, runner = _options(environment), _runner(environment)
 
     def interrupt() -> None:
         waits_for_workers = isinstance(runner, MasterRunner) and runner.shape_greenlet is None
@@ -216,17 +233,16 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
     return plan, ShopAddress.from_url(host, plan.authority)
 
 
-def _refuse_bad_starts(app: Any, environment: Environment) -> None:
+def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
     """Makes the web UI's start button answer with the one line that the command line would say."""
-    from flask import jsonify, request
 
     @app.before_request
-    def _look_at_start() -> Any:
+    def _look_at_start() -> Response | None:
         if not request.path.endswith("/swarm"):
             return None
         form = request.form.to_dict()
         try:
-            _checked(vars(environment.parsed_options) | form, form.get("host") or environment.host)
+            _checked(vars(_options(environment)) | form, form.get("host") or _host(environment))
             if isinstance(environment.runner, MasterRunner) and not environment.runner.worker_count:
                 raise OptionError("--master", "no worker has joined yet; start one with --worker")
         except (OptionError, HostError) as error:
@@ -236,7 +252,7 @@ def _refuse_bad_starts(app: Any, environment: Environment) -> None:
 
 def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]:
     def spawn(play: Callable[[], object]) -> None:
-        Customer(environment, play).start(environment.runner.user_greenlets)
+        Customer(environment, play).start(_runner(environment).user_greenlets)
 
     return spawn
 
@@ -248,6 +264,8 @@ def _reporter(
     fire = environment.events.request.fire
 
     def report(attempt: Attempt, request: PageRequest, fetched: Fetched) -> None:
+        assert attempt.started_s is not None
+        assert attempt.finished_s is not None
         failure = None
         if fetched.outcome is not AttemptOutcome.COMPLETED:
             reason = f": {fetched.reason}" if fetched.reason else ""

@@ -66,22 +66,22 @@ class PersistentSession:
                 self._witness(not_generated(self._session, later, pages[later]), None, None)
 
     def _interactions(self, pages: tuple[str, ...], arrival_s: float) -> bool:
-        due_s: float | None = arrival_s
+        due_s = arrival_s
         for step, page in enumerate(pages):
-            assert due_s is not None
             think_s = self._sessions.think_time_s(self._session, step)
             if think_s:
                 due_s += think_s
                 self._clock.sleep_until(due_s)
             following = pages[step + 1] if step + 1 < len(pages) else None
             read = partial(self._read, page, following)
-            due_s = self._get(step, page, self._shopper.request(page), read, due_s)
-            for request in self._images(step) if due_s is not None else ():
-                due_s = self._get(step, IMAGE, request, judge_cover, due_s)
-                if due_s is None:
-                    break
-            if due_s is None:
+            answered_s = self._get(step, page, self._shopper.request(page), read, due_s)
+            if answered_s is None:
                 return False
+            for request in self._images(step):
+                answered_s = self._get(step, IMAGE, request, judge_cover, answered_s)
+                if answered_s is None:
+                    return False
+            due_s = answered_s
         return True
 
     def _get(

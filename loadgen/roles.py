@@ -87,7 +87,7 @@ class Alone:
         self._environment = environment
         self._run: LoadRun | None = None
         self._collector: Collector | None = None
-        self._reporter: gevent.Greenlet | None = None
+        self._reporter: gevent.Greenlet[[], None] | None = None
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
         self._collector = Collector.expecting(plan, host, ["local"])
@@ -142,7 +142,7 @@ class Worker:
         self.given: Mapping[str, Any] | None = None
         """The plan of the next run, as the master has sent it; None: this worker has no part."""
         self._run: LoadRun | None = None
-        self._reporter: gevent.Greenlet | None = None
+        self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
         self._runner.register_message(STOP_MESSAGE, self._told_to_stop)
 
@@ -216,7 +216,7 @@ class Master:
         self._environment = environment
         self._runner = environment.runner
         self._collector: Collector | None = None
-        self._reporter: gevent.Greenlet | None = None
+        self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(REPORT_MESSAGE, self._reported)
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
@@ -251,7 +251,8 @@ class Master:
         collector.interrupted = True
         self._runner.send_message(STOP_MESSAGE)
         # Not `common.waiting`: other greenlets must run meanwhile.
-        with gevent.Timeout(_LAST_REPORTS_WITHIN_S, False):
+        # False ends the wait without an error; the types of gevent leave it out.
+        with gevent.Timeout(_LAST_REPORTS_WITHIN_S, False):  # type: ignore[arg-type]
             while not collector.settled():
                 gevent.sleep(0.02)
                 self._notice_lost_workers()
@@ -339,8 +340,7 @@ def conclude(environment: Environment, collector: Collector) -> None:
     if collector.plan.progress == "json":
         summary = {"event": "summary", "attempts_file": str(path) if path else None}
         if isinstance(collector.plan.load, PartlyOpen):
-            file = connections_file(path) if path else None
-            summary["connections_file"] = str(file) if file else None
+            summary["connections_file"] = str(connections_file(path)) if path else None
         _print_json(summary | metadata)
 
 

@@ -6,6 +6,7 @@ Must not know: what is asked for, how a connection is used.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from gevent import socket, ssl
@@ -20,7 +21,8 @@ class ShopAddress:
     """What to connect to, what the `Host` field says, and for https who has to be there."""
 
     family: int
-    peer: tuple[str, int]
+    peer: tuple[Any, ...]
+    """As `getaddrinfo` returns it; its form depends on the family."""
     host_field: str
     host_name: str = ""
     """The name, or address, that the certificate has to be for."""

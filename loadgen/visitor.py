@@ -26,7 +26,7 @@ class Witness(Protocol):
 class ConnectionWitness(Protocol):
     """Is told of every connection, as its opening ends."""
 
-    def __call__(self, connection: OpenedConnection) -> None: ...
+    def __call__(self, connection: OpenedConnection, /) -> None: ...
 
 
 Judge = Callable[[bytes], None]
