@@ -295,8 +295,8 @@ def measured(doors: tuple[Bench, Bench], rounds: int, say: Callable[[str], None]
 def shown(rows: Rows) -> Table:
     table = Table(title="From the customer's close to the end of the query, ms")
     for column in ("", "at the", "n", "least", "median", "p90", "p99", "most"):
-        side = "left" if column in ("", "at the") else "right"
-        table.add_column(column, justify=side, no_wrap=True)
+        is_text = column in ("", "at the")
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=True)
     for (scene, where), values in rows.items():
         values = sorted(values)
         shares = (percentile(values, ratio) for ratio in (0.0, 0.5, 0.9, 0.99, 1.0))

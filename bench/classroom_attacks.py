@@ -218,7 +218,7 @@ class Attacker:
     def _inner_host(self) -> None:
         """Calls of the admin API and the controller by somebody who has a shell and no token."""
         lab = self._person.lab
-        calls = (
+        calls: tuple[tuple[str, int, str, dict[str, str]], ...] = (
             ("PUT", lab.gateway_admin_port, "/policy", {"name": "sq"}),
             ("POST", lab.shop_controller_port, "/reset", {}),
         )

@@ -60,6 +60,7 @@ class Browser:
     def post(self, path: str, files: Mapping[str, tuple[str, str]] | None = None) -> str:
         """Send a form; the address it led to."""
         token = self._session.cookies["lab_csrf"]
+        assert token is not None
         answer = self._session.post(
             self.origin + path, files=files, headers={"X-CSRFToken": token}, timeout=PATIENCE_S
         )

@@ -46,7 +46,9 @@ def main() -> None:
 
 def _listening(port: int) -> psutil.Process:
     for one in psutil.net_connections("tcp"):
-        if one.status == psutil.CONN_LISTEN and one.laddr.port == port and one.pid:
+        if one.status != psutil.CONN_LISTEN or not one.laddr:
+            continue
+        if one.laddr.port == port and one.pid:
             return psutil.Process(one.pid)
     raise SystemExit("no gateway; make up")
 

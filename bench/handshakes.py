@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ from rich.table import Table
 from common import hosts, ports, processes
 from common.http_json import JsonClient
 from runtime import certificates
+from runtime.certificate_files import CertificateError, CertificateFiles
 from runtime.one_line import OneLineCommand
 
 REPOSITORY = Path(__file__).parents[1]
@@ -56,7 +57,7 @@ class Subject:
     admin_port: int
     authority: Path
 
-    def admission(self, choice: dict[str, object]) -> None:
+    def admission(self, choice: Mapping[str, object]) -> None:
         """Chooses who gets in; and waits until it holds."""
         with JsonClient(hosts.LOOPBACK, self.admin_port, timeout_s=60) as admin:
             admin.call("PUT", "/connection-admission", choice)
@@ -65,13 +66,13 @@ class Subject:
     def cpu_s(self) -> float:
         """CPU time used so far by the gateway's process."""
         used = self.process.cpu_times()
-        return used.user + used.system
+        return float(used.user + used.system)
 
 
 @contextmanager
 def gateway(folder: Path) -> Iterator[Subject]:
     """A gateway with the certificate in this folder."""
-    files = certificates.CertificateFiles(folder)
+    files = CertificateFiles(folder)
     port, admin_port, tls_port, nobody = ports.free(4)
     options = {
         "port": port, "admin-port": admin_port, "tls-port": tls_port, "shop-port": nobody,
@@ -168,7 +169,7 @@ def main(keys: str, rounds: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             try:
                 certificates.make(Path(folder), key)
-            except certificates.CertificateError as error:
+            except CertificateError as error:
                 raise click.ClickException(str(error)) from None
             with gateway(Path(folder)) as subject:
                 customers = {version: Customer(subject, version) for version in VERSIONS}

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from gateway.plain_json import Most
 from gateway.students import wire
 from runtime.one_line import OneLineCommand
 
@@ -34,7 +35,7 @@ def worst_s(requests: int) -> tuple[float, str]:
     )
 
 
-def _answers(most: wire.Most) -> list[tuple[str, bytes]]:
+def _answers(most: Most) -> list[tuple[str, bytes]]:
     found = []
     for name, (begins, repeated, ends, values) in _SHAPES.items():
         by_bytes = (most.size_bytes - len(begins) - len(ends)) // len(repeated)
@@ -44,7 +45,7 @@ def _answers(most: wire.Most) -> list[tuple[str, bytes]]:
     return found
 
 
-def _took_s(answer: bytes, most: wire.Most) -> float:
+def _took_s(answer: bytes, most: Most) -> float:
     began_s = time.thread_time()
     try:
         wire.decision_of(wire.unpacked(answer, most))

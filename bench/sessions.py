@@ -133,7 +133,11 @@ def served(folder: Path) -> Iterator[tuple[list[Shop], list[psutil.Process]]]:
 def listeners(wanted: set[int]) -> set[int]:
     """The processes that listen on these ports."""
     found = psutil.net_connections("inet")
-    pids = {one.pid for one in found if one.status == "LISTEN" and one.laddr[1] in wanted}
+    pids = {
+        one.pid
+        for one in found
+        if one.laddr and one.status == psutil.CONN_LISTEN and one.laddr.port in wanted
+    }
     return {pid for pid in pids if pid is not None}
 
 

@@ -59,18 +59,19 @@ def main() -> None:
     }
     costs |= {kind: statistics.median(values) for kind, values in known.measured.items()}
     machine = describe_machine(lab)
+    sizes = {
+        name: {kind: round(requests) for kind, requests in sorted(kinds.items())}
+        for name, kinds in sorted(work().items())
+    }
     content = {
         "machine": f"{machine['cpus']} CPUs of {machine['cpu']}",
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "calibration_cpu_s": _rounded(calibration_cpu_s),
         "costs": {kind: _rounded(cost) for kind, cost in sorted(costs.items())},
-        "work": {
-            name: {kind: round(requests) for kind, requests in sorted(kinds.items())}
-            for name, kinds in sorted(work().items())
-        },
+        "work": sizes,
     }
     write_text(speeds.SHIPPED, json.dumps(content, indent=1) + "\n")
-    print(f"{speeds.SHIPPED}: {len(costs)} kinds of work, {len(content['work'])} commands")
+    print(f"{speeds.SHIPPED}: {len(costs)} kinds of work, {len(sizes)} commands")
 
 
 def _rounded(value: float) -> float:

@@ -5,7 +5,7 @@ Owns: the page, the units that names may end in. Must not know: any metric.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
@@ -92,9 +92,10 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def configuration() -> dict:  # type: ignore[type-arg]
+def configuration() -> dict[str, Any]:
     """prometheus.yml."""
-    return yaml.safe_load((SOURCE / "prometheus.yml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load((SOURCE / "prometheus.yml").read_text(encoding="utf-8"))
+    return found
 
 
 def unit_of(metric: Described) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.models import dashboard as models
 
 from dashboards.grafana.colours import ACCENT, GOOD, WARNING
+from dashboards.grafana.committed import Json
 from dashboards.grafana.panels import Panel
 from dashboards.grafana.queries import PROMETHEUS, RESULTS, Select
-from dashboards.grafana.sdk import as_plain, models, register
+from dashboards.grafana.sdk import as_plain, register
 
 TAG = "doorbuster"
 
@@ -76,7 +78,7 @@ class Board:
         """By which links find it."""
         return uid(self.name)
 
-    def as_plain(self) -> dict[str, object]:
+    def as_plain(self) -> Json:
         """As the JSON that Grafana reads."""
         register()
         made = (
@@ -110,7 +112,8 @@ class Board:
             for panel in part.panels:
                 number += 1
                 made = made.with_panel(panel.id(number))
-        return as_plain(made.build())
+        plain: Json = as_plain(made.build())
+        return plain
 
     def _links(self) -> Sequence[dashboard.DashboardLink]:
         found = [

@@ -20,11 +20,11 @@ from grafana_foundation_sdk.builders import (
     timeseries,
 )
 from grafana_foundation_sdk.models import common as shapes
+from grafana_foundation_sdk.models import dashboard as models
 from grafana_foundation_sdk.models.heatmap import HeatmapColorMode, HeatmapColorScale
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
-from dashboards.grafana.queries import Query
-from dashboards.grafana.sdk import models
+from dashboards.grafana.queries import Ask, Query
 
 Steps = Sequence[tuple[float | None, str]]
 """From this value on, this colour; the first value is None."""
@@ -260,7 +260,7 @@ def heat(title: str, says: str, unit: str, *queries: Query, wide: int = 12, tall
 
 
 def _now(queries: Sequence[Query]) -> tuple[Query, ...]:
-    return tuple(replace(query, now=True) for query in queries)
+    return tuple(replace(query, now=True) if isinstance(query, Ask) else query for query in queries)
 
 
 def _newest() -> common.ReduceDataOptions:

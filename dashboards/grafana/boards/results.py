@@ -4,12 +4,12 @@ Owns: this dashboard. Must not know: the others, how results came about.
 """
 
 from grafana_foundation_sdk.builders import dashboard
+from grafana_foundation_sdk.models import dashboard as models
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, QUANTILES, SOFT, WARNING
 from dashboards.grafana.frame import Board, Part, question, uid
 from dashboards.grafana.panels import BAD_FROM_1, columns, lines, number, rows
 from dashboards.grafana.queries import Select
-from dashboards.grafana.sdk import models
 
 EXPERIMENTS = """SELECT experiment AS __value,
        to_char(began_at, 'MM-DD HH24:MI ') || title AS __text
