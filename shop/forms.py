@@ -5,6 +5,7 @@ Owns: field names, limits, messages. Must not know: what happens with accepted i
 
 import re
 from datetime import date
+from typing import Any
 
 from django import forms
 from django.contrib.auth import password_validation
@@ -20,7 +21,7 @@ _VALID_USERNAME = RegexValidator(
 )
 
 
-def _text(label: str, max_length: int, autocomplete: str, **options: object) -> forms.CharField:
+def _text(label: str, max_length: int, autocomplete: str, **options: Any) -> forms.CharField:
     return forms.CharField(
         label=label,
         max_length=max_length,

@@ -34,7 +34,7 @@ class PageWorkMiddleware:
             with stopwatch.counting_queries():
                 response = self.get_response(request)
             match = request.resolver_match
-            page = PAGE_TYPE_BY_URL_NAME.get(match.url_name) if match else None
+            page = PAGE_TYPE_BY_URL_NAME.get(match.url_name) if match and match.url_name else None
             if page is not None and response.status_code in _STATUSES_WITH_WORK:
                 alone = alone and activity.busy_workers() == 1
                 page_work.work.complete(page, stopwatch, thread.page(page.name), alone)

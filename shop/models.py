@@ -146,7 +146,7 @@ class Customer(AbstractBaseUser):
 
     USERNAME_FIELD = "username"
     EMAIL_FIELD = "email"
-    REQUIRED_FIELDS = ("email", "full_name")
+    REQUIRED_FIELDS = ["email", "full_name"]
 
     objects = CustomerManager()
 

@@ -47,8 +47,10 @@ class Purchase:
 
     def or_as_kept(self, kept: "Purchase | None") -> "Purchase":
         """This one, with the address that the session has kept of it if it has none."""
-        is_same = kept is not None and (kept.key, kept.customer) == (self.key, self.customer)
-        return replace(self, address=kept.address) if is_same and not self.address else self
+        if self.address or kept is None:
+            return self
+        is_same = (kept.key, kept.customer) == (self.key, self.customer)
+        return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
         """What the session keeps of it."""

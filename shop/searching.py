@@ -30,6 +30,7 @@ class Results:
     """One page of books with their highlights, and on which shelves the matches stand."""
 
     page: Page[Book]
+    hits: list[tuple[Book, SafeString]]
     shelves: list[Category]
 
 
@@ -60,9 +61,12 @@ def search_books(query: str, page: str | None) -> Results:
         .order_by("-matches", "name")[:5]
     )
     found = Paginator(ranked, PER_PAGE).get_page(page)
-    for book in found:
-        book.highlight = highlighted(book.headline)
-    return Results(page=found, shelves=list(shelves))
+    hits = [
+        # An annotation of the query above; the types of Paginator lose it.
+        (book, highlighted(book.headline))  # type: ignore[attr-defined]
+        for book in found
+    ]
+    return Results(page=found, hits=hits, shelves=list(shelves))
 
 
 def highlighted(headline: str) -> SafeString:

@@ -115,6 +115,7 @@ class SessionStore(db.SessionStore):
     def load(self) -> dict[str, Any]:
         """Return the session's data; if there is no session, return no data and forget the key."""
         key = self.session_key
+        assert key is not None  # else Django does not call it
         entry = _cache.get(key)
         if entry is not None and entry.epoch == _cache.epoch:
             data = entry.data
@@ -134,7 +135,8 @@ class SessionStore(db.SessionStore):
 
         So a sign-in whose page fails has lost nothing.
         """
-        data, key, was_in_database = self._session, self.session_key, self._is_in_database
+        data: dict[str, Any] = self._get_session()  # type: ignore[attr-defined] # Django's
+        key, was_in_database = self.session_key, self._is_in_database
         self.create()
         self._session_cache = data
         if key and was_in_database:
@@ -142,9 +144,12 @@ class SessionStore(db.SessionStore):
 
     def save(self, must_create: bool = False) -> None:
         """Write it. Raises UpdateError if it was ended elsewhere since it was read."""
+        data: dict[str, Any] = self._get_session(  # type: ignore[attr-defined] # Django's
+            no_load=must_create
+        )
         if self.session_key is None:
             self.create()
-        data = self._get_session(no_load=must_create)
+        assert self.session_key is not None
         if self._is_in_database or _matters(data):
             self._write(data)
         _cache.set(self.session_key, data, self.get_expiry_age())

@@ -3,10 +3,14 @@
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import click
 import django
 from django.core.exceptions import ImproperlyConfigured
+
+if TYPE_CHECKING:
+    from shop.ads.configuration import Configuration
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "shop.ads.settings"
 
@@ -23,7 +27,7 @@ def main() -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _configuration():  # type: ignore[no-untyped-def]
+def _configuration() -> "Configuration":
     from shop.ads import configuration
 
     try:
@@ -97,7 +101,7 @@ def operator(name: str, password: str) -> None:
     user = User.objects.filter(username=name).first() or User(username=name)
     user.is_staff = user.is_superuser = user.is_active = True
     try:
-        validate_password(password, user)
+        validate_password(password, user)  # type: ignore[arg-type] # mypy has the shop's users
         user.set_password(password)
         user.full_clean()
     except ValidationError as error:

@@ -50,7 +50,7 @@ def _paths() -> dict[str, Any]:
     refused = {"400": _answer("a field is wrong; nothing is stored", schemas.Refusal)}
     missing = {"404": _answer("there is none of that id", schemas.Refusal)}
     closed = {"401": _answer("the token is missing or wrong", schemas.Refusal)}
-    locked = {"security": [{"token": []}]}
+    locked: dict[str, Any] = {"security": [{"token": []}]}
     return {
         "/ads/select": {
             "get": {

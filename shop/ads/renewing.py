@@ -10,6 +10,7 @@ not count as its time: it is moved, or it would be far behind from the first mom
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -30,6 +31,13 @@ def renew(now: datetime) -> int:
         cursor.execute("SELECT count(*) FROM ads_contract WHERE renews AND ends < %s", [about])
         if not cursor.fetchone()[0]:
             return 0
+        values: dict[str, Any] = {
+            "now": now,
+            "about": about,
+            "term": TERM,
+            "most": MOST_IMPRESSIONS,
+            "revision": next_revision(),
+        }
         cursor.execute(
             """
             UPDATE ads_contract
@@ -42,12 +50,6 @@ def renew(now: datetime) -> int:
                 revision = %(revision)s
             WHERE renews AND ends < %(about)s
             """,
-            {
-                "now": now,
-                "about": about,
-                "term": TERM,
-                "most": MOST_IMPRESSIONS,
-                "revision": next_revision(),
-            },
+            values,
         )
-        return cursor.rowcount
+        return int(cursor.rowcount)

@@ -6,10 +6,10 @@ Owns: the arithmetic. Must not know: how reports are shown.
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 from django.db.models.functions import Coalesce
 
-from shop.ads.models import Contract, Page, Publisher
+from shop.ads.models import Contract, Publisher
 from shop.ads.schedule import due
 
 
@@ -38,13 +38,36 @@ def rate(clicks: int, impressions: int) -> float | None:
     return clicks / impressions if impressions else None
 
 
-def pages(publisher: Publisher) -> QuerySet[Page]:
-    """The publisher's, each with `impressions` and `clicks` reported and `slot_count`."""
-    return publisher.pages.annotate(
+@dataclass(frozen=True, slots=True)
+class PageReport:
+    """A publisher's page, with what was shown and clicked on it."""
+
+    id: int
+    name: str
+    views_per_day: int
+    slots: int
+    impressions: int
+    clicks: int
+
+
+def pages(publisher: Publisher) -> list[PageReport]:
+    """The publisher's pages by name."""
+    found = publisher.pages.annotate(
         impressions=Coalesce("placement__impressions", 0),
         clicks=Coalesce("placement__clicks", 0),
         slot_count=Count("slots"),
     ).order_by("name")
+    return [
+        PageReport(
+            page.pk,
+            page.name,
+            page.views_per_day,
+            page.slot_count,
+            page.impressions,
+            page.clicks,
+        )
+        for page in found
+    ]
 
 
 def progress(contract: Contract, now: datetime) -> Progress:

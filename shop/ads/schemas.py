@@ -4,7 +4,7 @@ Owns: names, types and limits of fields. Must not know: what is done with them.
 """
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -24,7 +24,10 @@ from shop.ads.sizes import SIZES
 MOST_SLOTS = 8
 MOST_WANTED_CONCEPTS = 16
 
-SizeName = Literal[tuple(SIZES)]  # type: ignore[valid-type]
+if TYPE_CHECKING:
+    SizeName = str
+else:
+    SizeName = Literal[tuple(SIZES)]
 _WORDS = "each at most 40 lower-case letters, digits and hyphens"
 Word = Annotated[str, Field(pattern=CONCEPT, max_length=40)]
 Text = Annotated[str, AfterValidator(lambda text: _printable(text))]

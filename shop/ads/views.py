@@ -173,10 +173,12 @@ def _page(query: schemas.SelectQuery, pages: Mapping[tuple[str, str], loading.Pa
 
 def _single(query: QueryDict) -> dict[str, str]:
     """The parameters. Raises Refused if one is given twice."""
+    found = {}
     for name, values in query.lists():
         if len(values) > 1:
             raise Refused(name, "is given more than once", "one value")
-    return query.dict()
+        found[name] = str(values[0])
+    return found
 
 
 @require_safe
@@ -309,7 +311,7 @@ def publisher_report(request: HttpRequest, id: int) -> HttpResponse:
     publisher = Publisher.objects.filter(pk=id).first()
     if publisher is None:
         return _refusal(404, f"there is no publisher {id}")
-    pages = list(reports.pages(publisher))
+    pages = reports.pages(publisher)
     impressions = sum(page.impressions for page in pages)
     clicks = sum(page.clicks for page in pages)
     return JsonResponse(
@@ -321,10 +323,10 @@ def publisher_report(request: HttpRequest, id: int) -> HttpResponse:
             "click_rate": reports.rate(clicks, impressions),
             "pages": [
                 {
-                    "id": page.pk,
+                    "id": page.id,
                     "name": page.name,
                     "views_per_day": page.views_per_day,
-                    "slots": page.slot_count,
+                    "slots": page.slots,
                     "impressions": page.impressions,
                     "clicks": page.clicks,
                     "click_rate": reports.rate(page.clicks, page.impressions),

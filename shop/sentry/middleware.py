@@ -6,7 +6,7 @@ Must not know: epoll, PostgreSQL.
 
 import errno
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard, cast
 
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
@@ -94,10 +94,10 @@ def _finish(watch: Watch) -> None:
     watch.finish()
 
 
-def _is_made_while_sent(response: HttpResponseBase) -> bool:
+def _is_made_while_sent(response: HttpResponseBase) -> TypeGuard[StreamingHttpResponse]:
     """A stream that the application makes; a file is sent by the server and needs no watching."""
     return (
-        response.streaming
+        isinstance(response, StreamingHttpResponse)
         and not response.is_async
         and getattr(response, "file_to_stream", None) is None
     )
@@ -117,8 +117,9 @@ def _watch_until_closed(response: StreamingHttpResponse, watch: Watch) -> None:
             _finish(watch)
         close()
 
-    response.close = finish_and_close
-    response.streaming_content = _while_there(response.streaming_content, watch)
+    response.close = finish_and_close  # type: ignore[method-assign]
+    content = cast(Iterator[bytes], response.streaming_content)  # see _is_made_while_sent
+    response.streaming_content = _while_there(content, watch)
 
 
 def _while_there(content: Iterator[bytes], watch: Watch) -> Iterator[bytes]:
@@ -141,5 +142,6 @@ def _answer_to_nobody() -> StreamingHttpResponse:
     response = StreamingHttpResponse(
         _nothing(), status=_CLIENT_CLOSED_REQUEST, reason="Client Closed Request"
     )
-    response._has_been_logged = True  # else Django warns of each 4xx
+    # Else Django warns of each 4xx.
+    response._has_been_logged = True  # type: ignore[attr-defined]
     return response

@@ -42,6 +42,7 @@ from shop.checkout import (
 from shop.forms import AddressForm, BuyForm, LoginForm, PaymentForm
 from shop.models import Book, Category, Order
 from shop.purchases import Purchase
+from shop.views.accounts import customer_of
 
 _KEY = "checkout"
 _OF_CART = "checkout-of-cart"
@@ -129,9 +130,10 @@ def shipping_step(request: HttpRequest) -> HttpResponse:
         return _to_login(request, purchase)
     elif _is_anothers(request, purchase):
         return _login_page(request, purchase, LoginForm(), CONFLICT, OTHER_ACCOUNT)
-    purchase = purchase.for_customer(request.user.pk)
+    customer = customer_of(request)
+    purchase = purchase.for_customer(customer.pk)
     _keep(request, purchase)
-    address = purchase.address or {"full_name": request.user.full_name}
+    address = dict(purchase.address or {"full_name": customer.full_name})
     return _shipping_page(request, purchase, AddressForm(initial=address))
 
 
@@ -200,7 +202,11 @@ def _order(request: HttpRequest, purchase: Purchase, form: PaymentForm) -> HttpR
     assert purchase.address is not None
     try:
         order = place_order(
-            request.user, purchase.key, purchase.wanted, purchase.address, purchase.total_cents
+            customer_of(request),
+            purchase.key,
+            purchase.wanted,
+            purchase.address,
+            purchase.total_cents,
         )
     except OutOfStock as short:
         why = (
@@ -309,7 +315,7 @@ def _known_to_be_placed(request: HttpRequest, purchase: Purchase) -> Order | Non
 
 
 def _own_order(request: HttpRequest, id: int | None) -> Order | None:
-    return Order.objects.filter(pk=id, customer=request.user).first() if id else None
+    return Order.objects.filter(pk=id, customer=customer_of(request)).first() if id else None
 
 
 def _placed_or_refused(
@@ -349,7 +355,7 @@ def _shipping_page(
     status: int = 200,
     notice: str = "",
 ) -> HttpResponse:
-    purchase = purchase.for_customer(request.user.pk)
+    purchase = purchase.for_customer(customer_of(request).pk)
     return _page(request, "shop/checkout_shipping.html", purchase, form, status, notice)
 
 
