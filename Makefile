@@ -163,13 +163,15 @@ lab-pictures: environment ## the lab sheets' pictures, of the running appliance 
 django_sites := shop.settings shop.ads.settings lab.console.site.settings
 # With a key of the right length, and with accounts, as an appliance that others reach. No database is needed.
 django_admin := DOORBUSTER_SECRET_KEY=$$(printf %s {a..z}{0..3}) DOORBUSTER_LAB_ACCOUNTS=1 PYTHONWARNINGS=ignore $(bin)/django-admin
-check: environment ## format, lint, types, Django's own checks, templates, YAML, documentation
+check: environment ## format, lint, types, Django's own checks, templates, JavaScript, YAML, documentation
 	@$(bin)/ruff format --check $(existing)
 	@$(bin)/ruff check $(existing)
 	@$(bin)/mypy
+	@$(bin)/mypy --config-file shop/mypy.ini
 	@for site in $(django_sites); do for what in "makemigrations --check --dry-run" "check --deploy --fail-level WARNING"; do \
 	  said=$$($(django_admin) $$what --pythonpath . --settings $$site 2>&1) || { echo "$$site, $$what: $$said" >&2; exit 1; }; done; done
-	@$(bin)/djlint shop --lint --quiet
+	@$(bin)/djlint shop lab/console --lint --quiet
+	@$(bin)/oxlint --quiet lab/console
 	@$(bin)/yamllint --strict .
 	@docker/check.sh
 	@ansible/check.sh

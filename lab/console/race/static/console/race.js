@@ -48,8 +48,8 @@ addEventListener("DOMContentLoaded", async () => {
   const lines = (id, column) => {
     const plot = chart(byId(id), lanes.map(({ title, colour, number }) => ({ label: title, colour, dash: DASHES[number] })), marked);
     const times = [...new Set(lanes.flatMap(({ frames }) => frames.time_s))].sort((a, b) => a - b);
-    const step = Math.max(1, Math.ceil(times.length / 800));
-    const at = times.filter((_, i) => i % step === 0 || i === times.length - 1);
+    const every = Math.max(1, Math.ceil(times.length / 800));
+    const at = times.filter((_, i) => i % every === 0 || i === times.length - 1);
     const values = lanes.map(({ frames }) => at.map((each) => (each > frames.time_s.at(-1) ? null : frames[column][index(frames.time_s, each)])));
     const top = largest(values.map((one) => largest(one.map((v) => v ?? 0))));
     plot.setScale("x", { min: 0, max: end });

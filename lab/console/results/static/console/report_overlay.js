@@ -6,7 +6,7 @@ addEventListener("DOMContentLoaded", () => {
   const LETTERS = "ABCDEF";
   const drawings = [];
 
-  function whiskers(lines, xs) {
+  function whiskers(lines) {
     return {
       hooks: {
         draw: [
@@ -59,14 +59,14 @@ addEventListener("DOMContentLoaded", () => {
     }
     const axis = { stroke: () => style("--soft"), grid: { stroke: () => style("--line"), width: 1 }, ticks: { stroke: () => style("--line") } };
     const span = xs.at(-1) - xs[0] || 1;
-    const ticks = named ? { splits: () => Object.keys(panel.x_names).map(Number), values: (u, all) => all.map(names) } : {};
+    const ticks = named ? { splits: () => Object.keys(panel.x_names).map(Number), values: (u, splits) => splits.map(names) } : {};
     drawings.push([
       new uPlot(
         {
           width: element.clientWidth, height: Math.max(240, Math.min(380, element.clientWidth * 0.6)),
           scales: { x: { time: false, range: () => [xs[0] - 0.03 * span, xs.at(-1) + 0.03 * span] }, y: { range: () => [lowest, highest * 1.05 || 1] } },
           axes: [{ ...axis, label: panel.x_label, labelSize: 20, ...ticks }, { ...axis, size: 62 }],
-          series: [{ label: panel.x_label, ...(named ? { value: (u, x) => (x === null ? "--" : names(x)) } : {}) }, ...series], plugins: [whiskers(lines, xs)],
+          series: [{ label: panel.x_label, ...(named ? { value: (u, x) => (x === null ? "--" : names(x)) } : {}) }, ...series], plugins: [whiskers(lines)],
         },
         data, element,
       ),
