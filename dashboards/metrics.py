@@ -90,9 +90,9 @@ def _asked(part: str) -> list[Described]:
 
 def _gateway() -> Iterable[Metric]:
     from gateway.service import Gateway
-    from gateway.settings import Settings
+    from gateway.settings import read
 
-    gateway = Gateway(Settings(), asyncio.new_event_loop())
+    gateway = Gateway(read({}, {}), asyncio.new_event_loop())
     return gateway.metrics.families()
 
 
