@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.json_schema import models_json_schema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 Schema = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Body(BaseModel):
 class Query(BaseModel):
     """The parameters that a call takes in its address, as text."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, json_schema_extra=_without_null)
 
 
 class Reply(BaseModel):
@@ -96,16 +96,21 @@ def checked(model: type[_Model], value: object) -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-    raise _refused(model, fault)
+        raise refused(model, error) from None
 
 
-def _refused(model: type[BaseModel], fault: ErrorDetails) -> CallError:
+def refused(model: type[BaseModel], error: ValidationError, above: int = 0) -> CallError:
+    """Return the refusal of a value that does not fit the model, about its first fault.
+
+    `above` says how many steps lead to the value in what was checked.
+    """
+    fault = error.errors(include_url=False)[0]
+    steps = fault["loc"][above:]
     root = schema = _schema(model)
     path: list[str] = []
-    for place, step in enumerate(fault["loc"], 1):
+    for place, step in enumerate(steps, 1):
         inner = _inside(root, schema, step)
-        if inner is None and step == schema.get("title") and place < len(fault["loc"]):
+        if inner is None and step == schema.get("title") and place < len(steps):
             continue  # the name of a form among others
         if inner is None:
             if fault["type"] == "extra_forbidden":
@@ -200,28 +205,34 @@ class Call:
     """With a parameter in braces, as `/shadows/{name}`."""
     summary: str
     answers: type[BaseModel] | str
-    """A model, or the media type of another answer."""
+    """A model, or the media type of another answer, or nothing."""
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
     refusals: Mapping[int, str] = field(default_factory=dict)
     """Status → reason, besides those that every call of this kind has."""
     other_answers: Mapping[int, type[BaseModel]] = field(default_factory=dict)
+    status: int = 200
     parameter: str = ""
-    """The meaning of the parameter in the path."""
+    """The meaning of the parameter in the path: a text, or a number if it is called `id`."""
     is_open: bool = False
     """It needs no token."""
 
 
-def document(
-    title: str,
-    description: str,
-    calls: Sequence[Call],
-    of_bodies: Mapping[int, str] | None = None,
-) -> Schema:
-    """Return the OpenAPI document of the calls.
+@dataclass(frozen=True)
+class Api:
+    """What the calls of an API have in common; refusals are status → reason."""
 
-    `of_bodies` has the refusals of every call with a body: status → reason.
-    """
+    title: str
+    description: str
+    token: str = "the inner token, which `make token` prints"
+    refusals: Mapping[int, str] = field(
+        default_factory=lambda: {403: "a foreign name or a web page called"}
+    )
+    refusals_of_bodies: Mapping[int, str] = field(default_factory=dict)
+
+
+def document(api: Api, calls: Sequence[Call]) -> Schema:
+    """Return the OpenAPI document of the calls."""
     models = {Refusal} | {model for call in calls for model in _models(call)}
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema(
@@ -229,10 +240,10 @@ def document(
     )
     paths: dict[str, Schema] = {}
     for call in calls:
-        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, of_bodies or {})
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(api, call)
     return {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": "1", "description": description},
+        "info": {"title": api.title, "version": "1", "description": api.description},
         "paths": paths,
         "components": {
             "schemas": definitions["$defs"],
@@ -240,7 +251,7 @@ def document(
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "the inner token, which `make token` prints",
+                    "description": api.token,
                 }
             },
         },
@@ -253,19 +264,21 @@ def _models(call: Call) -> Iterator[type[BaseModel]]:
             yield model
 
 
-def _operation(call: Call, of_bodies: Mapping[int, str]) -> Schema:
+def _operation(api: Api, call: Call) -> Schema:
     if isinstance(call.answers, str):
-        done: Schema = {"description": "done", "content": {call.answers: {}}}
+        done: Schema = {"description": "done"}
+        if call.answers:
+            done["content"] = {call.answers: {}}
     else:
         done = _answer(call.answers.__doc__ or "done", call.answers)
-    refusals = {**(of_bodies if call.body else {}), **call.refusals}
+    of_bodies = api.refusals_of_bodies if call.body else {}
+    refusals = {**api.refusals, **of_bodies, **call.refusals}
     if call.body or call.query:
         refusals.setdefault(400, "a field is wrong")
     if not call.is_open:
-        refusals.setdefault(401, "the inner token is missing or wrong")
-    refusals.setdefault(403, "a foreign name or a web page called")
+        refusals.setdefault(401, "the token is missing or wrong")
     answers = {
-        200: done,
+        call.status: done,
         **{
             status: _answer(model.__doc__ or "", model)
             for status, model in call.other_answers.items()
@@ -289,7 +302,7 @@ def _path_parameters(call: Call) -> Iterator[Schema]:
             "in": "path",
             "required": True,
             "description": call.parameter,
-            "schema": {"type": "string"},
+            "schema": {"type": "integer", "minimum": 0} if name == "id" else {"type": "string"},
         }
 
 
@@ -300,7 +313,9 @@ def _query_parameters(model: type[BaseModel] | None) -> Iterator[Schema]:
     for name, given in schema["properties"].items():
         about = {"description": given.pop("description")} if "description" in given else {}
         required = name in schema.get("required", ())
-        yield {"name": name, "in": "query", "required": required, **about, "schema": given}
+        # A list is one parameter with commas.
+        form = {"style": "form", "explode": False} if given["type"] == "array" else {}
+        yield {"name": name, "in": "query", "required": required, **about, **form, "schema": given}
 
 
 def _answer(description: str, model: type[BaseModel]) -> Schema:
@@ -383,7 +398,7 @@ def _takes(operation: Schema) -> str:
 def _answers(document: Schema, operation: Schema) -> str:
     answers, refused = [], []
     for status, answer in operation["responses"].items():
-        ((media, content),) = answer["content"].items()
+        media, content = next(iter(answer.get("content", {"": {}}).items()))
         reference = content.get("schema", {}).get("$ref", "")
         if reference == _REFERENCE + Refusal.__name__:
             refused.append(status)

@@ -10,7 +10,7 @@ from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common import http_api
-from common.http_api import Body, Call, Reply
+from common.http_api import Api, Body, Call, Reply
 from common.shared_settings import Books
 from shop.page_work import Profile
 from shop.sentry import Mode
@@ -167,7 +167,6 @@ CALLS: Final = (
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of the controller."""
     return http_api.document(
-        "Doorbuster shop: controller",
-        "The load of the shop, and the settings of a run.",
+        Api("Doorbuster shop: controller", "The load of the shop, and the settings of a run."),
         CALLS,
     )

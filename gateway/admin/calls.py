@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any, Final
 
 from common import http_api
-from common.http_api import Call
+from common.http_api import Api, Call
 from gateway.admin import models
 
 _OVERTAKEN: Final = "a later call was faster"
@@ -104,8 +104,13 @@ CALLS: Final = (
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of the admin API."""
     return http_api.document(
-        "Doorbuster gateway: admin API",
-        "The state of the gateway, and what can be changed while it runs.",
+        Api(
+            "Doorbuster gateway: admin API",
+            "The state of the gateway, and what can be changed while it runs.",
+            refusals_of_bodies={
+                413: "the body is too large",
+                415: "the body is not sent as application/json",
+            },
+        ),
         CALLS,
-        {413: "the body is too large", 415: "the body is not sent as application/json"},
     )

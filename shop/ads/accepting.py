@@ -9,16 +9,17 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from common.http_api import CallError
 from shop.ads.models import Advertiser, Banner, Concept, Contract
-from shop.ads.schemas import NewContract, Refused
+from shop.ads.schemas import NewContract
 
 
 def accept(wanted: NewContract) -> Contract:
-    """The contract, stored. Raises Refused or NoCapacity, then nothing has been stored."""
+    """The contract, stored. Raises CallError or NoCapacity, then nothing has been stored."""
     if wanted.ends <= wanted.starts:
-        raise Refused("ends", "is not after starts", "a time later than starts")
+        raise CallError("ends: is not after starts", "ends", "a time later than starts")
     if wanted.ends <= timezone.now():
-        raise Refused("ends", "has passed", "a time in the future")
+        raise CallError("ends: has passed", "ends", "a time in the future")
     with transaction.atomic():
         # First, for an advertiser may say that its banners do not go together.
         advertiser, _ = Advertiser.objects.get_or_create(name=wanted.advertiser)
@@ -69,13 +70,15 @@ def _clean(banner: Banner, prefix: str) -> None:
         banner.clean_fields(exclude=["advertiser"])
     except ValidationError as error:
         field, messages = next(iter(error.message_dict.items()))
-        raise Refused(prefix + field, messages[0], "see the description of the field") from error
+        allowed = "see the description of the field"
+        raise CallError(f"{prefix}{field}: {messages[0]}", prefix + field, allowed) from error
 
 
 def _known(found: Any, key: str, wanted: list[Any], field: str) -> list[Any]:
-    """The objects of these keys. Raises Refused if one of them is not there."""
+    """The objects of these keys. Raises CallError if one of them is not there."""
     by_key = {getattr(one, key): one for one in found}
     for value in wanted:
         if value not in by_key:
-            raise Refused(field, f"{value!r} is not known", "such as are in the ad server")
+            allowed = "one that the ad server has"
+            raise CallError(f"{field}: {value!r} is not known", field, allowed)
     return list(by_key.values())

@@ -8,7 +8,7 @@ The token follows from the server's secret key, so there is no second secret to 
 
 import secrets
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import salted_hmac
 
 
@@ -30,4 +30,15 @@ def direct(request: HttpRequest) -> bool:
 def granted(request: HttpRequest) -> bool:
     """Whether the request carries the token."""
     scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    return scheme == "Bearer" and secrets.compare_digest(given.encode(), token().encode())
+    return scheme == "Bearer" and fits(given)
+
+
+def fits(given: str) -> bool:
+    """Whether this is the token."""
+    return secrets.compare_digest(given.encode(), token().encode())
+
+
+def refusal() -> HttpResponse:
+    """Return the answer to a call without the token."""
+    error = "this call needs the token that `python -m shop.ads token` prints"
+    return JsonResponse({"error": error}, status=401, headers={"WWW-Authenticate": "Bearer"})

@@ -4,19 +4,12 @@ Owns: names, types and limits of fields. Must not know: what is done with them.
 """
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
-from pydantic_core import ErrorDetails
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic.json_schema import SkipJsonSchema
 
+from common.http_api import Body, Query, Refusal, Reply
 from shop.ads.inventory import MOST_CONCEPTS
 from shop.ads.models import CONCEPT, MOST_IMPRESSIONS
 from shop.ads.sizes import SIZES
@@ -34,7 +27,9 @@ Text = Annotated[str, AfterValidator(lambda text: _printable(text))]
 Line = Annotated[Text, Field(min_length=1)]
 
 
-Time = Annotated[AwareDatetime, AfterValidator(lambda time: _within_reach(time))]
+Time = Annotated[
+    AwareDatetime, Field(strict=False), AfterValidator(lambda time: _within_reach(time))
+]
 _YEARS = (2000, 2200)
 
 
@@ -50,23 +45,10 @@ def _printable(text: str) -> str:
     return text
 
 
-class Refused(ValueError):  # noqa: N818
-    """Input that a call cannot take; names the field and says what is allowed."""
-
-    def __init__(self, field: str, error: str, allowed: str) -> None:
-        super().__init__(f"{field}: {error}")
-        self.field = field
-        self.allowed = allowed
-
-
-class _Input(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CandidatesQuery(_Input):
+class CandidatesQuery(Query):
     """The banners that one slot could show."""
 
-    size: SizeName = Field(description="one of " + ", ".join(SIZES))
+    size: SizeName = Field(description="width x height, in pixels")
     concepts: Annotated[
         list[Word],
         BeforeValidator(lambda text: text.split(",") if isinstance(text, str) else text),
@@ -80,18 +62,32 @@ class CandidatesQuery(_Input):
 class SelectQuery(CandidatesQuery):
     """The banners of one page."""
 
-    slots: int = Field(ge=1, le=MOST_SLOTS, description=f"a whole number from 1 to {MOST_SLOTS}")
-    priority: int = Field(0, ge=0, description="a level of this server, from 0, the lowest")
+    slots: int = Field(ge=1, le=MOST_SLOTS, description="slots of the page")
+    priority: int = Field(0, ge=0, description="a level of this server, 0 is the lowest")
     publisher: Text = Field(
         "", max_length=80, description="the name of a publisher, to count on its page"
     )
     page: Text = Field("", max_length=80, description="the name of one of the publisher's pages")
 
 
-class NotBeside(_Input):
+class ContractsQuery(Query):
+    """A part of the list of contracts."""
+
+    after: int = Field(0, ge=0, le=10**18, description="begin behind the contract of this id")
+
+
+class ClickQuery(Query):
+    """The page of a click."""
+
+    page: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = Field(
+        None, description="id of the publisher's page where the click was made"
+    )
+
+
+class NotBeside(Body):
     """What must not stand on the same page."""
 
-    banners: list[Annotated[int, Field(strict=True)]] = Field(
+    banners: list[int] = Field(
         default=[], max_length=100, description="at most 100 ids of banners there are"
     )
     advertisers: list[Line] = Field(
@@ -99,10 +95,10 @@ class NotBeside(_Input):
     )
 
 
-class NewBanner(_Input):
+class NewBanner(Body):
     """What is shown."""
 
-    size: SizeName = Field(description="one of " + ", ".join(SIZES))
+    size: SizeName = Field(description="width x height, in pixels")
     headline: Line = Field(max_length=40, description="a line of 1 to 40 characters")
     text: Text = Field("", max_length=60, description="a line of at most 60 characters")
     target: str = Field(
@@ -121,15 +117,12 @@ class NewBanner(_Input):
     )
 
 
-class NewContract(_Input):
+class NewContract(Body):
     """An advertiser buys impressions of a banner from `starts` to before `ends`."""
 
     advertiser: Line = Field(max_length=80, description="a name of 1 to 80 characters")
     impressions: int = Field(
-        strict=True,
-        ge=1,
-        le=MOST_IMPRESSIONS,
-        description=f"a whole number from 1 to {MOST_IMPRESSIONS}",
+        ge=1, le=MOST_IMPRESSIONS, description="the banner is shown this often"
     )
     starts: Time = Field(description="a time with its zone, like 2026-11-21T00:00:00Z")
     ends: Time = Field(description="a time with its zone, later than starts and than now")
@@ -138,7 +131,7 @@ class NewContract(_Input):
     )
 
 
-class Candidate(BaseModel):
+class Candidate(Reply):
     """A banner that could be drawn now."""
 
     id: int
@@ -148,14 +141,14 @@ class Candidate(BaseModel):
     weight: int
 
 
-class Candidates(BaseModel):
+class Candidates(Reply):
     """All banners that could be drawn for a slot now, the heaviest first."""
 
     total: int
     candidates: list[Candidate]
 
 
-class PlacedBanner(BaseModel):
+class PlacedBanner(Reply):
     """A banner for a slot of the page."""
 
     id: int
@@ -166,13 +159,13 @@ class PlacedBanner(BaseModel):
     alt: str = Field(description="what the image says; not that it is an advertisement")
 
 
-class Selection(BaseModel):
+class Selection(Reply):
     """As many banners as could be placed, at most one per slot; their impressions are counted."""
 
     banners: list[PlacedBanner]
 
 
-class Banner(BaseModel):
+class Banner(Reply):
     """A contracted banner."""
 
     id: int
@@ -184,7 +177,7 @@ class Banner(BaseModel):
     not_beside: NotBeside
 
 
-class Contract(BaseModel):
+class Contract(Reply):
     """An accepted contract."""
 
     id: int
@@ -196,14 +189,14 @@ class Contract(BaseModel):
     banner: Banner
 
 
-class Contracts(BaseModel):
+class Contracts(Reply):
     """A page of the list of contracts."""
 
     contracts: list[Contract]
     next: str | None = Field(description="where the list goes on")
 
 
-class Report(BaseModel):
+class Report(Reply):
     """How a contract does, as the servers have reported it."""
 
     contract: int
@@ -215,7 +208,7 @@ class Report(BaseModel):
     click_rate: float | None = Field(description="clicks / delivered; null before a delivery")
 
 
-class Publisher(BaseModel):
+class Publisher(Reply):
     """A site that places banners on its pages."""
 
     id: int
@@ -223,13 +216,13 @@ class Publisher(BaseModel):
     pages: int
 
 
-class Publishers(BaseModel):
+class Publishers(Reply):
     """All of them."""
 
     publishers: list[Publisher]
 
 
-class PageReport(BaseModel):
+class PageReport(Reply):
     """What was shown in the slots of a page, as the servers have reported it."""
 
     id: int
@@ -241,7 +234,7 @@ class PageReport(BaseModel):
     click_rate: float | None = Field(description="clicks / impressions; null before the first")
 
 
-class PublisherReport(BaseModel):
+class PublisherReport(Reply):
     """How effective a publisher's pages are, together and one by one."""
 
     publisher: int
@@ -250,14 +243,6 @@ class PublisherReport(BaseModel):
     clicks: int
     click_rate: float | None = Field(description="clicks / impressions; null before the first")
     pages: list[PageReport]
-
-
-class Refusal(BaseModel):
-    """Why a call was not done. Nothing has been stored."""
-
-    error: str
-    field: str | None = None
-    allowed: str | None = None
 
 
 class CapacityRefusal(Refusal):
@@ -269,47 +254,9 @@ class CapacityRefusal(Refusal):
     left: int
 
 
-class Health(BaseModel):
+class Health(Reply):
     """This process answers."""
 
     status: Literal["ok"]
     banners: int
     reports_failed: int = Field(description="reports in a row that the database did not take")
-
-
-def read(model: type[_Input], value: Any) -> Any:
-    """`value` as that model. Raises Refused with the first fault."""
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        path = [part for part in fault["loc"] if isinstance(part, str)]
-        allowed = _allowed(model, path)
-        raise Refused(".".join(path) or "body", _said(fault, allowed), allowed) from error
-
-
-def _said(fault: ErrorDetails, allowed: str) -> str:
-    """A fault in words: pydantic's own would show people patterns and types."""
-    match fault["type"]:
-        case "missing":
-            return "is missing"
-        case "extra_forbidden":
-            return "is not known"
-        case "value_error":  # of a check in this module
-            return str(fault["ctx"]["error"])
-        case _:
-            return f"must be {allowed}"
-
-
-def _allowed(model: type[BaseModel], path: list[str]) -> str:
-    """The description of the field at `path`, or the fields there are."""
-    for name in path:
-        field = model.model_fields.get(name)
-        if field is None:
-            break
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel) and name != path[-1]:
-            model = inner
-            continue
-        return field.description or ""
-    return "an object of the fields " + ", ".join(model.model_fields)

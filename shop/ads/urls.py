@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import path
 
 from shop.ads import views
+from shop.ads.api import api
 
 urlpatterns = [
     path("ads/select", views.select),
@@ -11,16 +12,11 @@ urlpatterns = [
     path("ads/banner/<int:id>.svg", views.picture),
     path("ads/click/<int:id>", views.click),
     path("ads/landing/<int:id>", views.landing),
-    path("ads/contracts", views.contracts),
-    path("ads/contracts/<int:id>", views.contract),
-    path("ads/contracts/<int:id>/end", views.end),
-    path("ads/contracts/<int:id>/report", views.report),
-    path("ads/publishers", views.publishers),
-    path("ads/publishers/<int:id>/report", views.publisher_report),
     path("ads/openapi.json", views.description),
     path("ads/health", views.health),
     path("ads/metrics", views.figures),
     path("ads/admin/", admin.site.urls),
+    path("ads/", api.urls),
 ]
 handler404 = "shop.ads.views.not_found"
 handler500 = "shop.ads.views.failed"

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from common import http_api
-from common.http_api import Body, Call, CallError, Query, Reply, checked
+from common.http_api import Api, Body, Call, CallError, Query, Reply, checked
 from tests.openapi import Described
 
 
@@ -108,7 +108,7 @@ CALLS = (
 
 
 def test_the_document_is_valid_and_has_the_calls():
-    described = Described(http_api.document("Things", "For the tests.", CALLS))
+    described = Described(http_api.document(Api("Things", "For the tests."), CALLS))
     assert described.calls == {(call.method, call.path) for call in CALLS}
     assert described.faults_of_body("PUT", "/things/{id}", {"name": "x"}) == []
     assert described.faults_of_body("PUT", "/things/{id}", {"name": "x", "ratio": None}) != []
@@ -117,7 +117,7 @@ def test_the_document_is_valid_and_has_the_calls():
 
 
 def test_the_tables_have_calls_and_fields():
-    page = http_api.tables(http_api.document("Things", "For the tests.", CALLS))
+    page = http_api.tables(http_api.document(Api("Things", "For the tests."), CALLS))
     assert "| `PUT /things/{id}` | Change one | `id` in the path, [Wanted](#wanted) |" in page
     assert '| `kind` | `a`, `b`, optional, default `"a"` | its kind |' in page
     assert "\n## Done\n\nWhat a call answers.\n" in page

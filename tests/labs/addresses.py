@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gateway.admin import calls
 from runtime.settings import REPOSITORY, load
 
-_SHOP, _ADS = "shop/urls.py", "shop/ads/urls.py"
+_SHOP, _ADS, _ADS_API = "shop/urls.py", "shop/ads/urls.py", "shop/ads/api.py"
 _CONSOLE = sorted(
     str(file.relative_to(REPOSITORY)) for file in REPOSITORY.glob("lab/console/*/urls.py")
 )
@@ -71,10 +71,21 @@ def _expressions(call: ast.Call) -> Iterator[str]:
     view = ast.unparse(call.args[1])
     if view == "admin.site.urls":
         yield route + ".*"
+    elif view == "api.urls":
+        yield from (route + rest for rest in _managed())
     elif included := re.fullmatch(r"include\('(.+)'\)", view):
         yield from (route + rest for rest in _routes(included[1].replace(".", "/") + ".py"))
     else:
         yield route
+
+
+def _managed() -> Iterator[str]:
+    """The paths of the ad server's management as expressions."""
+    for call in ast.walk(ast.parse((REPOSITORY / _ADS_API).read_text(encoding="utf-8"))):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("api."):
+            for given in call.args:
+                if isinstance(given, ast.Constant) and isinstance(given.value, str):
+                    yield re.sub(r"\{int:\w+\}", r"\\d+", given.value)
 
 
 def _of_the_admin_api() -> frozenset[str]:
