@@ -1,17 +1,22 @@
 """The work of many requests drawn at once.
 
-Owns: `loadgen.draws.uniform` for arrays, equal to it in every bit, and the server's draws of a
-block of sessions. Must not know: what a draw becomes.
+`uniforms` is `loadgen.draws.uniform` for arrays, equal to it in every bit. Without numpy, as in a
+browser, the draws come one by one and are the same.
 """
 
 from array import array
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-import numpy as np
-import numpy.typing as npt
-
 from loadgen.draws import address, uniform
+
+try:
+    import numpy as np
+    import numpy.typing as npt
+except ModuleNotFoundError:
+    HAS_NUMPY = False
+else:
+    HAS_NUMPY = True
 
 _STEP = address(0, 1, 0)  # from one step of a session to the next
 
@@ -20,9 +25,9 @@ class WorkDraws:
     """How much work each attempt is, as a place in [0, 1) of the distribution of its page.
 
     A stream of its own, addressed by session, step and attempt: an attempt is the same work under
-    every policy. The first attempts of sessions are drawn by numpy, many sessions at a time, at a
-    tenth of the cost; whoever is dropped on the way leaves some unused. Retries, and all that
-    clients ask for, are drawn one by one. `addressed` gives a session, step and attempt its place.
+    every policy. numpy draws the first attempts of many sessions together, at a tenth of the cost;
+    sessions that are lost leave some unused. Retries and requests of clients are drawn one by one.
+    `addressed` gives a session, step and attempt its place.
     """
 
     def __init__(self, key: int, addressed: Callable[[int, int, int], int] = address) -> None:
@@ -30,7 +35,12 @@ class WorkDraws:
         self._addressed = addressed
 
     def first_attempts(self, session: int, lengths: Sequence[int]) -> list[Sequence[float]]:
-        """The draws of sessions `session`, `session` + 1, … with so many steps each."""
+        """Return the draws of sessions `session`, `session` + 1, … with these numbers of steps."""
+        if not HAS_NUMPY:
+            return [
+                [uniform(self._key, address(session + i, step, 1)) for step in range(length)]
+                for i, length in enumerate(lengths)
+            ]
         firsts = [address(session + i, 0, 1) for i in range(len(lengths))]
         ends = np.cumsum(lengths)
         steps = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
@@ -41,12 +51,12 @@ class WorkDraws:
         return [draws[begin:end] for begin, end in pairwise(begins)]
 
     def of(self, session: int, step: int, attempt: int) -> float:
-        """The draw of one attempt."""
+        """Return the draw of one attempt."""
         return uniform(self._key, self._addressed(session, step, attempt))
 
 
-def uniforms(key: int, positions: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
-    """The numbers at `positions` of the stream `key`: SplitMix64 modulo 2^64, as in `uniform`."""
+def uniforms(key: int, positions: "npt.NDArray[np.uint64]") -> "npt.NDArray[np.float64]":
+    """Return the numbers at `positions` of the stream `key`: SplitMix64, as in `uniform`."""
     z = np.uint64(key) + positions * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,16 +1,10 @@
-"""What a simulation notes down while it runs.
-
-Owns: counts, the fates of sessions, samples, the rows of the log. Must not know: why anything
-happened.
-"""
+"""The record of a simulation while it runs: counts, fates of sessions, samples, rows of the log."""
 
 import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
-
-import numpy as np
 
 from gateway.policies.interface import FATES, PAGES, LoadSample
 from loadgen.attempts import Attempt, AttemptKeeper, AttemptOutcome, not_generated
@@ -180,14 +174,18 @@ class Record:
     def result(self, *, end_s: float, requests: int, events: int) -> Simulated:
         """Everything, once the simulation is over."""
         sessions = Sessions(
-            arrived_s=np.array(self._arrived_s, dtype=np.float64),
-            ended_s=np.array(self._ended_s, dtype=np.float64),
-            length=np.array(self._length, dtype=np.int32),
-            completed=np.array(self._completed, dtype=np.int32),
-            kind=np.array(self._kind, dtype=np.int8),
-            fate=np.array(self._fate, dtype=np.int8),
+            arrived_s=self._arrived_s,
+            ended_s=self._ended_s,
+            length=self._length,
+            completed=self._completed,
+            kind=self._kind,
+            fate=self._fate,
         )
-        spent_s = np.array(self.spent_s, dtype=np.float64)
+        useful_s = (
+            spent_s
+            for spent_s, fate in zip(self.spent_s, self._fate, strict=True)
+            if fate == SessionFate.COMPLETED
+        )
         return Simulated(
             sessions=sessions,
             attempts={
@@ -203,7 +201,7 @@ class Record:
                 for place, page in enumerate(PAGES)
             },
             busy_s=self._server.busy_until(end_s),
-            useful_busy_s=float(spent_s[sessions.fate == SessionFate.COMPLETED].sum()),
+            useful_busy_s=math.fsum(useful_s),
             rejection_busy_s=self._server.rejection_busy_s,
             wasted_busy_s=self.wasted_busy_s,
             unanswered_busy_s=self.unanswered_busy_s,

@@ -1,15 +1,10 @@
-"""What a simulation found.
+"""The result of a simulation."""
 
-Owns: the shape of a result. Must not know: how it came about.
-"""
-
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
-
-import numpy as np
-import numpy.typing as npt
 
 
 class SessionFate(IntEnum):
@@ -25,27 +20,30 @@ class SessionFate(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """One entry per session that arrived, in the order of arrival; index = the session's number."""
+    """One entry per session that arrived, in the order of arrival; index = the session's number.
 
-    arrived_s: npt.NDArray[np.float64]
-    ended_s: npt.NDArray[np.float64]
+    `numpy.asarray` takes each column without a copy.
+    """
+
+    arrived_s: "array[float]"
+    ended_s: "array[float]"
     """nan for unfinished ones."""
-    length: npt.NDArray[np.int32]
-    """Requests the session planned; 0 for a client, who goes on for ever."""
-    completed: npt.NDArray[np.int32]
+    length: "array[int]"
+    """Requests the session planned; 0 for a client, which has no last request."""
+    completed: "array[int]"
     """Requests that were answered in time."""
-    kind: npt.NDArray[np.int8]
-    """Index of the session's class in the mixture of lengths; of a client 0 for the control set,
-    1 for the test set."""
-    fate: npt.NDArray[np.int8]
+    kind: "array[int]"
+    """Index of the session's class in the mixture of lengths; 0 for a client of the control set,
+    1 for a client of the test set."""
+    fate: "array[int]"
     """Codes of `SessionFate`."""
 
     def __len__(self) -> int:
         return len(self.arrived_s)
 
     def count(self, fate: SessionFate) -> int:
-        """Sessions that ended so."""
-        return int(np.count_nonzero(self.fate == fate))
+        """Return the number of sessions with this fate."""
+        return self.fate.count(fate)
 
 
 @dataclass(frozen=True, slots=True)

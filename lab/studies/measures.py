@@ -67,7 +67,7 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
     mean length, up to twice that, longer.
     """
     sessions = simulated.sessions
-    fate, length = sessions.fate, sessions.length
+    fate, length, kinds = map(np.asarray, (sessions.fate, sessions.length, sessions.kind))
     completed = fate == SessionFate.COMPLETED
     rejected = fate == SessionFate.REJECTED
     aborted = (fate == SessionFate.TIMED_OUT) | (fate == SessionFate.DROPPED)
@@ -85,11 +85,11 @@ def session_metrics(simulated: Simulated, run: ShopRun) -> dict[str, Any]:
         "completed_bins": _bins(length[completed], run.mean_length),
         "kinds": [
             {
-                "sessions": int((sessions.kind == kind).sum()),
-                "admitted": int(((sessions.kind == kind) & ~rejected).sum()),
-                "completed": int(((sessions.kind == kind) & completed).sum()),
+                "sessions": int((kinds == kind).sum()),
+                "admitted": int(((kinds == kind) & ~rejected).sum()),
+                "completed": int(((kinds == kind) & completed).sum()),
             }
-            for kind in range(int(sessions.kind.max()) + 1 if len(length) else 0)
+            for kind in range(int(kinds.max()) + 1 if len(length) else 0)
         ],
         "attempts": {str(outcome): int(n) for outcome, n in simulated.attempts.items()},
         "requests": int(simulated.requests),

@@ -97,8 +97,14 @@ def single_requests(
 def response_s(result: Simulated) -> float:
     """Mean response time of single requests; the first tenth is warm-up."""
     begin = len(result.sessions) // 10
+    return mean(times_in_system_s(result)[begin:])
+
+
+def times_in_system_s(result: Simulated) -> list[float]:
+    """Return how long each session lasted."""
     sessions = result.sessions
-    return float((sessions.ended_s - sessions.arrived_s)[begin:].mean())
+    both = zip(sessions.arrived_s, sessions.ended_s, strict=True)
+    return [ended_s - arrived_s for arrived_s, ended_s in both]
 
 
 def lifo_pri(seed: int = 1, *, policy: str = "8q-lifo-pri", **scenario: object) -> Scenario:

@@ -1,5 +1,9 @@
-"""Small simulations of every kind, as a program: what came out of each is a line of JSON."""
+"""Small simulations of every kind, as a program that prints a line of JSON for each.
 
+Only the hosting platform needs numpy; without it, its line is missing.
+"""
+
+import contextlib
 import importlib
 import json
 import pkgutil
@@ -12,10 +16,9 @@ from gateway.policies.registry import create
 from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
 from loadgen.sessions import MEAN_EXECUTION_S
-from simulator.hosting import simulate_platform
+from simulator.draws_ahead import HAS_NUMPY
 from simulator.scenario import Scenario, SharedCpus
 from simulator.simulation import simulate
-from tests.simulator.hosting_scenes import short
 from tests.simulator.scenes import lifo_pri, sbac
 
 
@@ -23,7 +26,10 @@ def main() -> None:
     """Import every module of the policies and of the simulator, and simulate."""
     for package in (gateway.policies, simulator):
         for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+            with (
+                contextlib.nullcontext() if HAS_NUMPY else contextlib.suppress(ModuleNotFoundError)
+            ):
+                importlib.import_module(module.name)
     for name in POLICIES:
         attempts: list[Attempt] = []
         found = simulate(lifo_pri(policy=name, sessions=100), log=attempts)
@@ -39,7 +45,11 @@ def main() -> None:
         abandonment="cancel",
     )
     show("clients", asdict(simulate(clients)))
-    show("platform", asdict(simulate_platform(short(6.0, 4.0, duration_s=30.0))))
+    if HAS_NUMPY:
+        from simulator.hosting import simulate_platform
+        from tests.simulator.hosting_scenes import short
+
+        show("platform", asdict(simulate_platform(short(6.0, 4.0, duration_s=30.0))))
 
 
 def show(name: str, found: object) -> None:

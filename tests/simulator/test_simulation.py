@@ -212,22 +212,24 @@ def test_every_attempt_and_every_session_has_one_fate(scenario):
     fates = {fate: sessions.count(fate) for fate in SessionFate}
     assert sum(fates.values()) == len(sessions)
     assert (fates[SessionFate.UNFINISHED] > 0) <= is_cut
-    completed = sessions.fate == SessionFate.COMPLETED
-    assert np.array_equal(sessions.completed[completed], sessions.length[completed])
-    assert np.all(sessions.completed[~completed] < sessions.length[~completed])
-    assert sessions.completed.sum() == attempts["completed"]
+    fate, served, length = map(np.asarray, (sessions.fate, sessions.completed, sessions.length))
+    completed = fate == SessionFate.COMPLETED
+    assert np.array_equal(served[completed], length[completed])
+    assert np.all(served[~completed] < length[~completed])
+    assert served.sum() == attempts["completed"]
     if not is_cut:
         assert len(sessions) == 60
         assert (
-            sessions.length.sum()
+            length.sum()
             == attempts["completed"]
             + rows["not_generated"]
             + len(sessions)
             - fates[SessionFate.COMPLETED]
         )
-    over = ~np.isnan(sessions.ended_s)
-    assert np.array_equal(over, sessions.fate != SessionFate.UNFINISHED)
-    assert np.all(sessions.ended_s[over] >= sessions.arrived_s[over])
+    ended_s, arrived_s = np.asarray(sessions.ended_s), np.asarray(sessions.arrived_s)
+    over = ~np.isnan(ended_s)
+    assert np.array_equal(over, fate != SessionFate.UNFINISHED)
+    assert np.all(ended_s[over] >= arrived_s[over])
 
     # Server time.
     cpus = scenario.server.cpus if isinstance(scenario.server, SharedCpus) else 1

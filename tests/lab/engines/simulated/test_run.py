@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 
 from gateway.policies.combination import Combination
@@ -162,7 +163,7 @@ def test_a_schedule_brings_its_own_loads():
     assert spec.load.offered(1.0) == run_of(spec).offered_rho == 2.0
     assert scenario.customers.session_rate == pytest.approx(5.6 / 2.397, rel=1e-3)
     log = AttemptLog()
-    arrived_s = simulate(scenario, log=log).sessions.arrived_s
+    arrived_s = np.asarray(simulate(scenario, log=log).sessions.arrived_s)
     assert arrived_s.max() < 100
     assert 2 < (arrived_s >= 50).sum() / (arrived_s < 50).sum() < 4.5
 
