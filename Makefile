@@ -52,7 +52,7 @@ reset: environment ## empty the state (database, logs); asks first, FORCE=1 does
 
 ##@ Experiments
 
-.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate bench-ads bench-cancel bench-class bench-console bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
+.PHONY: compare compare-full simulate reproduce-lifo-pri reproduce-sbac reproduce-connection-sentry reproduce-ad-server reproduce-edragon leaderboard reference-results capacity calibrate playground bench-ads bench-cancel bench-class bench-console bench-gateway bench-handshakes bench-policies bench-sessions bench-simulator bench-speeds
 compare: environment ## SQ, 8Q-AF and 8Q-LIFO-Pri against the same rush, Tables 4 and 5 (about 3 minutes)
 	@$(doorbuster) compare $(ARGS)
 compare-full: environment ## the same at three loads with repetitions: the acceptance run
@@ -77,6 +77,8 @@ capacity: environment ## measure how many requests per second the shop can serve
 	@$(doorbuster) capacity $(ARGS)
 calibrate: environment ## mean execution time of each page beside Table 2
 	@$(run) run python -m shop calibrate $(ARGS)
+playground: environment ## fetch the Python for browsers that the console's playground needs (5 MB; make up does so, too)
+	@$(bin)/python -m lab.console.playground.pyodide
 bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs

@@ -13,7 +13,7 @@ from gateway.policies import Abandonment
 from gateway.policies.interface import Policy
 from loadgen import defaults
 from loadgen.clients import KIND_PAGE, Clients
-from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers
+from loadgen.sessions import MEAN_EXECUTION_S, PAGES, Customers, SessionModel
 
 FILE = KIND_PAGE["file"]
 SERVED_PAGES = (*PAGES, FILE)
@@ -122,6 +122,18 @@ class FifoServer:
             raise ScenarioError("file_classes", "give sizes above 0, the smallest first")
         if not self.rejection_cost >= 0:
             raise ScenarioError("rejection_cost", f"{self.rejection_cost}: give 0 or more")
+
+
+def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
+    """Return what a simulated server can serve of the customers' mix of pages.
+
+    With shared CPUs it is cpus / (busy_ratio × mean execution time), and no more than the workers
+    get through when the CPUs are free. A FIFO server has the capacity that it is given.
+    """
+    if isinstance(server, FifoServer):
+        return server.capacity_rps
+    mean_s = customers.mean_execution_s(server.mean_execution_s)
+    return min(server.cpus / (server.busy_ratio * mean_s), server.workers / mean_s)
 
 
 @dataclass(frozen=True, slots=True)

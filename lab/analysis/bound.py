@@ -25,11 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
-from typing import NamedTuple, Self, final
+from typing import NamedTuple, final
 
-from lab.spec.experiment import Spec
-from lab.spec.runs import ShopRun
-from lab.spec.sections import SharedCpusServer
 from loadgen.sessions import (
     CONFIRM_PAGE,
     FIRST_PAGE,
@@ -38,7 +35,6 @@ from loadgen.sessions import (
     Chain,
     SessionModel,
 )
-from simulator.scenario import SharedCpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,31 +75,6 @@ class CapacityBound:
     this."""
     slower_ratio: float = 1.0
     """What pages cost in fact over what they are believed to."""
-
-    @classmethod
-    def of_run(cls, run: ShopRun) -> Self:
-        """The bound for a simulated run whose server has shared CPUs."""
-        assert isinstance(run.server, SharedCpus)
-        assert run.capacity_rps is not None
-        return cls(
-            run.session_model,
-            run.capacity_rps,
-            run.server.mean_execution_s,
-            run.slower_ratio,
-        )
-
-    @classmethod
-    def of(cls, spec: Spec, capacity_rps: float) -> Self:
-        """The bound for the runs of `spec`.
-
-        Live pages of profile `real` are taken to cost what LIFO-Pri's Table 2 says.
-        """
-        return cls(
-            spec.customers.as_model(),
-            capacity_rps,
-            dict.fromkeys(PAGES, 1.0) if spec.page_profile == "cpu" else MEAN_EXECUTION_S,
-            spec.server.execution_factor if isinstance(spec.server, SharedCpusServer) else 1.0,
-        )
 
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
         """The share of the planned confirms that can be reached, 0 to 1.

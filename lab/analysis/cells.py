@@ -27,7 +27,7 @@ from lab.results.comparison import ComparisonResult
 from lab.spec.experiment import Spec
 from lab.spec.sections import Customers, Load, PolicyChoice, SharedCpusServer
 from lab.titles import title_of
-from loadgen.sessions import FIRST_PAGE
+from loadgen.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
 """LIFO-Pri's text on Fig. 7: the share of Br-1 answered within 5 s."""
@@ -153,9 +153,22 @@ def read_cells(folder: ComparisonResult) -> list[Cell]:
 
 
 def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
-    """What the runs of a folder are measured by; None in a closed loop. Raises ExperimentError."""
+    """Return the bound of a folder's runs; None in a closed loop. Raises ExperimentError."""
     capacity = folder.capacity()
-    return CapacityBound.of(spec, capacity.best_rps) if capacity else None
+    return bound_of_spec(spec, capacity.best_rps) if capacity else None
+
+
+def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
+    """Return the bound of the runs of `spec`.
+
+    Live pages of profile `real` are taken to cost what LIFO-Pri's Table 2 says.
+    """
+    return CapacityBound(
+        spec.customers.as_model(),
+        capacity_rps,
+        dict.fromkeys(PAGES, 1.0) if spec.page_profile == "cpu" else MEAN_EXECUTION_S,
+        spec.server.execution_factor if isinstance(spec.server, SharedCpusServer) else 1.0,
+    )
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:

@@ -36,6 +36,7 @@ PAGES = (
     Page("limits", "/limits/", marks="/launches/"),
     Page("results", "/results/", "Results"),
     Page("race", "/race/", "Race"),
+    Page("playground", "/playground/", "Playground"),
     Page("leaderboard", "/leaderboard/", "Leaderboard"),
     Page("scoreboard", "/scoreboard/", marks="/leaderboard/"),
     Page("documentation", "/docs/", "Docs"),

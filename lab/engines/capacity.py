@@ -15,9 +15,10 @@ from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.machine.description import fingerprint
 from lab.spec.experiment import Spec
-from lab.spec.runs import server_capacity_rps, server_of
+from lab.spec.runs import server_of
 from lab.spec.sections import Lengths
 from runtime.settings import Settings
+from simulator.scenario import server_capacity_rps
 
 CHAIN = "chain"
 """Instead of session lengths: the walks of LIFO-Pri's chain."""

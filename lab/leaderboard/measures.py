@@ -11,6 +11,7 @@ from lab.spec.cases import Case
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from loadgen.attempt_log import AttemptLog
+from simulator.scenario import SharedCpus
 from simulator.simulation import simulate
 
 EFFICIENCY = "leaderboard:efficiency"
@@ -30,7 +31,7 @@ def _efficiency(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[
     run, log = case.run, AttemptLog() if log is None else log
     scenario = scenario_of(run, seed)
     simulate(scenario, log=log)
-    outcomes = outcomes_of(log.table(), run.offered_rho, CapacityBound.of_run(run))
+    outcomes = outcomes_of(log.table(), run.offered_rho, _bound_of(run))
     return {
         "estimated": outcomes.estimated_efficiency_ratio,
         "counted": outcomes.revenue_efficiency_ratio,
@@ -39,6 +40,15 @@ def _efficiency(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[
         "sessions": outcomes.sessions,
         **fallen_back(run, scenario),
     }
+
+
+def _bound_of(run: ShopRun) -> CapacityBound:
+    """Return the bound of a simulated run whose server has shared CPUs."""
+    assert isinstance(run.server, SharedCpus)
+    assert run.capacity_rps is not None
+    return CapacityBound(
+        run.session_model, run.capacity_rps, run.server.mean_execution_s, run.slower_ratio
+    )
 
 
 def _course(case: Case[ShopRun], seed: int, log: AttemptLog | None) -> dict[str, Any]:

@@ -22,7 +22,13 @@ from loadgen.clients import KIND_PAGE, ClientModel
 from loadgen.load_schedule import Segment
 from loadgen.sessions import MEAN_EXECUTION_S, Schedule, SessionModel
 from simulator.hosting_scenario import Admission, Provisioning
-from simulator.scenario import FifoServer, FileClass, SessionKnown, SharedCpus
+from simulator.scenario import (
+    FifoServer,
+    FileClass,
+    SessionKnown,
+    SharedCpus,
+    server_capacity_rps,
+)
 
 CPU_PAGE_S = 0.30
 """LIFO-Pri, section 3.1: the CPU-intensive page."""
@@ -269,18 +275,6 @@ class ShopRun(_Run):
         if not isinstance(run.server, Appliance) and not run.is_closed_loop:
             capacity_rps = capacity_rps or server_capacity_rps(run.session_model, run.server)
         return run.with_(capacity_rps=capacity_rps)
-
-
-def server_capacity_rps(customers: SessionModel, server: SharedCpus | FifoServer) -> float:
-    """Return what a simulated server can serve of the customers' mix of pages.
-
-    With shared CPUs it is cpus / (busy_ratio × mean execution time), and no more than the workers
-    get through when the CPUs are free. A FIFO server has the capacity that it is given.
-    """
-    if isinstance(server, FifoServer):
-        return server.capacity_rps
-    mean_s = customers.mean_execution_s(server.mean_execution_s)
-    return min(server.cpus / (server.busy_ratio * mean_s), server.workers / mean_s)
 
 
 def _appliance(spec: Spec) -> Appliance:

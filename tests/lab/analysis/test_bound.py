@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from lab.analysis.bound import CapacityBound, optimum
+from lab.analysis.bound import optimum
+from lab.analysis.cells import bound_of_spec
 from lab.intervals import simultaneous
 from lab.leaderboard.measures import EFFICIENCY, case_of
 from lab.spec.experiment import Spec, changed, load_spec
@@ -120,7 +121,7 @@ def test_execution_times_of_the_paper_are_what_it_rests_on():
 
 def bound(capacity_rps=4.0, **sections):
     spec = Spec.model_validate({"engine": "simulated", **sections})
-    return CapacityBound.of(spec, capacity_rps)
+    return bound_of_spec(spec, capacity_rps)
 
 
 def planned(sessions):

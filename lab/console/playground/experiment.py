@@ -1,0 +1,216 @@
+"""One experiment of the playground, as plain values: what a visitor chose in, what happened out.
+
+It runs in a visitor's browser (Pyodide) as well as here, so it and all that it imports need the
+standard library alone. Times are paper seconds.
+"""
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gateway.policies import ADMISSIONS, POLICIES, registry
+from gateway.policies.interface import PAGES
+from lab.analysis.bound import CapacityBound
+from loadgen.attempts import Attempt, AttemptOutcome
+from loadgen.load_schedule import Schedule, Segment
+from loadgen.sessions import CONFIRM_PAGE, Customers, SessionModel
+from simulator.scenario import Scenario, SharedCpus, server_capacity_rps
+from simulator.simulation import Simulated, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A number that a visitor sets."""
+
+    name: str
+    label: str
+    low: float
+    high: float
+    step: float
+    default: float
+    unit: str
+    meaning: str
+
+
+SLIDERS: Final = (
+    Slider("rho", "Offered load ρ", 0.5, 4, 0.05, 1.4, "",
+           "The customers' work over what the server can do; 1 is its capacity."),
+    Slider("sessions", "Customers", 100, 3000, 100, 1000, "",
+           "Sessions that arrive; each asks for one to eight pages."),
+    Slider("timeout_s", "Patience, shortest", 1, 60, 1, 8, "s",
+           "Every customer waits at least this long for a page."),
+    Slider("think_timeout_mean_s", "Patience, mean extra", 0, 60, 1, 12, "s",
+           "The mean of the exponential extra that each customer waits."),
+    Slider("retry_probability", "Retries", 0, 1, 0.05, 0.4, "",
+           "The probability that a customer who lost patience tries the page again."),
+    Slider("think_time_mean_s", "Think time, mean", 0, 30, 1, 0, "s",
+           "The mean pause before each page except the first."),
+    Slider("seed", "Seed", 1, 100, 1, 1, "",
+           "Another seed draws other customers; both policies always meet the same ones."),
+)  # fmt: skip
+SHAPES: Final = {
+    "steady": "The load stays the same",
+    "rush": "A one-minute rush at this load, with ρ = 0.8 before and after it",
+}
+RUSH_FROM_S: Final = 120.0
+RUSH_UNTIL_S: Final = 180.0
+END_S: Final = 420.0
+CALM_RHO: Final = 0.8
+
+_ADMISSION_FREE: Final = "none"
+_CURVE_POINTS_S: Final = tuple(range(41))
+
+
+class ChoiceError(ValueError):
+    """A choice of the visitor is invalid; the message names the field and what it may be."""
+
+
+def choices() -> dict[str, Any]:
+    """Return what a visitor can choose, JSON-ready: policies, admissions, shapes, sliders."""
+    return {
+        "policies": [_described(registry.sheet(name)) for name in POLICIES],
+        "admissions": [_described(registry.admission_sheet(name)) for name in ADMISSIONS],
+        "shapes": SHAPES,
+        "sliders": [
+            {field: getattr(slider, field) for field in Slider.__dataclass_fields__}
+            for slider in SLIDERS
+        ],
+        "pages": [str(page) for page in PAGES],
+    }
+
+
+def _described(sheet: Any) -> dict[str, str]:
+    return {"name": sheet.name, "title": sheet.title or sheet.name, "idea": sheet.idea}
+
+
+def run(choice: Mapping[str, Any]) -> dict[str, Any]:
+    """Simulate one policy for the choice of a visitor.
+
+    Returns JSON-ready values: `metrics`, `samples` (columns, one value per second), `unanswered`
+    (share of attempts not answered within 0 to 40 s). Raises ChoiceError.
+    """
+    scenario = scenario_of(choice)
+    attempts: list[Attempt] = []
+    simulated = simulate(scenario, log=attempts)
+    return {
+        "metrics": _metrics(scenario, simulated, attempts),
+        "samples": _samples(simulated),
+        "unanswered": _unanswered(attempts),
+    }
+
+
+def scenario_of(choice: Mapping[str, Any]) -> Scenario:
+    """Return the simulation that a visitor chose. Raises ChoiceError."""
+    values = {slider.name: _number(choice, slider) for slider in SLIDERS}
+    shape = choice.get("shape", "steady")
+    if shape not in SHAPES:
+        raise ChoiceError(f"shape: must be {' or '.join(SHAPES)}")
+    is_rush = shape == "rush"
+    server = SharedCpus()
+    model = SessionModel(
+        timeout_s=values["timeout_s"],
+        think_timeout_mean_s=values["think_timeout_mean_s"],
+        retry_probability=values["retry_probability"],
+        think_time_mean_s=values["think_time_mean_s"],
+    )
+    capacity_rps = server_capacity_rps(model, server)
+    rush = Schedule(
+        (
+            Segment(RUSH_FROM_S, CALM_RHO),
+            Segment(RUSH_UNTIL_S - RUSH_FROM_S, values["rho"]),
+            Segment(END_S - RUSH_UNTIL_S, CALM_RHO),
+        )
+    )
+    seed = int(values["seed"])
+    rate = model.session_rate(1.0 if is_rush else values["rho"], capacity_rps)
+    policy, admission = choice.get("policy", ""), choice.get("admission", _ADMISSION_FREE)
+    for field, name, known in (("policy", policy, POLICIES), ("admission", admission, ADMISSIONS)):
+        if name not in known:
+            raise ChoiceError(f"{field}: must be one of {', '.join(known)}")
+    return Scenario(
+        customers=Customers(model, seed, rate, rush if is_rush else None),
+        policy=registry.create(policy, {}, admission),
+        server=server,
+        seed=seed,
+        sessions=None if is_rush else int(values["sessions"]),
+    )
+
+
+def _number(choice: Mapping[str, Any], slider: Slider) -> float:
+    given = choice.get(slider.name, slider.default)
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not slider.low <= given <= slider.high:
+        raise ChoiceError(f"{slider.name}: must be a number from {slider.low:g} to {slider.high:g}")
+    return float(given)
+
+
+def _metrics(
+    scenario: Scenario, simulated: Simulated, attempts: list[Attempt]
+) -> dict[str, float | None]:
+    """Return the metrics of the run, as the lab defines them (`lab.analysis.metrics`)."""
+    assert isinstance(scenario.server, SharedCpus)
+    planned = dict.fromkeys(map(str, PAGES), 0)
+    planned |= Counter(one.page for one in attempts if one.attempt <= 1)
+    completed = [one for one in attempts if one.outcome == AttemptOutcome.COMPLETED]
+    arrivals_s = [one.intended_s for one in attempts if one.step == 0 and one.attempt == 1]
+    starts_s = [one.started_s for one in attempts if one.started_s is not None]
+    ends_s = [one.finished_s for one in attempts if one.finished_s is not None]
+    duration_s = max(ends_s) - min(starts_s)
+    last_answer_s = max((one.finished_s or 0.0 for one in completed), default=0.0)
+    working_s = max(last_answer_s, max(map(_known, arrivals_s))) - min(map(_known, arrivals_s))
+    model = scenario.customers.model
+    assert isinstance(model, SessionModel)
+    bound = CapacityBound(
+        model, server_capacity_rps(model, scenario.server), scenario.server.mean_execution_s
+    )
+    reachable = planned[CONFIRM_PAGE] * bound.reachable_ratio(planned, working_s)
+    confirms = sum(one.page == CONFIRM_PAGE for one in completed)
+    return {
+        "sessions": len(simulated.sessions),
+        "requests": len(completed),
+        "completed_ratio": len(completed) / sum(planned.values()),
+        "confirms": confirms,
+        "planned_confirms": planned[CONFIRM_PAGE],
+        "confirm_bound": reachable,
+        "revenue_efficiency_ratio": confirms / reachable if reachable else None,
+        "throughput_rps": len(completed) / duration_s if duration_s else 0.0,
+        "wasted_ratio": simulated.wasted_busy_s / simulated.busy_s if simulated.busy_s else 0.0,
+        "duration_s": duration_s,
+    }
+
+
+def _known(time_s: float | None) -> float:
+    assert time_s is not None
+    return time_s
+
+
+def _samples(simulated: Simulated) -> dict[str, list[Any]]:
+    columns = ("time_s", "in_service", "waiting", "confirms_total", "answered_total")
+    lost = ("dropped_total", "rejected_total", "orphaned_total", "withdrawn_total")
+    samples = simulated.samples
+    return {
+        **{column: samples[column] for column in columns},
+        **{column: samples[column] for column in lost},
+        **{f"waiting_{page}": samples[f"waiting_{page}"] for page in PAGES},
+    }
+
+
+def _unanswered(attempts: list[Attempt]) -> list[float]:
+    """Return the share of attempts not answered within 0, 1, … 40 s; those that fail never are."""
+    times_s = sorted(_response_times_s(attempts))
+    return [1 - bisect_right(times_s, time_s) / len(times_s) for time_s in _CURVE_POINTS_S]
+
+
+def _response_times_s(attempts: list[Attempt]) -> Iterator[float]:
+    for one in attempts:
+        if one.outcome == AttemptOutcome.COMPLETED:
+            yield _known(one.finished_s) - _known(one.started_s)
+        elif one.attempt > 0:
+            yield math.inf
+
+
+ANSWERS: Final[Mapping[str, Callable[..., Any]]] = {"choices": choices, "run": run}
+"""What the page's worker may call."""

@@ -1,0 +1,121 @@
+"""Pyodide, the Python for browsers: files of one pinned npm package, served by the console.
+
+`python -m lab.console.playground.pyodide` fetches them (`make playground`) into the virtual
+environment. A visitor's browser never loads them from elsewhere.
+"""
+
+import base64
+import gzip
+import hashlib
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import urllib.request
+from pathlib import Path
+from typing import Final
+
+VERSION: Final = "314.0.7"
+"""Pyodide 314 is Python 3.14."""
+_INTEGRITY: Final = (
+    "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
+)
+"""SHA-512 of the package, as the npm registry publishes it."""
+FILES: Final = {
+    "pyodide.mjs": "text/javascript",
+    "pyodide.asm.mjs": "text/javascript",
+    "pyodide.asm.wasm": "application/wasm",
+    "python_stdlib.zip": "application/zip",
+    "pyodide-lock.json": "application/json",
+}
+"""The files that a browser loads, with their content types."""
+_REGISTRY: Final = "https://registry.npmjs.org"
+_MOST_BYTES: Final = 64 * 2**20
+_WAIT_S: Final = 60
+
+
+class FetchError(RuntimeError):
+    """Pyodide cannot be fetched; the message says why and how to fix it."""
+
+
+def folder() -> Path:
+    """Return where the files are, or will be."""
+    return Path(sys.prefix) / "share" / "doorbuster" / f"pyodide-{VERSION}"
+
+
+def is_there() -> bool:
+    """Return whether all files are there."""
+    return all(_file(name).is_file() for name in FILES)
+
+
+def first_load_bytes() -> int:
+    """Return how much a browser loads at its first visit."""
+    return sum(_file(name).stat().st_size for name in FILES)
+
+
+def compressed(name: str) -> bytes:
+    """Return one of FILES, compressed with gzip."""
+    return _file(name).read_bytes()
+
+
+def _file(name: str) -> Path:
+    return folder() / f"{name}.gz"
+
+
+def fetch() -> Path:
+    """Fetch the package, check it and unpack the files; return their folder.
+
+    Environment variable NPM_CONFIG_REGISTRY names a mirror of the npm registry. Raises FetchError;
+    then nothing is left behind.
+    """
+    registry = os.environ.get("NPM_CONFIG_REGISTRY", _REGISTRY).rstrip("/")
+    address = f"{registry}/pyodide/-/pyodide-{VERSION}.tgz"
+    with tempfile.TemporaryFile() as package:
+        try:
+            with urllib.request.urlopen(address, timeout=_WAIT_S) as answer:
+                package.write(answer.read(_MOST_BYTES))
+        except (OSError, ValueError) as fault:
+            raise FetchError(
+                f"{address}: {fault}. Fix: connect this machine to the network, or set "
+                "NPM_CONFIG_REGISTRY to a mirror of the npm registry."
+            ) from fault
+        package.seek(0)
+        digest = hashlib.file_digest(package, "sha512").digest()
+        if base64.b64encode(digest).decode() != _INTEGRITY:
+            raise FetchError(
+                f"{address}: the file is not Pyodide {VERSION} as published (its SHA-512 differs). "
+                "Fix: choose another registry with NPM_CONFIG_REGISTRY."
+            )
+        package.seek(0)
+        with tarfile.open(fileobj=package, mode="r:gz") as packed:
+            _unpack(packed)
+    return folder()
+
+
+def _unpack(package: tarfile.TarFile) -> None:
+    """Put the files into their folder, all or none."""
+    folder().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder().parent) as aside:
+        for name in FILES:
+            file = package.extractfile(f"package/{name}")
+            assert file is not None
+            (Path(aside) / f"{name}.gz").write_bytes(gzip.compress(file.read(), 9, mtime=0))
+        shutil.rmtree(folder(), ignore_errors=True)
+        shutil.copytree(aside, folder())
+        folder().chmod(0o755)  # the folder of a temporary file is its owner's alone
+
+
+def main() -> None:
+    """Fetch the files if they are not there, and print where they are."""
+    try:
+        if not is_there():
+            fetch()
+    except FetchError as fault:
+        print(f"The playground needs Pyodide: {fault}", file=sys.stderr)
+        raise SystemExit(1) from fault
+    print(f"Pyodide {VERSION}: {folder()}")
+
+
+if __name__ == "__main__":
+    main()

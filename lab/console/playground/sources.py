@@ -1,0 +1,66 @@
+"""The project's modules that the playground needs, as one archive for the browser's Python."""
+
+import ast
+import io
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[3]
+_BEGINNING = "lab.console.playground.experiment"
+_LOADED_BY_NAME = "gateway.policies"
+"""The registry imports the modules of this package when a policy is made."""
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The date of every file, so that equal modules make equal archives."""
+
+
+@cache
+def archive() -> bytes:
+    """Return the ZIP archive of the modules."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(modules()):
+            entry = zipfile.ZipInfo(str(path.relative_to(_ROOT)), _LONG_AGO)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            packed.writestr(entry, path.read_bytes())
+    return file.getvalue()
+
+
+def modules() -> set[Path]:
+    """Return the files of the modules that `experiment` imports, and of the packages above them."""
+    found: set[Path] = set()
+    to_read = [_BEGINNING]
+    to_read += [
+        f"{_LOADED_BY_NAME}.{path.stem}"
+        for path in (_ROOT / _LOADED_BY_NAME.replace(".", "/")).glob("*.py")
+    ]
+    while to_read:
+        name = to_read.pop()
+        path = _file_of(name)
+        if path is None or path in found:
+            continue
+        found.add(path)
+        to_read += _imports(path)
+        if "." in name:
+            to_read.append(name.rpartition(".")[0])
+    return found
+
+
+def _file_of(name: str) -> Path | None:
+    """Return the file of a module of the project; None for the standard library and for names."""
+    base = _ROOT / name.replace(".", "/")
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Yield what a module imports; `from package import name` may name a module."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,0 +1,299 @@
+// Two policies over the same customers: settings in the address, the simulator in a worker, what happened on the page.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const SIDES = ["a", "b"];
+  const FIRST = { "policy-a": "sq", "policy-b": "door-lifo" };
+  const WAIT_MS = 250; // a slider moves in many steps: the last one counts
+  const PLAYED_IN_S = 20;
+  const byId = (id) => document.getElementById(id);
+  const form = byId("choices");
+  const fields = [...form.elements].filter((one) => one.name);
+  const { modules, pyodide } = JSON.parse(byId("addresses").textContent);
+  const absolute = (address) => new URL(address, location.href).href;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
+  const format = (number, digits = 0) => number.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+  // ---- settings -------------------------------------------------------------------------------
+  const defaults = () => Object.fromEntries(fields.map((one) => [one.name, FIRST[one.name] ?? one.defaultValue ?? one.options[0].value]));
+  function take(values) {
+    for (const one of fields) {
+      const value = values[one.name];
+      if (value === undefined || value === null) continue;
+      if (one.options && ![...one.options].some((option) => option.value === value)) continue;
+      one.value = value;
+    }
+  }
+  function show() {
+    for (const one of fields.filter((field) => field.type === "range")) {
+      const unit = one.dataset.unit ? ` ${one.dataset.unit}` : "";
+      set(form.querySelector(`output[for="${one.name}"]`), `${one.value}${unit}`);
+    }
+    for (const side of SIDES) {
+      const option = byId(`policy-${side}`).selectedOptions[0];
+      set(byId(`idea-${side}`), option.dataset.idea);
+      for (const place of [form.querySelector(`[data-side="${side}"]`), byId(`shop-${side}`).parentElement]) place.style.setProperty("--rival", option.dataset.colour);
+      set(byId(`shop-${side}`), title(side));
+    }
+    byId("sessions").disabled = byId("shape").value === "rush"; // there the time ends the arrivals
+  }
+  function title(side) {
+    const admission = byId(`admission-${side}`);
+    const behind = admission.value === "none" ? "" : ` + ${admission.selectedOptions[0].textContent}`;
+    return byId(`policy-${side}`).selectedOptions[0].textContent + behind;
+  }
+  function address() {
+    const usual = defaults();
+    const query = new URLSearchParams();
+    for (const one of fields) if (one.value !== String(usual[one.name])) query.set(one.name, one.value);
+    const text = query.toString();
+    return location.pathname + (text ? `?${text}` : "");
+  }
+  function choices() {
+    const common = { shape: byId("shape").value };
+    for (const one of fields.filter((field) => field.type === "range")) common[one.name] = Number(one.value);
+    return SIDES.map((side) => ({ ...common, policy: byId(`policy-${side}`).value, admission: byId(`admission-${side}`).value }));
+  }
+
+  // ---- the simulator --------------------------------------------------------------------------
+  const worker = new Worker(byId("worker").dataset.source, { type: "module" });
+  let asked = 0;
+  let running = 0;
+  let next = null;
+  let timer;
+  let begun;
+  const send = (message) => worker.postMessage({ id: (running = ++asked), ...message });
+  function simulate() {
+    if (running) {
+      next = choices(); // only the newest settings matter
+      return;
+    }
+    begun = performance.now();
+    set(byId("state"), "Simulating …");
+    byId("outcome").classList.add("stale");
+    send({ choices: choices() });
+  }
+  worker.onmessage = ({ data }) => {
+    running = 0;
+    byId("fault").hidden = !data.fault;
+    if (data.fault) set(byId("fault"), data.fault);
+    if (next || !data.answer) {
+      if (!next && data.fault) {
+        set(byId("state"), "");
+        return;
+      }
+      next = null;
+      simulate();
+      return;
+    }
+    const requests = data.answer.reduce((sum, one) => sum + one.metrics.requests, 0);
+    set(byId("state"), `${format(requests)} served pages simulated in ${format((performance.now() - begun) / 1000, 1)} s`);
+    byId("outcome").classList.remove("stale");
+    draw(data.answer);
+  };
+  worker.onerror = (event) => {
+    set(byId("fault"), `The simulator could not be loaded: ${event.message ?? "the worker failed"}. Reload the page.`);
+    byId("fault").hidden = false;
+  };
+
+  // ---- what happened --------------------------------------------------------------------------
+  let runs = [];
+  let end = 0;
+  let time = 0;
+  let plays = false;
+  let last = 0;
+  let charts = [];
+  const slider = byId("time");
+
+  function draw(answer) {
+    const isFirst = byId("outcome").hidden;
+    byId("outcome").hidden = false;
+    runs = SIDES.map((side, number) => ({ side, title: title(side), colour: byId(`policy-${side}`).selectedOptions[0].dataset.colour, element: byId(`shop-${side}`).parentElement, ...answer[number] }));
+    end = Math.max(...runs.map(({ samples }) => samples.time_s.at(-1)));
+    set(byId("verdict"), verdict());
+    table();
+    plots();
+    set(byId("command"), command());
+    plays = isFirst && !calm;
+    time = plays ? 0 : end;
+    play();
+  }
+
+  function verdict() {
+    const [a, b] = runs.map(({ title, metrics }) => ({ title, ...metrics }));
+    const most = Math.max(a.confirm_bound, b.confirm_bound);
+    const best = Math.max(a.confirms, b.confirms);
+    const limit = most < 0.5 ? "" : best >= most ? ` That is about all that was possible (${format(most)}).` : ` At most ${format(most)} were possible.`;
+    if (a.confirms === b.confirms) return `${a.title} and ${b.title} both sold ${format(a.confirms)}.${limit} Try another seed: one run is one day of chance.`;
+    const [more, less] = a.confirms > b.confirms ? [a, b] : [b, a];
+    const chance = more.confirms - less.confirms < 2 * Math.sqrt(more.confirms + less.confirms) ? " The difference is small: try other seeds before you believe it." : "";
+    return `${more.title} sold ${format(more.confirms)}, ${less.title} ${format(less.confirms)}.${limit}${chance}`;
+  }
+
+  function table() {
+    const percent = (ratio) => `${format(100 * ratio, 1)} %`;
+    const rows = [
+      ["Purchases (confirms)", ({ confirms }) => format(confirms)],
+      ["Bound: the most any policy could sell", ({ confirm_bound }) => format(confirm_bound, 1)],
+      ["Efficiency: purchases / bound", ({ revenue_efficiency_ratio }) => (revenue_efficiency_ratio === null ? "–" : format(revenue_efficiency_ratio, 2))],
+      ["Requests completed", ({ completed_ratio }) => percent(completed_ratio)],
+      ["Completed requests per second", ({ throughput_rps }) => format(throughput_rps, 2)],
+      ["Server time spent on customers who had left", ({ wasted_ratio }) => percent(wasted_ratio)],
+      ["Customers", ({ sessions }) => format(sessions)],
+      ["Duration", ({ duration_s }) => `${format(duration_s)} s`],
+    ];
+    const cells = byId("metrics");
+    cells.replaceChildren();
+    runs.forEach(({ title }, number) => set(cells.parentElement.tHead.rows[0].cells[number + 1], title));
+    for (const [name, of] of rows) {
+      const row = cells.insertRow();
+      const head = document.createElement("th");
+      head.scope = "row";
+      head.textContent = name;
+      row.append(head);
+      for (const { metrics } of runs) row.insertCell().textContent = of(metrics);
+    }
+  }
+
+  function plots() {
+    const series = runs.map(({ title, colour }, number) => ({ label: title, colour, dash: number ? [10, 5] : undefined }));
+    const times = [...new Set(runs.flatMap(({ samples }) => samples.time_s))].sort((a, b) => a - b);
+    const step = Math.max(1, Math.ceil(times.length / 800));
+    const at = times.filter((_, i) => i % step === 0 || i === times.length - 1);
+    const column = (name) => runs.map(({ samples }) => at.map((each) => (each > samples.time_s.at(-1) ? null : samples[name][index(samples.time_s, each)])));
+    const seconds = runs[0].unanswered.map((_, second) => second);
+    const drawn = [
+      ["chart-waiting", [at, ...column("waiting")]],
+      ["chart-confirms", [at, ...column("confirms_total")]],
+      ["chart-unanswered", [seconds, ...runs.map(({ unanswered }) => unanswered)], () => [0, 1]],
+    ];
+    for (const plot of charts) plot.destroy();
+    charts = drawn.map(([id, data, range]) => {
+      byId(id).replaceChildren();
+      const plot = chart(byId(id), series, [], range);
+      plot.setData(data);
+      return plot;
+    });
+  }
+
+  function command() {
+    const value = (name) => byId(name).value;
+    if (value("shape") === "rush") return "a spec with [[load.schedule]] (docs/experiments.md)";
+    const own = ["timeout_s", "think_timeout_mean_s", "retry_probability", "think_time_mean_s"].some((name) => byId(name).value !== byId(name).defaultValue);
+    const policies = [...new Set(SIDES.map((side) => value(`policy-${side}`)))].join(",");
+    const admissions = [...new Set(SIDES.map((side) => value(`admission-${side}`)))].join(",");
+    const text = `make simulate ARGS="--policies ${policies} --admission ${admissions} --rho ${value("rho")} --sessions ${value("sessions")} --repetitions 1 --seed ${value("seed")}"`;
+    return own ? `${text}, with [customers] of a spec as set above` : text;
+  }
+
+  // ---- playing --------------------------------------------------------------------------------
+  function index(times, at) {
+    let low = 0;
+    let high = times.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (times[middle] <= at) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  function frame(now) {
+    if (!plays) return;
+    time = Math.min(end, time + ((now - last) / 1000) * (end / PLAYED_IN_S));
+    last = now;
+    if (time >= end) plays = false;
+    moment();
+    if (plays) requestAnimationFrame(frame);
+    else set(byId("play"), "Play again");
+  }
+  function play() {
+    set(byId("play"), plays ? "Pause" : time >= end ? "Play again" : "Play");
+    last = performance.now();
+    moment();
+    if (plays) requestAnimationFrame(frame);
+  }
+
+  function moment() {
+    slider.value = end ? Math.round((1000 * time) / end) : 0;
+    slider.setAttribute("aria-valuetext", `${format(time)} seconds`);
+    set(byId("clock"), `${format(time)} s`);
+    for (const { element, samples } of runs) {
+      const at = index(samples.time_s, time);
+      const begun = time >= samples.time_s[0];
+      const value = (name) => (begun ? samples[name][at] : 0);
+      const put = (name, number) => set(element.querySelector(`.${name}`), format(number));
+      put("waiting-now", value("waiting"));
+      put("served-now", value("in_service"));
+      put("bought", value("confirms_total"));
+      put("served", value("answered_total"));
+      put("refused", value("dropped_total") + value("rejected_total"));
+      put("wasted", value("orphaned_total"));
+      element.querySelector(".till .fill").style.width = `${Math.min(100, (100 * value("in_service")) / 30)}%`;
+      squares(element.querySelector("canvas"), PAGES.map((page) => value(`waiting_${page}`)));
+    }
+  }
+
+  const PAGES = [...document.querySelectorAll(".key li")].map((one) => one.textContent.trim());
+  function squares(canvas, waiting) {
+    const ratio = devicePixelRatio;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (canvas.width !== Math.round(width * ratio)) [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    const number = waiting.reduce((a, b) => a + b, 0);
+    let side = 14; // smaller squares where more customers wait
+    while (side > 3 && Math.floor((width - 8) / side) * Math.floor((height - 8) / side) < number) side -= 1;
+    const columns = Math.max(1, Math.floor((width - 8) / side));
+    let place = 0;
+    waiting.forEach((count, page) => {
+      pen.fillStyle = style(`--p${page}`);
+      for (let i = 0; i < count; i += 1, place += 1) {
+        const [x, y] = [4 + (place % columns) * side, 4 + Math.floor(place / columns) * side];
+        if (y + side > height) return;
+        pen.fillRect(x, y, side - 2, side - 2);
+      }
+    });
+  }
+
+  // ---- what a visitor does --------------------------------------------------------------------
+  form.addEventListener("input", () => {
+    show();
+    history.replaceState(null, "", address());
+    clearTimeout(timer);
+    timer = setTimeout(simulate, WAIT_MS);
+  });
+  form.addEventListener("reset", (event) => {
+    event.preventDefault();
+    take(defaults());
+    form.dispatchEvent(new Event("input"));
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  byId("link").addEventListener("click", async () => {
+    const link = absolute(address());
+    try {
+      await navigator.clipboard.writeText(link);
+      set(byId("state"), "The link is copied.");
+    } catch {
+      history.replaceState(null, "", address());
+      set(byId("state"), "Copy the address of this page: it keeps every setting.");
+    }
+  });
+  byId("play").addEventListener("click", () => {
+    plays = !plays;
+    if (plays && time >= end) time = 0;
+    play();
+  });
+  slider.addEventListener("input", () => {
+    plays = false;
+    time = (Number(slider.value) / 1000) * end;
+    play();
+  });
+  addEventListener("themed", moment);
+  addEventListener("resize", () => runs.length && moment());
+
+  take({ ...defaults(), ...Object.fromEntries(new URLSearchParams(location.search)) });
+  show();
+  send({ load: { modules: absolute(modules), pyodide: absolute(pyodide) } });
+});

@@ -1,0 +1,15 @@
+"""Addresses of the playground."""
+
+from django.urls import path
+
+from lab.console.playground import pyodide, views
+
+urlpatterns = [
+    path("playground/", views.playground, name="playground"),
+    path("playground/modules.zip", views.modules, name="playground-modules"),
+    path(
+        f"playground/pyodide-{pyodide.VERSION}/<str:name>",
+        views.pyodide_file,
+        name="playground-pyodide",
+    ),
+]

@@ -1,0 +1,112 @@
+"""The playground gives the lab's numbers, and its modules need the standard library alone."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from lab.analysis.cells import bound_of_spec
+from lab.analysis.outcomes import outcomes_of
+from lab.console.playground import experiment, sources
+from lab.console.playground.experiment import SLIDERS, ChoiceError
+from lab.engines.capacity import computed
+from lab.engines.simulated.run import scenario_of
+from lab.spec.experiment import Spec
+from lab.spec.runs import ShopRun
+from loadgen.attempt_log import AttemptLog
+from simulator.simulation import simulate
+
+CHOICE = {"policy": "8q-lifo-pri", "rho": 2.0, "sessions": 400, "seed": 3, "timeout_s": 5}
+
+
+def spec_of(choice):
+    """The spec that means what a visitor chose."""
+    return Spec.model_validate(
+        {
+            "engine": "simulated",
+            "seed": choice["seed"],
+            "policy": [{"name": choice["policy"], "admission": choice.get("admission", "none")}],
+            "load": {"rho": [choice["rho"]], "sessions": choice["sessions"]},
+            "customers": {"timeout_s": choice["timeout_s"]},
+        }
+    )
+
+
+@pytest.mark.parametrize("policy", ["sq", "8q-lifo-pri", "door-lifo", "gradient2"])
+@pytest.mark.parametrize("admission", ["none", "sbac-responsive"])
+def test_metrics_equal_those_of_the_lab_digit_for_digit(policy, admission):
+    """A run of the playground and a run of the command line are one simulation."""
+    choice = {**CHOICE, "policy": policy, "admission": admission}
+    spec = spec_of(choice)
+    log = AttemptLog()
+    scenario = scenario_of(ShopRun.of_spec(spec, spec.policy[0].key, 2.0), seed=3)
+    simulate(scenario, log=log)
+    found = outcomes_of(log.table(), 2.0, bound_of_spec(spec, computed(spec).best_rps))
+    metrics = experiment.run(choice)["metrics"]
+    assert metrics["confirms"] == found.confirms
+    assert metrics["sessions"] == found.sessions
+    assert metrics["duration_s"] == found.duration_s
+    for name in (
+        "completed_ratio",
+        "confirm_bound",
+        "revenue_efficiency_ratio",
+        "throughput_rps",
+    ):
+        assert metrics[name] == getattr(found, name), name
+
+
+def test_a_rush_ends_with_its_schedule():
+    """A rush has calm before and after it; the schedule ends the arrivals."""
+    found = experiment.run({"policy": "sq", "rho": 4, "shape": "rush"})
+    waiting = dict(zip(found["samples"]["time_s"], found["samples"]["waiting"], strict=True))
+    assert waiting[experiment.RUSH_FROM_S] < waiting[experiment.RUSH_UNTIL_S]
+    assert found["metrics"]["duration_s"] > experiment.END_S - 60
+
+
+def test_the_archive_needs_nothing_else(tmp_path):
+    """Without site-packages and without the checkout, Python runs every policy from the archive."""
+    with zipfile.ZipFile(io.BytesIO(sources.archive())) as archive:
+        archive.extractall(tmp_path)
+    program = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]);"
+        "from lab.console.playground import experiment as e;"
+        "names = [policy['name'] for policy in e.choices()['policies']];"
+        "print(json.dumps({name: e.run({'policy': name, 'sessions': 100}) for name in names}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program, str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout)
+    assert found["sq"] == json.loads(json.dumps(experiment.run({"policy": "sq", "sessions": 100})))
+    assert len(found) == len(experiment.choices()["policies"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"policy": "none"}, "policy: must be one of sq, "),
+        ({"policy": "sq", "admission": "door"}, "admission: must be one of none, "),
+        ({"policy": "sq", "rho": 9}, "rho: must be a number from 0.5 to 4"),
+        ({"policy": "sq", "rho": "two"}, "rho: must be a number from 0.5 to 4"),
+        ({"policy": "sq", "shape": "wave"}, "shape: must be steady or rush"),
+    ],
+)
+def test_an_invalid_choice_names_the_field_and_what_it_may_be(choice, message):
+    """A link may hold anything; the page shows this sentence."""
+    with pytest.raises(ChoiceError, match=message):
+        experiment.run(choice)
+
+
+@pytest.mark.parametrize("slider", SLIDERS, ids=lambda one: one.name)
+def test_both_ends_of_every_slider_can_be_simulated(slider):
+    """No position of a slider is an error."""
+    for value in (slider.low, slider.high):
+        choice = {"policy": "door-lifo", "sessions": 100, "rho": 1.2, slider.name: value}
+        assert experiment.run(choice)["metrics"]["sessions"] > 0
