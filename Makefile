@@ -78,7 +78,7 @@ capacity: environment ## measure how many requests per second the shop can serve
 calibrate: environment ## mean execution time of each page beside Table 2
 	@$(run) run python -m shop calibrate $(ARGS)
 playground: environment ## fetch the Python for browsers that the console's playground needs (5 MB; make up does so, too)
-	@$(bin)/python -m lab.console.playground.pyodide
+	@$(bin)/python -m lab.playground.pyodide
 bench-ads: environment ## selections/s of the ad server, the gain of its threads against the ideal
 	@$(bin)/python -m bench.ads $(ARGS)
 bench-cancel: environment ## from a customer's close to the end of their query, ms; what watching costs

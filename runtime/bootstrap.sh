@@ -133,7 +133,7 @@ install_dependencies() {
     fail "the dependencies could not be installed" \
       "mend: see the message above; a broken download is tried again by the same command"
   # Without it only the playground is missing, and its page says how to fetch it.
-  "$ENVIRONMENT/bin/python" lab/console/playground/pyodide.py >/dev/null || true
+  "$ENVIRONMENT/bin/python" lab/playground/pyodide.py >/dev/null || true
   locked_version >"$STAMP"
 }
 

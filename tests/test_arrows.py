@@ -39,6 +39,7 @@ FLOORS = (
     ("engines",),
     ("results",),
     ("analysis",),
+    ("playground",),
     ("database",),
     ("report",),
     ("runner",),

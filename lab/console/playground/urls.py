@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from lab.console.playground import pyodide, views
+from lab.console.playground import views
+from lab.playground import pyodide
 
 urlpatterns = [
     path("playground/", views.playground, name="playground"),

@@ -9,9 +9,9 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition, require_GET
 
 from gateway.policies.interface import PAGES
-from lab.console.playground import experiment, pyodide, sources
 from lab.console.site.permissions import readers
 from lab.console.site.security import POLICY
+from lab.playground import experiment, pyodide, sources
 
 A_YEAR_S = 31_536_000
 LETS_PYTHON_RUN = f"script-src 'self' 'wasm-unsafe-eval'; {POLICY}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lab.console.playground import experiment, pyodide
+from lab.playground import experiment, pyodide
 from tests.lab.console.browsing import press, when
 from tests.lab.console.conftest import visiting
 

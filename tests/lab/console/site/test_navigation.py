@@ -19,6 +19,7 @@ BELONGS = {
     "limits": "/launches/",
     "results": "/results/",
     "race": "/race/",
+    "playground": "/playground/",
     "leaderboard": "/leaderboard/",
     "scoreboard": "/leaderboard/",
     "docs": "/docs/",

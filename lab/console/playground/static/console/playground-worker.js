@@ -11,7 +11,7 @@ async function load({ pyodide, modules }) {
     }),
   ]);
   runtime.unpackArchive(archive, "zip");
-  runtime.runPython("import json\nfrom lab.console.playground import experiment");
+  runtime.runPython("import json\nfrom lab.playground import experiment");
   python = runtime;
 }
 

@@ -1,6 +1,6 @@
 """Pyodide, the Python for browsers: files of one pinned npm package, served by the console.
 
-`python -m lab.console.playground.pyodide` fetches them (`make playground`) into the virtual
+`python -m lab.playground.pyodide` fetches them (`make playground`) into the virtual
 environment. A visitor's browser never loads them from elsewhere.
 """
 

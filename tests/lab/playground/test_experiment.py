@@ -10,10 +10,10 @@ import pytest
 
 from lab.analysis.cells import bound_of_spec
 from lab.analysis.outcomes import outcomes_of
-from lab.console.playground import experiment, sources
-from lab.console.playground.experiment import SLIDERS, ChoiceError
 from lab.engines.capacity import computed
 from lab.engines.simulated.run import scenario_of
+from lab.playground import experiment, sources
+from lab.playground.experiment import SLIDERS, ChoiceError
 from lab.spec.experiment import Spec
 from lab.spec.runs import ShopRun
 from loadgen.attempt_log import AttemptLog
@@ -72,7 +72,7 @@ def test_the_archive_needs_nothing_else(tmp_path):
         archive.extractall(tmp_path)
     program = (
         "import json, sys; sys.path.insert(0, sys.argv[1]);"
-        "from lab.console.playground import experiment as e;"
+        "from lab.playground import experiment as e;"
         "names = [policy['name'] for policy in e.choices()['policies']];"
         "print(json.dumps({name: e.run({'policy': name, 'sessions': 100}) for name in names}))"
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[3]
-_BEGINNING = "lab.console.playground.experiment"
+_ROOT = Path(__file__).parents[2]
+_BEGINNING = "lab.playground.experiment"
 _LOADED_BY_NAME = "gateway.policies"
 """The registry imports the modules of this package when a policy is made."""
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
