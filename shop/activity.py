@@ -1,4 +1,4 @@
-"""What the shop has done since it started, counted without locks.
+"""The shop's counts since its start, kept without locks.
 
 Owns: busy workers, pages served, their CPU and execution time, orders committed, requests lost to a
 back end that was away.
@@ -31,7 +31,7 @@ class PageCount:
 
 @dataclass(slots=True)
 class ThreadActivity:
-    """What one thread has done."""
+    """The counts of one thread."""
 
     busy: bool = False
     requests: int = 0

@@ -30,7 +30,7 @@ class Refused(Exception):  # noqa: N818
 
 
 class _Answer:
-    """What httptools reports of one response."""
+    """The parts of one response that httptools reports."""
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)

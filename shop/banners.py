@@ -47,7 +47,7 @@ class SettingRefused(ValueError):  # noqa: N818 -- what happened, as the control
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """What a page shows: paths on the shop's own site, pixels."""
+    """A banner as a page shows it: paths on the shop's site, pixels."""
 
     image: str
     click: str

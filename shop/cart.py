@@ -65,7 +65,7 @@ def lines(wanted: Quantities) -> list[CartLine]:
 
 
 def total_cents(cart_lines: Iterable[CartLine]) -> int:
-    """What the lines cost together."""
+    """The total of the lines."""
     return sum(line.total_cents for line in cart_lines)
 
 

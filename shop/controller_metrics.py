@@ -1,4 +1,4 @@
-"""What the controller knows as Prometheus metrics, and what the database knows of the orders.
+"""The controller's counts as Prometheus metrics, and the database's count of the orders.
 
 Owns: metric names (`doorbuster_shop_<what>_<unit>`). Must not know: HTTP.
 """

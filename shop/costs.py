@@ -1,4 +1,4 @@
-"""What the four browsing pages cost PostgreSQL on the catalogue as it is.
+"""PostgreSQL's cost of the four browsing pages with the present catalogue.
 
 Owns: which pages are asked for, reading the backend's clock. Must not know: who else visits; the
 pages are made in this process, one after the other.

@@ -40,7 +40,7 @@ def _password(label: str, autocomplete: str) -> forms.CharField:
 
 
 class LoginForm(forms.Form):
-    """Who is buying (Tr-1)."""
+    """Name and password of the customer (Tr-1)."""
 
     username = _text("User name", 40, "username")
     password = _password("Password", "current-password")
@@ -169,7 +169,7 @@ class BuyForm(forms.Form):
 
 
 class SearchForm(forms.Form):
-    """What to look for."""
+    """The words of a search."""
 
     q = forms.CharField(
         label="Search",

@@ -1,4 +1,4 @@
-"""What the shop keeps: books on shelves, customers, orders.
+"""The shop's tables: books on shelves, customers, orders.
 
 Owns: the tables and the rules the database itself must hold (stock never negative, one order per
 idempotency key). Must not know: pages, sessions, page work.

@@ -119,7 +119,7 @@ class Budget:
 
 
 class Stopwatch:
-    """What a request has cost its thread since the stopwatch was made."""
+    """A request's cost to its thread since the stopwatch was made."""
 
     __slots__ = ("_started_cpu_s", "_started_s", "_waited_before_s", "queries")
 

@@ -53,7 +53,7 @@ class Purchase:
         return replace(self, address=kept.address) if is_same else self
 
     def kept(self) -> dict[str, Any]:
-        """What the session keeps of it."""
+        """The purchase as the session keeps it."""
         state = {
             "wanted": {str(book): copies for book, copies in self.wanted.items()},
             "key": str(self.key),
@@ -64,7 +64,7 @@ class Purchase:
         return {name: value for name, value in state.items() if value is not None}
 
     def signed(self) -> str:
-        """What a form carries."""
+        """The purchase as a form carries it."""
         return signing.dumps(self.kept(), salt=_SALT)
 
     def link(self) -> str:

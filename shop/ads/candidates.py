@@ -23,7 +23,7 @@ _NONE = np.empty(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What every candidate of a request must fulfil, whatever the concept."""
+    """The conditions of a request that hold for every concept."""
 
     size: int
     time_s: float

@@ -99,7 +99,7 @@ class Ledger:
             self._pages[page] = Count(before.impressions + impressions, before.clicks + clicks)
 
     def report(self) -> Report | None:
-        """What is unreported; the same again until it is acknowledged. None if there is nothing."""
+        """The unreported counts, the same until they are acknowledged; None if there are none."""
         with self._lock:
             self.hurry.clear()
             if self._report is None and (self._impressions or self._clicks):

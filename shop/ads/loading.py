@@ -44,7 +44,7 @@ class Page(NamedTuple):
 
 
 class Names(NamedTuple):
-    """What requests may name: concepts by word, pages by publisher and name."""
+    """The names that requests may use: concepts by word, pages by publisher and name."""
 
     concepts: Mapping[str, int]
     pages: Mapping[tuple[str, str], Page]

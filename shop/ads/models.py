@@ -1,10 +1,10 @@
-"""What the ad server keeps: who advertises what, where it may be placed, what was delivered.
+"""The ad server's tables: advertisers, banners, places for them and deliveries.
 
 Owns: the tables, the rules that the database itself must hold, and when a contract is accepted.
 Must not know: how capacity is counted (`capacity`), requests, what is in memory.
 
-`revision` counts up with every change that running servers must learn of. Whoever takes a number
-holds the row of `State` until the transaction ends, so that numbers appear in their order.
+`revision` counts up with every change that running servers must learn of. A transaction
+that takes a number holds the row of `State` until it ends, so numbers appear in their order.
 """
 
 import uuid
@@ -147,7 +147,7 @@ class Slot(models.Model):
 
 
 class Banner(models.Model):
-    """What is shown. It is placed as long as its contract runs."""
+    """A picture with its text. It is placed as long as its contract runs."""
 
     advertiser = models.ForeignKey(Advertiser, on_delete=models.PROTECT, related_name="banners")
     size = models.CharField(max_length=10, choices=_SIZES)
@@ -177,7 +177,7 @@ class Banner(models.Model):
 
 
 class Contract(models.Model):
-    """So many impressions of a banner from `starts` to before `ends`."""
+    """A number of impressions of a banner from `starts` to before `ends`."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, related_name="contract")
     impressions = models.PositiveIntegerField(
@@ -241,7 +241,7 @@ class Contract(models.Model):
 
 
 class Delivery(models.Model):
-    """What the servers have reported of a contracted banner."""
+    """The reported counts of a contracted banner."""
 
     banner = models.OneToOneField(Banner, on_delete=models.PROTECT, primary_key=True)
     delivered = models.BigIntegerField(default=0)
@@ -256,7 +256,7 @@ class Delivery(models.Model):
 
 
 class Placement(models.Model):
-    """What the servers have reported of a publisher's page: shown in its slots, clicked there."""
+    """The reported counts of a publisher's page: impressions in its slots, and clicks."""
 
     page = models.OneToOneField(
         Page, on_delete=models.CASCADE, primary_key=True, related_name="placement"

@@ -22,7 +22,7 @@ from shop.ads.selection import Placed, Request
 
 @dataclass(frozen=True, slots=True)
 class AdServer:
-    """What the process's requests share."""
+    """The parts that the process's requests share."""
 
     configuration: Configuration
     ledger: Ledger
@@ -32,7 +32,7 @@ class AdServer:
 
     @property
     def names(self) -> Names:
-        """What requests may name."""
+        """The names that requests may use."""
         return self.writer.names
 
     def select(self, request: Request) -> list[Placed]:

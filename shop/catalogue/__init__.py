@@ -1,1 +1,1 @@
-"""What is on the shelves: made from a seed, the same on every machine."""
+"""The shop's books: made from a seed, the same on every machine."""

@@ -104,7 +104,7 @@ def read() -> Configuration:
 
 
 def value_of(setting: Setting) -> Any:
-    """What the project says, or the default. Raises SettingRefused."""
+    """The project's setting, or the default. Raises SettingRefused."""
     value = getattr(settings, setting.name, setting.default)
     if not setting.fits(value):
         raise SettingRefused(setting, value)

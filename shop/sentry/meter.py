@@ -57,7 +57,7 @@ def cancel_attempted() -> None:
 
 
 def cancel_over(outcome: Outcome) -> None:
-    """What became of a cancel.
+    """The outcome of a cancel.
 
     `effective`: it ended the query; `too_late`: the query ended by itself; `failed`: the database
     did not confirm it in time.

@@ -27,7 +27,7 @@ _EVENTS = select.EPOLLRDHUP | select.EPOLLONESHOT if AVAILABLE else 0  # HUP and
 
 
 class Watched(Protocol):
-    """What the thread needs of a request."""
+    """The parts of a request that the thread needs."""
 
     fd: int
     lock: threading.Lock

@@ -1,4 +1,4 @@
-"""What every page has around it: the shelves in the menu, the cart's count, who is signed in."""
+"""The frame of every page: the shelves in the menu, the cart's count, who is signed in."""
 
 from functools import cache
 from typing import Any
