@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -23,7 +22,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from common import ports
+from common import log_tail, ports, processes
 from runtime import account, pinned, postgres, redis_server
 from runtime.settings import REPOSITORY, Settings, load
 from tests import skips
@@ -193,20 +192,12 @@ def serving(
             stderr=subprocess.STDOUT,
         )
     try:
-        deadline = time.monotonic() + PATIENCE_S
-        while (why := refusal()) is not None:
-            if process.poll() is not None or time.monotonic() > deadline:
-                pytest.fail(f"{command[0]}: {why}\n{log.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.05)
+        if not processes.becomes_ready(process, lambda: refusal() is None, PATIENCE_S):
+            pytest.fail(f"{command[0]}: {refusal()}\n{log_tail.of(log, 30)}")
         yield process
     finally:
-        process.send_signal(stop)
-        try:
-            process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            raise
+        processes.end(process, PATIENCE_S, stop)
+    assert process.returncode != -signal.SIGKILL, f"{command[0]} did not end by itself"
 
 
 @pytest.fixture

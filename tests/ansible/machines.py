@@ -7,11 +7,11 @@ import secrets
 import shutil
 import socket
 import subprocess
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from common.waiting import retry
 from runtime.settings import REPOSITORY
 from tests.ansible.playing import ANSIBLE, played
 
@@ -156,15 +156,7 @@ class Machines:
             self._wait_for_ssh(name)
 
     def _wait_for_ssh(self, name: str) -> None:
-        until_s = time.monotonic() + UP_WITHIN_S
-        while True:
-            try:
-                self.ssh(name, "true")
-                return
-            except AssertionError:
-                if time.monotonic() > until_s:
-                    raise
-                time.sleep(1)
+        retry(lambda: self.ssh(name, "true"), AssertionError, UP_WITHIN_S, every_s=1)
 
     def stop(self) -> None:
         for name in self.names:

@@ -11,8 +11,9 @@ import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from random import Random
 
 import psutil
@@ -24,16 +25,11 @@ from runtime.settings import REPOSITORY, Settings, load
 from runtime.state import State
 from runtime.supervision import Supervisor, SupervisorError
 from tests.lab.console.conftest import Console
+from tests.waiting import until
 
 PATIENCE_S = 600.0
 
-
-def wait_for(condition: Callable[[], object], what: str, within_s: float = PATIENCE_S) -> None:
-    """Returns when it holds; fails after `within_s`."""
-    until_s = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < until_s, f"{what} did not come about in {within_s:.0f} s"
-        time.sleep(0.05)
+wait_for = partial(until, within_s=PATIENCE_S)
 
 
 class Runtime(ABC):

@@ -79,7 +79,7 @@ def _killed_under(runtime: Runtime, part: str, buyers: Buyers, look: Look) -> fl
     killed_s = time.monotonic()
     runtime.kill(part)
     try:
-        wait_for(lambda: runtime.began_again(part), f"{part} again", BACK_WITHIN_S)
+        wait_for(lambda: runtime.began_again(part), f"{part} again", within_s=BACK_WITHIN_S)
     except AssertionError:
         pytest.fail(f"{part} did not come back:\n{runtime.last_words(part)}")
     bought = buyers.confirmed
@@ -93,7 +93,7 @@ def _under_an_experiment(runtime: Runtime, part: str) -> Experiment:
     under_way = experiment.launched(runtime)
     under_way.wait_until_customers_come()
     runtime.kill(part)
-    wait_for(lambda: runtime.began_again(part), f"{part} again", BACK_WITHIN_S)
+    wait_for(lambda: runtime.began_again(part), f"{part} again", within_s=BACK_WITHIN_S)
     wait_for(lambda: _answers(runtime), "the console")
     under_way.ended()
     wait_for(lambda: runtime.load_generators() == 0, "the end of the load")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from common.bounded import BoundedError, Bounds, BoundsExceededError, call
+from tests.waiting import until
 
 BOUNDS = Bounds(memory_bytes=256 * 2**20, cpu_s=5, wall_s=20)
 HERE = "tests.common.test_bounded:"
@@ -119,7 +120,7 @@ def test_nothing_survives_the_call(tmp_path: Path) -> None:
     with pytest.raises(BoundsExceededError):
         call(HERE + "start_child_that_waits", str(told), bounds)
     processes = [int(number) for number in told.read_text().split()]
-    _expect(lambda: not any(map(_runs, processes)))
+    assert until(lambda: not any(map(_runs, processes)))
 
 
 def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
@@ -132,13 +133,13 @@ def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
     )
     parent = subprocess.Popen([sys.executable, "-c", program], cwd=Path(__file__).parents[2])
     try:
-        _expect(lambda: told.is_file() and len(told.read_text().split()) == 2)
+        assert until(lambda: told.is_file() and len(told.read_text().split()) == 2)
     finally:
         parent.kill()
         parent.wait()
     child, grandchild = map(int, told.read_text().split())
     try:
-        _expect(lambda: not _runs(child))
+        assert until(lambda: not _runs(child))
     finally:
         os.kill(grandchild, 9)  # it is not the parser's habit to start any
 
@@ -148,10 +149,3 @@ def _runs(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
     except FileNotFoundError:
         return False
-
-
-def _expect(condition: Any) -> None:
-    deadline_s = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)

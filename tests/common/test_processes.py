@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from common import processes
+from tests.waiting import until
 
 LISTENING = "import time; print(flush=True); time.sleep(600)"
 DEAF = (
@@ -64,10 +64,8 @@ def test_a_group_ends_together() -> None:
     try:
         processes.end(process, PATIENCE_S, with_group=True)
         assert process.returncode == -signal.SIGTERM
-        deadline_s = time.monotonic() + PATIENCE_S
-        while os.path.exists(f"/proc/{int(line)}/cwd") and time.monotonic() < deadline_s:
-            time.sleep(0.01)
-        assert not os.path.exists(f"/proc/{int(line)}/cwd")  # gone, or a zombie
+        # Gone, or a zombie, which has no folder.
+        assert until(lambda: not os.path.exists(f"/proc/{int(line)}/cwd"))
     finally:
         os.close(child)
 

@@ -10,9 +10,8 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pytest
 from common import answering, cpus
 from runtime import certificate_files, compose_engine, compose_settings
 from runtime.settings import REPOSITORY
+from tests import waiting
 from tests.docker.conftest import Containers, docker, inspected
 from tests.lab.observed import Observed, words
 
@@ -34,13 +34,7 @@ COMPARE = (
 CPU_MANAGER = "doorbuster_cpu_manager_"
 STEPS = {"shop-prepare", "ads-prepare", "lab-prepare"}
 
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s, what
-        time.sleep(0.5)
-    return found
+until = partial(waiting.until, within_s=PATIENCE_S, every_s=0.5)
 
 
 def read_json(url: str) -> Any:

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from common import ports
 from tests.gateway.real_sockets import PATIENCE_S
+from tests.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -24,14 +24,6 @@ def environment(**variables):
     """Ours, without what a running appliance may have set."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("DOORBUSTER_")}
     return kept | {name: str(value) for name, value in variables.items()}
-
-
-def until(condition):
-    """Wait until `condition()` holds; fail if it never does."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "it never came true"
-        time.sleep(0.01)
 
 
 def health(admin_port):

@@ -4,7 +4,6 @@ import asyncio
 import functools
 import json
 import socket
-import time
 from contextlib import asynccontextmanager
 
 import uvloop
@@ -12,6 +11,7 @@ import uvloop
 from gateway.service import Gateway
 from gateway.settings import Settings
 from tests.fake_shop.in_loop import Shop
+from tests.waiting import until_in_loop
 
 run = uvloop.run
 
@@ -80,10 +80,7 @@ class Bed:
 
     async def until(self, condition, limit_s=PATIENCE_S):
         """Waits until `condition()` holds; fails the test if it never does."""
-        deadline_s = time.monotonic() + limit_s
-        while not condition():
-            assert time.monotonic() < deadline_s, "it never came true"
-            await asyncio.sleep(0.002)
+        await until_in_loop(condition, limit_s)
 
 
 @asynccontextmanager

@@ -16,9 +16,9 @@ from tests.gateway.process import (
     gateway,
     health,
     requests_in,
-    until,
 )
 from tests.gateway.real_sockets import PATIENCE_S
+from tests.waiting import until
 
 
 def run(*options, **variables):

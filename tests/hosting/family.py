@@ -14,6 +14,7 @@ from pathlib import Path
 from common import cpus
 from gateway.tls.processor_protocol import CpusRequest, Register, from_manager, written
 from hosting.ecm_command import ask_status
+from tests.waiting import until
 
 REPOSITORY = Path(__file__).parents[2]
 PATIENCE_S = 240.0
@@ -139,15 +140,6 @@ def cpus_of(*pids):
     return found
 
 
-def until(condition, *, process=None):
-    """Wait until `condition()` holds; fail if it never does, or if `process` has ended."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert process is None or process.poll() is None, "the CPU manager has ended"
-        assert time.monotonic() < deadline_s, "it never came true"
-        time.sleep(0.01)
-
-
 class Talk:
     """A connection to a manager, by which a test registers."""
 
@@ -202,7 +194,7 @@ class Ecm:
         """Start it, and again after its end."""
         with self.errors.open("ab") as errors:
             self.process = subprocess.Popen(self.command, cwd=REPOSITORY, stderr=errors)
-        until(self.answers, process=self.process)
+        self.until(self.answers)
 
     def answers(self):
         try:
@@ -218,7 +210,13 @@ class Ecm:
         return {one["application"]: one for one in self.status()["applications"]}
 
     def until(self, condition):
-        until(condition, process=self.process)
+        """Wait until the condition holds; fail if the manager ends before."""
+
+        def holds():
+            assert self.process.poll() is None, "the CPU manager has ended"
+            return condition()
+
+        until(holds)
 
     def talk(self):
         talk = Talk(self.path)

@@ -14,7 +14,8 @@ from hosting import accounts
 from hosting.accounts import AccountFile
 from hosting.affinity import ProcessTree
 from hosting.ecm import CpuManager
-from tests.hosting.family import CPUS, cpus_of, families, until
+from tests.hosting.family import CPUS, cpus_of, families
+from tests.waiting import until
 
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]

@@ -29,7 +29,8 @@ from gateway.tls.processor_protocol import (
 )
 from hosting import accounts, ecm_server
 from hosting.commands import main
-from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager, until
+from tests.hosting.family import CPUS, PATIENCE_S, REPOSITORY, cpus_of, families, manager
+from tests.waiting import until, until_in_loop
 
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="two CPUs are needed")
 FIRST, LAST = CPUS[:1], CPUS[-1:]
@@ -117,9 +118,7 @@ def test_the_gateways_end_outlives_the_manager():
             ]
 
             async def until_all(condition):
-                async with asyncio.timeout(PATIENCE_S):
-                    while not all(map(condition, clients)):
-                        await asyncio.sleep(0.01)
+                await until_in_loop(lambda: all(map(condition, clients)))
 
             for client in clients:
                 client.start()

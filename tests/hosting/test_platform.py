@@ -5,7 +5,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import psutil
@@ -20,6 +19,7 @@ from hosting.platform import Platform
 from lab.engines.hosted import connection_profile
 from runtime.settings import REPOSITORY
 from shop.walker import Walker
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
@@ -37,14 +37,6 @@ def customer_of(application):
 def buy(customer, username="customer-0001"):
     visits = list(customer.walk(SHELF, WORDS, BOOK, username))
     assert [visit.status for visit in visits] == [200] * 8
-
-
-def until(condition, what):
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline_s, what
-        time.sleep(0.05)
-    return found
 
 
 def tree(process):

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 from hosting.processes import TICKS_PER_S, Listing, Process, owner, read, threads, tree_cpu_s
-from tests.hosting.family import families, until
+from tests.hosting.family import families
+from tests.waiting import until
 
 NOBODY = 2**22 + 1  # beyond what the kernel gives out
 

@@ -12,7 +12,7 @@ from subprocess import Popen
 from dashboards.grafana import asking
 from dashboards.grafana.committed import Asked
 from runtime.settings import Settings
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 ASK_EVERY_S = 3.0
 COMPARISON_WITHIN_S = 900.0  # it takes about 90
@@ -47,7 +47,7 @@ class Observed:
     def wait(self, is_over: Callable[[], bool] = lambda: False, but: Sequence[str] = ()) -> None:
         """Until every query has data, but for metrics that begin so, or until it is over."""
         with suppress(AssertionError):  # what is missing says it better
-            wait_until(lambda: is_over() or not self.unanswered(but))
+            until(lambda: is_over() or not self.unanswered(but))
 
     def unanswered(self, but: Sequence[str] = ()) -> list[Asked]:
         """The queries without data, whichever application is looked at, but for metrics that begin

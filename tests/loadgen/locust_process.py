@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -61,9 +60,3 @@ def finish(process: subprocess.Popen[str], before: Sequence[str] = ()) -> Ended:
     progress = [line for line in lines if line["event"] == "progress"]
     summaries = [line for line in lines if line["event"] == "summary"]
     return Ended(process.returncode, progress, summaries[-1] if summaries else {}, errors)
-
-
-def free_port() -> int:
-    """A port of the loopback that is free now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])

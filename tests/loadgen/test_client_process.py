@@ -4,7 +4,6 @@ Pages take no time by that clock, so what a client does, and when, follows from 
 """
 
 import math
-import time
 from collections.abc import Callable
 from itertools import cycle, pairwise
 
@@ -16,6 +15,7 @@ from loadgen.clients import ClientModel, Clients, Turn
 from loadgen.schedule import RunClock
 from loadgen.shop_pages import PageRequest
 from tests.fake_shop.pages import Seen, small_shop
+from tests.waiting import until
 
 SEED = 14
 CONTROL, TEST = 0, 2
@@ -93,13 +93,12 @@ class Played:
     def _all_noticed(self) -> None:
         """Waits until the shop has seen every request, and everybody who left."""
         left = sum(row.outcome == "timed_out" for row in self.rows)
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
+
+        def all_seen() -> bool:
             noticed = sum(one.left is not None for one in self.seen)
-            if (len(self.seen), noticed) == (len(self.rows), left):
-                return
-            time.sleep(0.005)
-        raise AssertionError(f"{len(self.rows)} requests, {left} left; the shop saw {self.seen}")
+            return (len(self.seen), noticed) == (len(self.rows), left)
+
+        until(all_seen, f"the shop saw {len(self.rows)} requests, of which {left} left")
 
     def _witness(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None

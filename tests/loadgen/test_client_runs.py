@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.attempts import Attempt
 from loadgen.clients import ClientModel, Clients
@@ -106,7 +107,7 @@ def test_the_test_set_leaves_and_the_control_set_waits(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_two_workers_play_the_clients_of_one_process(tmp_path: Path) -> None:
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")
     bound = ("--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     with (

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts
 from tests.fake_shop.pages import small_shop
-from tests.loadgen.locust_process import free_port
 from tests.skips import needs
 
 PATIENCE_S = 240
@@ -86,7 +86,7 @@ def test_the_session_file_has_the_quota_and_real_addresses() -> None:
 
 @pytest.mark.parametrize("host", ["ftp://shop", "http://127.0.0.1:{port}"])
 def test_a_session_file_needs_a_shop(host: str) -> None:
-    ended = _loadgen("wsesslog", "--host", host.format(port=free_port()))
+    ended = _loadgen("wsesslog", "--host", host.format(port=ports.free(1)[0]))
     assert ended.returncode == 1
     assert ended.stdout == ""
     assert ended.stderr.startswith("Error: ")

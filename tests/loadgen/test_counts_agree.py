@@ -16,6 +16,7 @@ from runtime import certificates
 from tests.fake_shop.pages import small_shop
 from tests.gateway import process
 from tests.loadgen import locust_process
+from tests.waiting import until
 
 TIME_SCALE = 4
 
@@ -45,7 +46,7 @@ def test_new_resumed_and_refused_connections_and_replies(tmp_path: Path) -> None
             process.command(), cwd=process.REPOSITORY, env=process.environment(**given)
         ) as gateway:
             try:
-                process.until(lambda: process.health(admin_port) == 200)
+                until(lambda: process.health(admin_port) == 200)
                 customers = locust_process.run(
                     tmp_path,
                     *("--progress", "json", "--seed", "3", "--time-scale", str(TIME_SCALE)),

@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import Seen, small_shop
 from tests.loadgen import locust_process
@@ -27,7 +28,7 @@ KILLED_OR_TOLD = pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM
 def _cluster(
     folder: Path, workers: int, *options: str, port: str = ""
 ) -> Iterator[tuple[subprocess.Popen[str], list[subprocess.Popen[str]]]]:
-    port = port or str(locust_process.free_port())
+    port = port or str(ports.free(1)[0])
     with ExitStack() as running:
         master = running.enter_context(
             locust_process.started(
@@ -238,7 +239,7 @@ def test_the_attempts_file_lies_on_the_masters_machine_alone(tmp_path: Path) -> 
     here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
     (here / "results").mkdir(parents=True)
     elsewhere.mkdir()
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     options = ("--time-scale", "20", "--session-rate", "5", "--sessions", "5", *PATIENT)
     with (
         small_shop() as shop,
@@ -259,7 +260,7 @@ def test_the_attempts_file_lies_on_the_masters_machine_alone(tmp_path: Path) -> 
 @pytest.mark.long
 def test_who_joins_a_run_under_way_has_no_part_in_it(tmp_path: Path) -> None:
     options = ("--time-scale", "10", "--session-rate", "2", "--sessions", "60", *PATIENT)
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     with (
         small_shop() as shop,
         _cluster(tmp_path, 1, "--host", shop.url, *options, port=port) as (master, _),

@@ -8,6 +8,7 @@ from statistics import median
 
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.attempts import Attempt, AttemptOutcome
 from loadgen.sessions import Customers, Schedule, Segment, SessionLengths, SessionModel
@@ -221,7 +222,7 @@ def test_a_rejected_session_is_over_and_the_others_go_on(tmp_path: Path) -> None
 
 
 def test_nobody_listening_is_refused_for_every_session(tmp_path: Path) -> None:
-    url = f"http://127.0.0.1:{locust_process.free_port()}"
+    url = f"http://127.0.0.1:{ports.free(1)[0]}"
     ended = locust_process.run(tmp_path, "--host", url, *QUICK)
     rows = _rows(tmp_path)
     assert ended.status == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from common import ports
 from loadgen.attempt_log import read_attempts, read_metadata
 from loadgen.attempts import Attempt
 from loadgen.connection_log import read_connections
@@ -108,7 +109,7 @@ def test_sessions_come_interact_and_leave(made: certificate.Certificate, tmp_pat
 def test_two_workers_play_the_sessions_of_one_process(
     made: certificate.Certificate, tmp_path: Path
 ) -> None:
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     master = ("--master", "--headless", "--only-summary", "--expect-workers", "2")
     bound = ("--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     with (
@@ -189,7 +190,7 @@ def test_an_interruption_writes_both_files(made: certificate.Certificate, tmp_pa
 def test_a_worker_that_lacks_the_authority_is_lost_and_said_to_be(
     made: certificate.Certificate, tmp_path: Path
 ) -> None:
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     master, worker = tmp_path / "master", tmp_path / "worker"
     master.mkdir()
     worker.mkdir()

@@ -1,7 +1,6 @@
 """One session of the partly-open model in a small shop over TLS."""
 
 import ssl
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -16,6 +15,7 @@ from loadgen.shop_address import ShopAddress
 from loadgen.shop_pages import Shopper
 from tests import certificate
 from tests.fake_shop.pages import Seen, SmallShop, small_shop
+from tests.waiting import until
 
 pytestmark = certificate.needs_openssl
 
@@ -264,11 +264,9 @@ def test_the_stop_cuts_off_a_page_which_then_was_not_generated(
         played = _Played(address, PartlyOpenModel(3, 3, 0, 1000, 1, 0, 0), 1, stop_s=1.0)
         _expect_cut(played, completed=1)
         # The session is still there: only the close of its connection can tell the server.
-        deadline = time.monotonic() + 120
-        for seen in shop.requests:
-            while seen.page == slow and seen.left is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            assert seen.page != slow or seen.left is not None
+        assert until(
+            lambda: all(seen.left is not None for seen in shop.requests if seen.page == slow)
+        )
 
 
 def test_the_stop_cuts_off_a_pause(made: certificate.Certificate) -> None:

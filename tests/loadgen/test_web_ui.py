@@ -1,7 +1,6 @@
 """Locust's own web UI starts, watches and stops the customers."""
 
 import json
-import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -11,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from common import ports
+from common.waiting import retry
 from loadgen.attempt_log import read_attempts, read_metadata
 from tests.fake_shop.pages import SmallShop, small_shop
 from tests.loadgen import locust_process
+from tests.waiting import until
 
 PATIENCE_S = 240
 
@@ -40,13 +42,13 @@ class WebUi:
         return dict(json.loads(self.get("/stats/requests")))
 
     def wait_for(self, reached: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
+        def found() -> dict[str, Any] | None:
             statistics = self.statistics()
-            if reached(statistics):
-                return statistics
-            time.sleep(0.05)
-        raise AssertionError(f"never reached; last: {statistics}")
+            return statistics if reached(statistics) else None
+
+        statistics = until(found, "the statistics became so")
+        assert statistics is not None
+        return statistics
 
 
 @pytest.fixture
@@ -57,18 +59,11 @@ def web_ui(tmp_path: Path) -> Iterator[WebUi]:
 
 @contextmanager
 def _served(tmp_path: Path, *role: str) -> Iterator[WebUi]:
-    port = locust_process.free_port()
+    port = ports.free(1)[0]
     options = ("--web-host", "127.0.0.1", "--web-port", str(port), *role)
     with small_shop() as shop, locust_process.started(tmp_path, *options):
         ui = WebUi(port, shop, tmp_path)
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                ui.get("/")
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+        retry(lambda: ui.get("/"), OSError, PATIENCE_S, every_s=0.05)
         yield ui
 
 
@@ -106,7 +101,7 @@ def test_a_wrong_field_is_refused_by_name_and_nothing_starts(web_ui: WebUi) -> N
 
 @pytest.mark.long
 def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
-    port = str(locust_process.free_port())
+    port = str(ports.free(1)[0])
     role = ("--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", port)
     with _served(tmp_path, *role) as ui:
         answer = ui.start()
@@ -116,11 +111,7 @@ def test_a_master_without_workers_refuses_to_start(tmp_path: Path) -> None:
         with locust_process.started(tmp_path, "--worker", "--master-port", port):
             for _ in range(2):
                 ui.wait_for(lambda found: len(found["workers"]) == 1)
-                while not ui.start(sessions="30", time_scale="20", session_rate="5")["success"]:
-                    time.sleep(0.05)
-                deadline = time.monotonic() + PATIENCE_S
-                while not ui.file.exists():
-                    assert time.monotonic() < deadline
-                    time.sleep(0.05)
+                until(lambda: ui.start(sessions="30", time_scale="20", session_rate="5")["success"])
+                until(ui.file.exists)
                 assert read_metadata(ui.file)["counts"]["ended"] == 30
                 ui.file.unlink()

@@ -5,7 +5,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from runtime.settings import REPOSITORY, load
 from runtime.state import State
 from runtime.supervision import Supervisor
 from tests.runtime.conftest import Appliance
+from tests.waiting import until
 
 ITSELF = 0o700 if os.geteuid() else 0o711  # root's PostgreSQL and Redis pass through
 
@@ -137,11 +137,8 @@ def test_services_write_for_their_owner_alone(appliance: Appliance) -> None:
         for name in made:
             supervisor.start_service(name)
         for name, wanted in (("quiet", "0077"), ("writer", "0022")):
-            until = time.monotonic() + 30
             path = appliance.state.folder / name
-            while not (path.exists() and path.read_text().strip()):
-                assert time.monotonic() < until
-            assert path.read_text().strip() == wanted
+            assert until(lambda path=path: path.exists() and path.read_text().strip()) == wanted
         assert mode(supervisor.configuration_file) == 0o600
         assert mode(appliance.state.log("supervisor")) == 0o600
     finally:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 
 from runtime import pinned
 from runtime.settings import REPOSITORY
+from tests.waiting import until
 
 SAY = (
     "import json, os, resource;"
@@ -56,11 +56,9 @@ def test_the_program_ends_with_its_parent() -> None:
     parent = subprocess.Popen(
         [sys.executable, "-c", f"import subprocess; subprocess.run({program!r})"], cwd=REPOSITORY
     )
-    children: list[psutil.Process] = []
-    deadline = time.monotonic() + 60
-    while not children or children[0].name() != "sleep":
-        assert time.monotonic() < deadline
-        children = psutil.Process(parent.pid).children()
+    children = until(
+        lambda: [one for one in psutil.Process(parent.pid).children() if one.name() == "sleep"]
+    )
     parent.kill()
     parent.wait()
     assert psutil.wait_procs(children, 60)[1] == []

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 import xmlrpc.client
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +16,7 @@ from runtime.service import Service
 from runtime.settings import load
 from runtime.state import State
 from runtime.supervision import StoppingError, Supervisor, SupervisorError, left_over
+from tests.waiting import until
 
 SLOW_TO_END = """
 import os, signal, sys, time
@@ -125,10 +125,3 @@ def test_other_faults_are_not_taken_for_an_end(supervisor):
     assert not supervisor.is_stopping()
     with pytest.raises(xmlrpc.client.Fault, match="BAD_NAME"):
         supervisor.start_service("nobody")
-
-
-def until(condition):
-    deadline_s = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline_s
-        time.sleep(0.02)

@@ -24,6 +24,7 @@ from common import answering, cpus
 from runtime import certificate_files, postgres, services, up
 from runtime.supervision import Supervisor, left_over
 from tests.runtime.conftest import Appliance
+from tests.waiting import until
 
 
 def pids(appliance: Appliance) -> dict[str, int]:
@@ -56,14 +57,14 @@ def test_the_same_page_comes_by_tls(appliance: Appliance) -> None:
 
 def test_pages_have_banners_whose_pictures_come_through_the_gateway(appliance: Appliance) -> None:
     shop = f"http://127.0.0.1:{appliance.settings.gateway_port}"
-    deadline = time.monotonic() + 120
-    while True:  # on a busy machine a page may have to do without
+
+    def picture_on_a_page() -> re.Match[str] | None:
         with urllib.request.urlopen(f"{shop}/browse/crime/", timeout=240) as answer:
-            picture = re.search(r'src="(/ads/banner/\d+\.svg)"', answer.read().decode())
-        if picture:
-            break
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+            return re.search(r'src="(/ads/banner/\d+\.svg)"', answer.read().decode())
+
+    # On a busy machine a page may have to do without.
+    picture = until(picture_on_a_page)
+    assert picture is not None
     with urllib.request.urlopen(shop + picture[1], timeout=240) as answer:
         assert answer.headers["Content-Type"].startswith("image/svg+xml")
 
@@ -142,10 +143,7 @@ def test_changed_code_restarts_its_service_alone(appliance: Appliance) -> None:
 def test_a_service_that_dies_is_started_again(appliance: Appliance) -> None:
     before = pids(appliance)
     os.kill(before["redis"], signal.SIGKILL)
-    deadline = time.monotonic() + 120
-    while pids(appliance)["redis"] in (0, before["redis"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert until(lambda: pids(appliance)["redis"] not in (0, before["redis"]))
 
 
 def lives(process: psutil.Process) -> bool:

@@ -1,9 +1,8 @@
 """Where the ad server's name leads is nobody's wait: a page has its deadline."""
 
-import time
-
 import pytest
 
+from common.waiting import retry
 from shop.ad_server import AdServer, Failed
 from tests.fake_shop.server import fake_server
 
@@ -18,13 +17,7 @@ def port():
 
 def _answer(client):
     """The first answer there is."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return client.get("/ads/select").decode()
-        except Failed:
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+    return retry(lambda: client.get("/ads/select"), Failed, PATIENCE_S, every_s=0.01).decode()
 
 
 def test_an_address_is_asked_at_once(port):

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from django.db import connection, transaction
 from shop.checkout import AnotherTotal, NoLongerSold, NothingToOrder, OutOfStock, place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.walker import ADDRESS
+from tests.waiting import until
 
 THREADS = 12
 
@@ -38,8 +38,8 @@ def errors_logged():
 
 def pid_waiting_for(*locks):
     """Wait until somebody waits for such a lock; their process in PostgreSQL."""
-    until_s = time.monotonic() + 60
-    while True:
+
+    def found():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_stat_clear_snapshot()")
             cursor.execute(
@@ -47,11 +47,9 @@ def pid_waiting_for(*locks):
                 "AND wait_event = ANY(%s) AND datname = current_database()",
                 [list(locks)],
             )
-            found = cursor.fetchone()
-        if found:
-            return found[0]
-        assert time.monotonic() < until_s, f"nobody waits for {locks}"
-        time.sleep(0.01)
+            return cursor.fetchone()
+
+    return until(found, f"a process waits for {locks}")[0]
 
 
 def at_once(count, do):

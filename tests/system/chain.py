@@ -14,6 +14,7 @@ from typing import Any
 from tests.gateway import process
 from tests.shop.sentry import project as bare
 from tests.shop.sentry.conftest import Database
+from tests.waiting import until
 
 # The bare project's pages as page types; its other pages go beside the policy.
 RULES = """
@@ -69,18 +70,16 @@ class Chain:
             snapshot = self.snapshot()
             return snapshot if all(snapshot[name] == wanted[name] for name in wanted) else None
 
-        snapshot: dict[str, Any] = bare.until(says, f"the gateway with {wanted}")
+        snapshot: dict[str, Any] = until(says, f"the gateway with {wanted}")
         return snapshot
 
     def has_customers(self, count: int) -> None:
         """Wait until so many are connected to the gateway."""
-        bare.until(
-            lambda: self.snapshot()["connections"]["customers"] == count, f"{count} connected"
-        )
+        until(lambda: self.snapshot()["connections"]["customers"] == count, f"{count} connected")
 
     def has_left(self, before: dict[str, Any]) -> None:
         """Wait until the gateway knows that one more has left whose request is in service."""
-        bare.until(
+        until(
             lambda: (
                 self.snapshot()["abandonment"]["left_in_service"]
                 == before["abandonment"]["left_in_service"] + 1
@@ -106,7 +105,7 @@ class Chain:
 
     def adds_up(self) -> dict[str, Any]:
         """Wait until nobody is there any more; the counts of the snapshot answered add up."""
-        snapshot: dict[str, Any] = bare.until(self.is_quiet, "a quiet gateway")
+        snapshot: dict[str, Any] = until(self.is_quiet, "a quiet gateway")
         for page, n in snapshot["counts"].items():
             ways_in = ("dispatched", "dropped", "rejected", "withdrawn")
             assert n["arrived"] == sum(n[fate] for fate in ways_in), page

@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from urllib.parse import urlencode, urlsplit
 
@@ -22,6 +21,7 @@ from tests.conftest import serving
 from tests.shop.ads.conftest import ads_environment, served
 from tests.shop.conftest import shop_served
 from tests.shop.sentry.project import PATIENCE_S
+from tests.waiting import until
 
 __all__ = ["ads_environment"]
 
@@ -95,21 +95,16 @@ def test_the_lab_prepares_a_run_and_customers_buy(committed, lab, appliance):
 
 
 def test_the_gateway_samples_the_shops_load(appliance):
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not (load := appliance.gateway.call("GET", "/snapshot")["load"])["samples"]:
-        assert time.monotonic() < deadline_s, load
-        time.sleep(0.05)
+    assert until(lambda: appliance.gateway.call("GET", "/snapshot")["load"]["samples"]) > 0
 
 
 def test_pages_have_banners_and_the_gateway_has_their_pictures(lab, appliance):
     appliance.give_back()
-    deadline_s = time.monotonic() + PATIENCE_S
     with Walker(appliance.url) as customer:
         # A page waits 50 ms for its banner, and on a busy machine goes without.
-        while "/ads/banner/" not in (html := customer.request("/")[1]):
-            assert time.monotonic() < deadline_s
-            time.sleep(0.05)
-        picture = html.partition('src="/ads/banner/')[2].partition('"')[0]
+        picture = until(
+            lambda: customer.request("/")[1].partition('src="/ads/banner/')[2].partition('"')[0]
+        )
         assert customer.request(f"/ads/banner/{picture}")[0] == 200
 
 

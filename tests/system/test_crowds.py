@@ -11,6 +11,7 @@ import pytest
 
 from tests.shop.sentry import project as bare
 from tests.system.chain import WAYS, Chain, chain, fates, leave
+from tests.waiting import until
 
 IN_SERVICE, QUEUED = 30, 20
 LATER_REQUESTS = 1000
@@ -118,7 +119,7 @@ def test_never_more_at_work_than_workers(shop, database):
             return had["cancelled"] >= CANCELS and had["answered"] > 0 and at_work == FEW_WORKERS
 
         try:
-            bare.until(is_enough, f"{CANCELS} cancels")
+            until(is_enough, f"{CANCELS} cancels")
         finally:
             over.set()
         for task in tasks:

@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from tests.shop.sentry import project as bare
 from tests.system.chain import WAYS, answer, fates, hear, leave
+from tests.waiting import until
 
 SECOND = b"GET /echo/2/ HTTP/1.1\r\nHost: shop\r\n\r\n"
 PIPELINE_BYTES = 64 * 1024  # the gateway's default
@@ -281,4 +281,4 @@ def test_its_worker_is_taken_until_the_query_has_ended(one_worker, customer, tag
         assert one_worker.database.running(tag) == 1
     one_worker.database.expect_gone(tag)
     one_worker.expect_settled(before, arrived=2, dispatched=2, cancelled=2)
-    assert bare.until(lambda: one_worker.shop.state()["watching"] == 1, "the shop done with it")
+    assert until(lambda: one_worker.shop.state()["watching"] == 1, "the shop done with it")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.shop.sentry import project as bare
 from tests.system.chain import WAYS, answer, chain, leave
+from tests.waiting import until
 
 ways = pytest.mark.parametrize("how", WAYS)
 
@@ -55,7 +55,7 @@ class TestWithoutSentry:
             hurried.expect_settled(
                 before, overdue=1, arrived=2, dispatched=2, cancelled=1, answered=1
             )
-        bare.until(lambda: database.written("overdue"), "the page at its end")
+        until(lambda: database.written("overdue"), "the page at its end")
 
 
 @pytest.mark.parametrize("abandonment", ["ignore", "cancel"])

@@ -9,8 +9,8 @@ from common import answering, ports
 from dashboards.exporters import SERIES
 from runtime import monitoring
 from tests.conftest import serving
-from tests.lab.waiting import wait_until
 from tests.skips import needs
+from tests.waiting import until
 
 
 def installed(job):
@@ -46,6 +46,6 @@ def test_an_exporter_says_what_is_taken_from_it(job, appliance_database, tmp_pat
             series = told(port)
             return [name for name in SERIES[job] if name not in series]
 
-        wait_until(lambda: not missing())
+        until(lambda: not missing())
         series = told(port)
     assert [name for name, labels in SERIES[job].items() if not labels <= series[name]] == []

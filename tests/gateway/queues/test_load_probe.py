@@ -12,7 +12,8 @@ from gateway.policies.interface import BrokenPolicyError
 from gateway.queues import load_probe
 from gateway.queues.load_probe import LoadProbe, ProbeError, Status, read_status, sample
 from tests.fake_shop.in_loop import Shop
-from tests.gateway.real_sockets import PATIENCE_S, bed, run
+from tests.gateway.real_sockets import bed, run
+from tests.waiting import until_in_loop
 
 STATUS = {"time_s": 1.0, "cpu_s": 0.5, "cpus": 1, "busy_workers": 3, "orders": 9}
 
@@ -66,12 +67,6 @@ class Controller(Shop):
         now_s = time.monotonic()  # the loop's goes by milliseconds
         text = json.dumps(STATUS | {"time_s": now_s, "cpu_s": now_s / 2}).encode()
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text))
-
-
-async def until(condition):
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0)
 
 
 def test_the_shop_is_asked_once_per_interval_over_one_connection():
@@ -159,12 +154,12 @@ def test_an_interval_in_which_the_time_scale_changed_is_what_paper_time_says():
         where = {"host": "127.0.0.1", "port": controller.port}
         probe = LoadProbe(clock, **where, interval_s=1e6, hand_over=loads.append)
         probe.start()
-        await until(lambda: probe.snapshot()["status"] is not None)
+        await until_in_loop(lambda: probe.snapshot()["status"] is not None)
         real_s[0] = 3.0
         clock.scale = 1
         real_s[0] = 5.0
         probe.restart_interval()
-        await until(lambda: loads)
+        await until_in_loop(lambda: loads)
         probe.stop()
         await controller.stop()
 
@@ -187,7 +182,7 @@ def test_a_policy_that_cannot_take_a_sample_does_not_end_the_asking(caplog):
         probe = LoadProbe(PaperClock(10), **where, interval_s=0.2, hand_over=hand_over)
         errors = set()
         probe.start()
-        await until(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
+        await until_in_loop(lambda: errors.add(probe.snapshot()["error"]) or len(taken) >= 4)
         assert probe.snapshot()["error"] is None
         probe.stop()
         await controller.stop()

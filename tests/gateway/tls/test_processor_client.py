@@ -19,6 +19,7 @@ from gateway.tls.processor_protocol import (
     written,
 )
 from tests.gateway.real_sockets import PATIENCE_S, bed, run
+from tests.waiting import until_in_loop
 
 SHOP = Register("shop-1", 2.0, 4711)
 
@@ -52,12 +53,6 @@ class Manager:
 
     def say(self, data):
         self.writers[-1].write(data if isinstance(data, bytes) else written(data))
-
-
-async def until(condition):
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 @pytest.fixture
@@ -95,12 +90,12 @@ async def started(folder, *, requested=lambda: 3, is_there=True):
 def test_it_registers_asks_every_interval_and_hands_over_what_is_assigned(folder):
     async def scene():
         async with started(folder) as (manager, client, handed_over):
-            await until(lambda: len(manager.told) >= 4)
+            await until_in_loop(lambda: len(manager.told) >= 4)
             assert manager.told[0] == SHOP
             assert set(manager.told[1:]) == {CpusRequest(3)}
             manager.say(Assigned(1.5, (0, 1)))
             manager.say(Assigned(0.0, ()))
-            await until(lambda: handed_over == [1.5, 0.0])
+            await until_in_loop(lambda: handed_over == [1.5, 0.0])
             assert client.snapshot() == {
                 "application": "shop-1",
                 "priority": 2.0,
@@ -121,9 +116,9 @@ def test_nothing_is_asked_for_before_it_is_known_how_much(folder):
 
     async def scene():
         async with started(folder, requested=lambda: needs[0]) as (manager, _, _):
-            await until(lambda: manager.told)
+            await until_in_loop(lambda: manager.told)
             needs[0] = 10**12
-            await until(lambda: len(manager.told) > 1)
+            await until_in_loop(lambda: len(manager.told) > 1)
             assert manager.told[:2] == [SHOP, CpusRequest(1_000_000)]
 
     run(scene())
@@ -132,22 +127,22 @@ def test_nothing_is_asked_for_before_it_is_known_how_much(folder):
 def test_a_manager_that_dies_takes_nothing_away_and_its_successor_hears_what_there_was(folder):
     async def scene():
         async with started(folder) as (manager, client, handed_over):
-            await until(lambda: manager.told)
+            await until_in_loop(lambda: manager.told)
             manager.say(Assigned(1.5, (1, 0)))
-            await until(lambda: handed_over == [1.5])
+            await until_in_loop(lambda: handed_over == [1.5])
             await manager.stop()
-            await until(lambda: client.snapshot()["error"] is not None)
+            await until_in_loop(lambda: client.snapshot()["error"] is not None)
             assert client.snapshot()["assigned"] == 1.5
             assert not client.snapshot()["connected"]
             manager.told.clear()
             await manager.start()
-            await until(lambda: len(manager.told) > 1)
+            await until_in_loop(lambda: len(manager.told) > 1)
             assert manager.told[:2] == [
                 Register("shop-1", 2.0, 4711, processors=(1, 0)),
                 CpusRequest(3),
             ]
             manager.say(Assigned(2.0, (0, 1)))
-            await until(lambda: client.snapshot()["error"] is None)
+            await until_in_loop(lambda: client.snapshot()["error"] is None)
             assert handed_over == [1.5, 2.0]
 
     run(scene())
@@ -156,9 +151,9 @@ def test_a_manager_that_dies_takes_nothing_away_and_its_successor_hears_what_the
 def test_a_manager_that_comes_late(folder):
     async def scene():
         async with started(folder, is_there=False) as (manager, client, _):
-            await until(lambda: client.snapshot()["error"] == "No such file or directory")
+            await until_in_loop(lambda: client.snapshot()["error"] == "No such file or directory")
             await manager.start()
-            await until(lambda: manager.told)
+            await until_in_loop(lambda: manager.told)
             assert manager.told[0] == SHOP
 
     run(scene())
@@ -175,12 +170,12 @@ def test_a_manager_that_comes_late(folder):
 def test_a_refusal_or_nonsense_is_said_and_it_tries_again(folder, answer, error):
     async def scene():
         async with started(folder) as (manager, client, handed_over):
-            await until(lambda: manager.told)
+            await until_in_loop(lambda: manager.told)
             manager.say(answer)
-            await until(lambda: error in (client.snapshot()["error"] or ""))
-            await until(lambda: manager.connections > 1)
+            await until_in_loop(lambda: error in (client.snapshot()["error"] or ""))
+            await until_in_loop(lambda: manager.connections > 1)
             manager.say(Assigned(1.0, (0,)))
-            await until(lambda: handed_over)
+            await until_in_loop(lambda: handed_over)
             assert handed_over == [1.0]
 
     run(scene())
@@ -232,18 +227,20 @@ def test_the_gate_asks_and_is_told(folder):
             connection_admission="eac",
             connection_admission_parameters={"ctn_s": 2.0, "cto_s": 0.1},
         ) as b:
-            await until(lambda: CpusRequest(1) in manager.told)
+            await until_in_loop(lambda: CpusRequest(1) in manager.told)
             assert manager.told[0] == Register("gold", 3.0, os.getppid())
             manager.say(Assigned(1.5, (0, 1)))
-            await until(lambda: b.gateway.controls.snapshot()["cpu_manager"]["assigned"] == 1.5)
+            await until_in_loop(
+                lambda: b.gateway.controls.snapshot()["cpu_manager"]["assigned"] == 1.5
+            )
             assert b.gateway.parts.gate.described()["snapshot"]["processors"] == 1.5
             assert b.gateway.parts.processors.assigned == 1.5
             metrics = b.gateway.controls.metrics_text()
             assert b"doorbuster_gateway_assigned_processors 1.5\n" in metrics
             assert b"doorbuster_gateway_requested_processors 1.0\n" in metrics
             b.gateway.controls.switch_connection_admission("none", {})
-            await until(lambda: manager.told[-1] == CpusRequest(0))
-        await until(lambda: manager.writers[-1].transport.is_closing())
+            await until_in_loop(lambda: manager.told[-1] == CpusRequest(0))
+        await until_in_loop(lambda: manager.writers[-1].transport.is_closing())
         await manager.stop()
 
     run(scene())

@@ -10,7 +10,7 @@ import pytest
 
 from tests.lab.baselines.test_process import needs
 from tests.lab.runner.test_live import doorbuster, folders, start
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -44,9 +44,9 @@ def test_both_proxies_interrupted_resumed_and_reconciled(appliance):
         return [path.parent for path in folders(appliance) if path not in before]
 
     interrupted = start(appliance, *COMPARE)
-    assert wait_until(lambda: begun() and proxies_of(begun()[0]), within_s=240)
+    assert until(lambda: begun() and proxies_of(begun()[0]), within_s=240)
     folder = begun()[0]
-    assert wait_until(lambda: list(folder.glob("runs/*/peer.json")), within_s=60)
+    assert until(lambda: list(folder.glob("runs/*/peer.json")), within_s=60)
     interrupted.send_signal(signal.SIGINT)
     interrupted.communicate(timeout=240)
     assert interrupted.returncode == 130

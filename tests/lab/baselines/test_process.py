@@ -25,8 +25,8 @@ from lab.baselines.rules import page_rules
 from lab.errors import ExperimentError
 from runtime.settings import REPOSITORY
 from tests.fake_shop.server import HoldingServer, Reply
-from tests.lab.waiting import wait_until
 from tests.skips import skip_without
+from tests.waiting import until
 
 PAGE = Reply(b"<p>here you are</p>" * 100, headers={"X-Doorbuster-Verdict": "forged"})
 CPUS = tuple(sorted(os.sched_getaffinity(0)))
@@ -132,7 +132,7 @@ def test_pages_are_told_apart_as_the_gateway_does(name, tmp_path):
         for number, (method, path) in enumerate(asked, start=1):
             Customer(proxy, path, method).answer()
             # A line is written after the answer, and HAProxy's threads write in no one's order.
-            assert wait_until(lambda n=number: log.read() == [] and len(log.ended) == n, 60)
+            assert until(lambda n=number: log.read() == [] and len(log.ended) == n, 60)
         assert [one.page for one in log.ended] == list(asked.values())
         assert {one.fate for one in log.ended} == {"answered"}
 
@@ -144,11 +144,11 @@ def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         browsing = Customer(proxy, "/books/1/")
-        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        assert until(lambda: proxy.look().waiting == 1, 60)
         buying = Customer(proxy, "/checkout/confirm/", "POST")
-        assert wait_until(lambda: proxy.look().waiting == 2, 60)
+        assert until(lambda: proxy.look().waiting == 2, 60)
         assert proxy.look().in_service == 1
         shop.let_go()
         assert {one.answer().status for one in (first, browsing, buying)} == {200}
@@ -163,14 +163,14 @@ def test_haproxy_queues_by_class_and_turns_away_who_waited_too_long(tmp_path):
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=0.5) as proxy,
     ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         answer = Customer(proxy).answer()
         assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
         assert answer.getheader("X-Request-Id")
         shop.let_go()
         assert first.answer().status == 200
         assert len(shop.requests) == 1
-        assert wait_until(lambda: fates(proxy)["dropped"] == 1, 60)
+        assert until(lambda: fates(proxy)["dropped"] == 1, 60)
 
 
 def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
@@ -179,14 +179,14 @@ def test_haproxy_turns_away_whom_the_queue_has_no_place_for(tmp_path):
         serving("haproxy", tmp_path, shop, maxconn=1, maxqueue=1, queue_s=600) as proxy,
     ):
         first = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         second = Customer(proxy)
-        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        assert until(lambda: proxy.look().waiting == 1, 60)
         answer = Customer(proxy).answer()
         assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
         shop.let_go()
         assert first.answer().status == second.answer().status == 200
-        assert wait_until(lambda: fates(proxy) == {"answered": 2, "dropped": 1}, 60)
+        assert until(lambda: fates(proxy) == {"answered": 2, "dropped": 1}, 60)
 
 
 def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
@@ -195,13 +195,13 @@ def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600) as proxy,
     ):
         in_service = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         queued = Customer(proxy)
-        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        assert until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
-        assert wait_until(lambda: proxy.look().waiting == 0, 60)
+        assert until(lambda: proxy.look().waiting == 0, 60)
         in_service.leave()
-        assert wait_until(lambda: fates(proxy) == {"withdrawn": 1, "cancelled": 1}, 60)
+        assert until(lambda: fates(proxy) == {"withdrawn": 1, "cancelled": 1}, 60)
         assert len(shop.requests) == 1
     (tmp_path / "haproxy.log").unlink()
     with (
@@ -209,13 +209,13 @@ def test_haproxy_lets_go_of_who_has_left_or_serves_them(tmp_path):
         serving("haproxy", tmp_path, shop, maxconn=1, queue_s=600, abandonment="ignore") as proxy,
     ):
         in_service = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         queued = Customer(proxy)
-        assert wait_until(lambda: proxy.look().waiting == 1, 60)
+        assert until(lambda: proxy.look().waiting == 1, 60)
         queued.leave()
         in_service.leave()
         shop.let_go()
-        assert wait_until(lambda: sum(fates(proxy).values()) == 2, 60)
+        assert until(lambda: sum(fates(proxy).values()) == 2, 60)
         assert len(shop.requests) == 2
         assert set(fates(proxy)) <= {"answered", "orphaned"}
 
@@ -227,7 +227,7 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
         serving("nginx", tmp_path, shop, connections=2, **rate) as proxy,
     ):
         first, second = Customer(proxy), Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 2, 60)
+        assert until(lambda: len(shop.requests) == 2, 60)
         assert proxy.look().in_service == 2
         too_many = Customer(proxy).answer()  # within the burst, but two are at the shop
         too_fast = Customer(proxy).answer()
@@ -235,12 +235,10 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
             assert (answer.status, answer.getheader("X-Doorbuster-Verdict")) == (503, "dropped")
             assert answer.getheader("X-Request-Id")
         buyer = Customer(proxy, "/checkout/confirm/", "POST")
-        assert wait_until(lambda: len(shop.requests) == 3, 60)
+        assert until(lambda: len(shop.requests) == 3, 60)
         shop.let_go()
         assert {one.answer().status for one in (first, second, buyer)} == {200}
-        assert wait_until(
-            lambda: fates(proxy, ("Br-1", "Tr-4")) == {"answered": 3, "dropped": 2}, 60
-        )
+        assert until(lambda: fates(proxy, ("Br-1", "Tr-4")) == {"answered": 3, "dropped": 2}, 60)
         said = (tmp_path / "nginx.log").read_text(encoding="utf-8")
         assert "PASSED REJECTED" in said
         assert "REJECTED -" in said
@@ -249,9 +247,9 @@ def test_nginx_limits_the_rate_and_the_number_but_not_of_buyers(tmp_path):
 def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
     with slow_shop().serving() as shop, serving("nginx", tmp_path, shop) as proxy:
         customer = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         customer.leave()
-        assert wait_until(lambda: fates(proxy) == {"cancelled": 1}, 60)
+        assert until(lambda: fates(proxy) == {"cancelled": 1}, 60)
     (tmp_path / "nginx.log").unlink()
     slow = {"rate_rps": 0.01, "nodelay": 0}
     for abandonment in ("cancel", "drop-queued"):
@@ -260,12 +258,12 @@ def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
             serving("nginx", tmp_path, shop, abandonment=abandonment, **slow) as proxy,
         ):
             served = Customer(proxy)
-            assert wait_until(lambda shop=shop: len(shop.requests) == 1, 60)
+            assert until(lambda shop=shop: len(shop.requests) == 1, 60)
             delayed = Customer(proxy)
-            assert wait_until(lambda proxy=proxy: proxy.look().in_service == 2, 60)
+            assert until(lambda proxy=proxy: proxy.look().in_service == 2, 60)
             assert len(shop.requests) == 1
             delayed.leave()
-            assert wait_until(lambda proxy=proxy: fates(proxy)["withdrawn"] == 1, 60)
+            assert until(lambda proxy=proxy: fates(proxy)["withdrawn"] == 1, 60)
             shop.let_go()
             assert served.answer().status == 200
             assert len(shop.requests) == 1
@@ -275,10 +273,10 @@ def test_nginx_lets_go_of_who_has_left_or_serves_them(tmp_path):
         serving("nginx", tmp_path, shop, abandonment="ignore") as proxy,
     ):
         customer = Customer(proxy)
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         customer.leave()
         shop.let_go()
-        assert wait_until(lambda: sum(fates(proxy).values()) == 1, 60)
+        assert until(lambda: sum(fates(proxy).values()) == 1, 60)
         assert set(fates(proxy)) <= {"answered", "orphaned"}
 
 
@@ -343,7 +341,7 @@ def test_it_ends_with_its_runner_however_that_ends(name, tmp_path):
             proxy = psutil.Process(int(runner.stdout.readline()))
             runner.kill()
             runner.wait(60)
-            assert wait_until(lambda: not proxy.is_running() or proxy.status() == "zombie", 60)
+            assert until(lambda: not proxy.is_running() or proxy.status() == "zombie", 60)
 
 
 def test_a_program_that_is_missing_names_its_package(monkeypatch):

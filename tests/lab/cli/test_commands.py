@@ -16,7 +16,7 @@ from lab.results.comparison import ComparisonResult
 from lab.runner.comparison import plan
 from lab.spec.experiment import Spec, changed, load_spec
 from runtime.settings import REPOSITORY
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 SMALL = ("--policies", "sq,8q-lifo-pri", "--rho", "1.4", "--sessions", "200", "--repetitions", "1")
 
@@ -151,8 +151,8 @@ def test_ctrl_c_ends_all_processes_of_a_simulation(results, tmp_path_factory):
         start_new_session=True,
         text=True,
     ) as process:
-        wait_until(lambda: len(psutil.Process(process.pid).children()) >= 3, within_s=240)
-        wait_until(lambda: list(temporary.glob("*/doorbuster-run-*")), within_s=240)
+        until(lambda: len(psutil.Process(process.pid).children()) >= 3, within_s=240)
+        until(lambda: list(temporary.glob("*/doorbuster-run-*")), within_s=240)
         children = psutil.Process(process.pid).children()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         said, _ = process.communicate(timeout=240)

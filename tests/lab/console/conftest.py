@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from lab.spec.experiment import Spec
 from runtime import certificate_files, certificates, credentials, settings
 from runtime.settings import REPOSITORY, Settings, redis_address
 from tests.conftest import serving
+from tests.waiting import until
 
 PATIENCE_S = 240.0
 UNANSWERED = ("Failed to load resource", "htmx:")
@@ -50,14 +50,6 @@ COMPARED = Spec.model_validate(
         "load": {"rho": [2.0], "sessions": 100},
     }
 )
-
-
-def wait_for(condition: Callable[[], object], what: str) -> None:
-    """Returns when it holds; fails after PATIENCE_S."""
-    until_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < until_s, f"{what} did not come about"
-        time.sleep(0.1)
 
 
 @dataclass
@@ -125,7 +117,7 @@ class Console:
         return found[1]
 
     def wait_until(self, launch: str, *states: str) -> None:
-        wait_for(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
+        until(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
 
 
 def run(console: Console, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
@@ -250,7 +242,7 @@ def queue(appliance: dict[str, str]) -> Iterator[list[socket.socket]]:
         yield customers
     call(appliance, "shop", "PUT", "/settings", {"time_scale": 10})
     call(appliance, "gateway", "PUT", "/settings", {"abandonment": "ignore"})
-    wait_for(lambda: is_idle(appliance), "an idle shop")
+    until(lambda: is_idle(appliance), "an idle shop")
 
 
 def is_idle(appliance: dict[str, str]) -> bool:

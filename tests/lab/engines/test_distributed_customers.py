@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from common import cpus
+from common import cpus, ports
 from lab.engines.load_generators import LoadGenerator, distributed_options, run_loads
 from lab.errors import ExperimentError
 from loadgen.attempt_log import read_metadata
@@ -21,7 +21,7 @@ def test_customers_come_from_here_unless_the_settings_say_otherwise(tmp_path: Pa
 
 def test_the_customers_of_a_run_come_from_its_workers(tmp_path: Path) -> None:
     lab = load({}, tmp_path).changed(loadgen_workers=2)
-    port = locust_process.free_port()
+    port = ports.free(1)[0]
     attempts_file = tmp_path / "attempts.parquet"
     worker = ("--worker", "--master-port", str(port))
     with (
@@ -52,7 +52,7 @@ def test_a_run_whose_workers_do_not_come_says_so(tmp_path: Path) -> None:
     lab = load({}, tmp_path).changed(loadgen_workers=1)
     options = {
         **distributed_options(lab),
-        "master-bind-port": locust_process.free_port(),
+        "master-bind-port": ports.free(1)[0],
         "expect-workers-max-wait": 1,
     }
     plan = LoadPlan(load=Sessions(rho=1, count=10))

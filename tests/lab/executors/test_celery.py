@@ -22,7 +22,7 @@ from runtime.settings import REPOSITORY, load
 from tests.conftest import serving
 from tests.lab.executors import tasks as functions
 from tests.lab.executors.test_local import results_of
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -82,7 +82,7 @@ def worker(broker, *, places=1, code=None):
 def wait_for_answer(broker):
     """Until a worker answers at the broker."""
     control = celery_executor.application(broker).control
-    wait_until(lambda: control.ping(timeout=1.0), within_s=240)
+    until(lambda: control.ping(timeout=1.0), within_s=240)
 
 
 def kill(process):
@@ -145,14 +145,14 @@ def test_an_error_of_the_caller_revokes_what_is_under_way(busy, tmp_path):
     marker = tmp_path / "began"
 
     def stop(index, result):
-        wait_until(lambda: marker.exists() and marker.read_text())
+        until(lambda: marker.exists() and marker.read_text())
         raise ExperimentError("no room left")
 
     tasks = [{"n": 1}, {"marker": str(marker), "n": 2}]
     with pytest.raises(ExperimentError, match="no room left"):
         run_tasks(tasks, functions.square_or_sleep, celery_broker=busy, on_done=stop)
     pid = int(marker.read_text())
-    wait_until(lambda: not psutil.pid_exists(pid))
+    until(lambda: not psutil.pid_exists(pid))
     assert len(results_of([{"n": 3}], functions.square, celery_broker=busy)) == 1
 
 
@@ -162,7 +162,7 @@ def test_a_worker_that_is_killed_has_its_task_made_by_another(broker, tmp_path, 
     marker = tmp_path / "began"
 
     def kill_whoever_has_it():
-        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
+        pid = int(until(lambda: marker.exists() and marker.read_text(), within_s=240))
         kill(psutil.Process(pid).parent())
 
     with worker(broker), worker(broker):
@@ -182,7 +182,7 @@ def test_a_task_ends_with_its_worker_that_is_killed(broker, tmp_path):
         app.tasks[celery_executor.TASK].apply_async(
             (celery_executor.CODE, "tests.lab.executors.tasks:sleep", task)
         )
-        pid = int(wait_until(lambda: marker.exists() and marker.read_text(), within_s=240))
+        pid = int(until(lambda: marker.exists() and marker.read_text(), within_s=240))
         busy = psutil.Process(pid)
         process.kill()
         busy.wait(5)  # 0.1 s; without the kernel's signal ten minutes

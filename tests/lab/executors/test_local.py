@@ -10,7 +10,7 @@ from lab.errors import ExperimentError
 from lab.executors.executor import TasksError, run_tasks
 from runtime.settings import REPOSITORY
 from tests.lab.executors import tasks as functions
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 
 def results_of(tasks, worker, **options):
@@ -25,7 +25,7 @@ def test_every_task_is_made_once_by_processes_of_its_own():
     pids = {one["pid"] for one in found}
     assert os.getpid() not in pids
     assert len(pids) <= 2
-    wait_until(lambda: not any(map(psutil.pid_exists, pids)))
+    until(lambda: not any(map(psutil.pid_exists, pids)))
 
 
 def test_a_worker_may_be_named_and_tell_how_far_it_is():
@@ -84,7 +84,7 @@ def test_an_error_of_the_caller_ends_the_processes(tmp_path):
 
     with pytest.raises(ExperimentError, match="no room left"):
         run_tasks([{"n": n} for n in range(50)], functions.square, processes=2, on_done=stop)
-    wait_until(lambda: not psutil.pid_exists(pids[0]))
+    until(lambda: not psutil.pid_exists(pids[0]))
 
 
 RUNNER = """
@@ -109,10 +109,10 @@ def test_whatever_ends_the_caller_ends_its_processes(tmp_path, sign):
         start_new_session=True,
         text=True,
     ) as runner:
-        pid = int(wait_until(lambda: marker.exists() and marker.read_text()))
+        pid = int(until(lambda: marker.exists() and marker.read_text()))
         # As a terminal does it: to the whole group.
         os.killpg(runner.pid, sign) if sign == signal.SIGINT else runner.kill()
         _, said = runner.communicate(timeout=240)
     assert runner.returncode != 0
     assert said.count("Traceback") == (1 if sign == signal.SIGINT else 0)
-    wait_until(lambda: not psutil.pid_exists(pid))
+    until(lambda: not psutil.pid_exists(pid))

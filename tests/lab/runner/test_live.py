@@ -14,7 +14,7 @@ import pytest
 
 from loadgen.attempt_log import read_attempts
 from runtime.settings import REPOSITORY
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -71,13 +71,13 @@ def test_interrupt_resume_and_draw(appliance):
     kept.unlink(missing_ok=True)
     interrupted = start(appliance, *COMPARE, *SCALE)
     # While capacity is measured, which leaves a slow machine time enough to be refused.
-    wait_until(lambda: load_generators(appliance), within_s=200)
+    until(lambda: load_generators(appliance), within_s=200)
     status, output = doorbuster(appliance, *COMPARE, *SCALE)
     assert status == 1
     assert "Another live run holds this machine" in output
 
-    wait_until(lambda: begun() and list(begun()[0].glob("runs/*/loadgen.log")), within_s=200)
-    assert wait_until(lambda: load_generators(appliance), within_s=120)
+    until(lambda: begun() and list(begun()[0].glob("runs/*/loadgen.log")), within_s=200)
+    assert until(lambda: load_generators(appliance), within_s=120)
     interrupted.send_signal(signal.SIGINT)
     output, _ = interrupted.communicate(timeout=240)
     assert interrupted.returncode == 130, output
@@ -290,9 +290,9 @@ def test_without_an_appliance_the_mend_is_named_and_nothing_left_behind(command,
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_a_runner_that_is_ended_leaves_no_load_behind(appliance, sign):
     runner = start(appliance, "capacity", *SCALE)
-    wait_until(lambda: load_generators(appliance), within_s=240)
+    until(lambda: load_generators(appliance), within_s=240)
     runner.send_signal(sign)
     output, _ = runner.communicate(timeout=240)
-    wait_until(lambda: not load_generators(appliance), within_s=120)
+    until(lambda: not load_generators(appliance), within_s=120)
     assert runner.returncode == (130 if sign == signal.SIGTERM else -sign)
     assert "Traceback" not in output

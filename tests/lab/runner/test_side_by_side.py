@@ -12,7 +12,7 @@ from lab.spec.shop_cpus import most_shops
 from loadgen.attempt_log import read_attempts
 from runtime.settings import load
 from tests.lab.runner.test_live import doorbuster, folders, start
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -118,7 +118,7 @@ duration_s = 20000
 def test_a_race_that_is_ended_leaves_nothing_running(appliance, tmp_path, sign):
     (tmp_path / "my.toml").write_text(CLIENTS)
     runner = start(appliance, "compare", str(tmp_path / "my.toml"), "--fresh")
-    wait_until(lambda: list(folders(appliance)[-1:][0].parent.glob("runs/*/lane.json"))
+    until(lambda: list(folders(appliance)[-1:][0].parent.glob("runs/*/lane.json"))
                if folders(appliance) else [], within_s=240)  # fmt: skip
     assert len(shops(appliance)) >= 4
     children = psutil.Process(runner.pid).children(recursive=True)
@@ -126,8 +126,8 @@ def test_a_race_that_is_ended_leaves_nothing_running(appliance, tmp_path, sign):
     output, _ = runner.communicate(timeout=240)
     assert runner.returncode == (130 if sign == signal.SIGINT else -sign), output
     assert "Traceback" not in output
-    wait_until(lambda: not [child for child in children if child.is_running()], within_s=240)
-    wait_until(lambda: not shops(appliance), within_s=240)
+    until(lambda: not [child for child in children if child.is_running()], within_s=240)
+    until(lambda: not shops(appliance), within_s=240)
 
 
 def test_too_few_cpus_are_refused_before_anything_is_asked(tmp_path):

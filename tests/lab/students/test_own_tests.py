@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from lab.students import own_tests
 from lab.students.own_tests import Limits
 from lab.students.template import write_policy
 from runtime.settings import REPOSITORY
+from tests.waiting import until
 
 DOORBUSTER = Path(sys.executable).with_name("doorbuster")
 PATIENT = Limits(wall_s=240.0)
@@ -255,7 +255,4 @@ def test_it_ends_with_the_command(folder):
     process.wait()
     process.stdout.close()
     stop.cancel()
-    deadline_s = time.monotonic() + 240.0
-    while os.path.exists(f"/proc/{line.split()[1]}/status"):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
+    assert until(lambda: not os.path.exists(f"/proc/{line.split()[1]}/status"))

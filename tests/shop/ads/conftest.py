@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from common import ports
 from runtime.settings import Settings
 from tests.conftest import REPOSITORY, serving
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 BANNERS = 2_000
 CLIENT_TIMEOUT_S = 120.0

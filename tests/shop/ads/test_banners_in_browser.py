@@ -9,8 +9,8 @@ from shop.ads.artwork import wording
 from shop.slots import PUBLISHER
 from tests.gateway import process
 from tests.shop.ads.conftest import served
-from tests.shop.ads.waiting import until
 from tests.shop.conftest import shop_served
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

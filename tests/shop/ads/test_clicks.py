@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 NO_BANNERS = ["0", "999999999", "9" * 18, "9" * 19, "9" * 40]
 

@@ -8,7 +8,7 @@ import pytest
 
 from shop.ads import candidates, inventory
 from tests.shop.ads.inventories import banner
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 

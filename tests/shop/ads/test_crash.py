@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from tests.shop.ads.conftest import rows, served
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 BLOCK = 10
 CLIENTS = 4

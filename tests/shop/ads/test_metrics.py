@@ -8,7 +8,7 @@ import pytest
 
 from shop import settings
 from tests.shop.ads.conftest import figures, served
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 SELECT = "/ads/select?slots=2&size=234x60&concepts=travel&priority=1"
 

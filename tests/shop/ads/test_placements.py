@@ -8,7 +8,7 @@ from shop.ads.ledger import Count
 from shop.page_types import PAGE_TYPES
 from shop.slots import PUBLISHER, SIZES
 from tests.shop.ads.inventories import banner, ledger
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 QUERY = {"slots": 1, "size": "728x90", "concepts": "crime", "publisher": PUBLISHER, "page": "Br-4"}
 

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.shop.ads.conftest import reported
-from tests.shop.ads.waiting import until
+from tests.waiting import until
 
 PAGE = {"slots": 3, "size": "468x60", "concepts": "crime,cooking", "priority": 1}
 

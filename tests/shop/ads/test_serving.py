@@ -12,8 +12,8 @@ import pytest
 from common import ports
 from tests.conftest import REPOSITORY
 from tests.shop.ads.conftest import RunningAds, under_its_settings
-from tests.shop.ads.waiting import until
 from tests.shop.largest_requests import LARGEST, status_of
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("what", LARGEST)

@@ -8,8 +8,8 @@ from shop import banners
 from shop.ad_server import AdServer
 from shop.catalogue.shelves import SHELVES
 from shop.slots import PUBLISHER
-from tests.shop.ads.waiting import PATIENCE_S, until
 from tests.shop.test_pages import steps
+from tests.waiting import PATIENCE_S, until
 
 BROWSING = ("/", "/browse/crime/", "/search/?q=winter", "/books/5/")
 

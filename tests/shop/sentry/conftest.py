@@ -11,6 +11,7 @@ import pytest
 
 from runtime.settings import Settings
 from tests.shop.sentry import project as bare
+from tests.waiting import until
 
 
 @pytest.fixture(scope="session")
@@ -56,11 +57,11 @@ class Database:
 
     def expect_begun(self, tag: str, count: int = 1) -> None:
         """Wait for that many queries with this tag."""
-        bare.until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
+        until(lambda: self.running(tag) == count, f"{count} queries {tag!r} running")
 
     def expect_gone(self, tag: str) -> None:
         """Wait until no query with this tag is left."""
-        bare.until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
+        until(lambda: self.running(tag) == 0, f"queries {tag!r} gone")
 
     def written(self, key: str) -> list[str]:
         """The committed rows of this key."""

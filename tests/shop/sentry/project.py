@@ -11,7 +11,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from common import ports
 from runtime.settings import REPOSITORY, Settings
 from tests.conftest import serving
 from tests.resetting import reset
+from tests.waiting import until
 
 # For what takes milliseconds (`make bench-cancel`), on a machine that has much else to do.
 PATIENCE_S = 240.0
@@ -197,15 +197,6 @@ def connect(settings: Settings) -> "psycopg.Connection[tuple[Any, ...]]":
         host=settings.postgres_host, port=settings.postgres_port, user=settings.postgres_user,
         password=settings.postgres_password, dbname=settings.postgres_db, autocommit=True,
     )  # fmt: skip
-
-
-def until(condition: Callable[[], Any], what: str, within_s: float = PATIENCE_S) -> Any:
-    """The first true answer; for what no event tells of (another process's state)."""
-    deadline_s = time.monotonic() + within_s
-    while not (answer := condition()):
-        assert time.monotonic() < deadline_s, f"not within {within_s:g} s: {what}"
-        time.sleep(0.002)
-    return answer
 
 
 class Client:

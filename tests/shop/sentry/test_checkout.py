@@ -16,7 +16,7 @@ from shop.checkout import place_order
 from shop.models import Book, Customer, Order, OrderLine
 from shop.walker import ADDRESS, PAYMENT, Walker, form
 from tests.resetting import will_reset
-from tests.shop.sentry.project import until
+from tests.waiting import until
 
 KILLS = int(os.environ.get("DOORBUSTER_TEST_KILLS", "100"))  # the acceptance run: 500
 LOGIN, SHIPPING, PAY, CONFIRM = (

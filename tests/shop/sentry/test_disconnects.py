@@ -9,6 +9,7 @@ import pytest
 
 from tests import certificate
 from tests.shop.sentry import project as bare
+from tests.waiting import until
 
 WAYS = ("close", "reset", "half_close")
 IN_SERVICE, QUEUED = 30, 20
@@ -72,7 +73,7 @@ def test_work_without_queries_ends_at_its_next_check(request, database, kind):
     before = project.state()
     with project.client() as client:
         client.send(f"/burn/{kind}/")
-        bare.until(lambda: database.locked(1), "the page has its lock")
+        until(lambda: database.locked(1), "the page has its lock")
         database.expect_gone("advisory_lock_shared(1)")
     project.expect_counted(before, disconnects=1, interrupted=1)
     assert database.locked(1) == 0  # what it does to clean up behind itself still runs
@@ -246,7 +247,7 @@ class TestModes:
         with threaded.client() as client, database.holding(3):
             client.send("/transact/unseen/", "POST")
             database.expect_begun("unseen behind")
-        bare.until(lambda: len(database.written("unseen")) == 2, "the request finished")
+        until(lambda: len(database.written("unseen")) == 2, "the request finished")
         assert threaded.state()["disconnects"] == before["disconnects"]
 
 

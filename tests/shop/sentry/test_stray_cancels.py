@@ -14,6 +14,7 @@ from shop import sentry
 from shop.sentry import queries
 from shop.sentry.watch import Watch, set_current
 from tests.shop.sentry import project as bare
+from tests.waiting import until
 
 LATER_REQUESTS = 1000
 STAYING, LEAVING, CANCELS = 4, 10, 50
@@ -54,8 +55,8 @@ def test_none_of_a_thousand_later_requests_is_hit(threaded):
         tasks = [pool.submit(leave, number) for number in range(LEAVING)]
         tasks += [pool.submit(stay) for _ in range(STAYING)]
         try:
-            bare.until(lambda: len(answers) >= LATER_REQUESTS, "the later requests answered", 200)
-            bare.until(lambda: effective() >= CANCELS, f"{CANCELS} cancels", 200)
+            until(lambda: len(answers) >= LATER_REQUESTS, "the later requests answered", 200)
+            until(lambda: effective() >= CANCELS, f"{CANCELS} cancels", 200)
         finally:
             over.set()
         for task in tasks:
@@ -67,7 +68,7 @@ def test_none_of_a_thousand_later_requests_is_hit(threaded):
         outcomes = ("cancels_effective", "cancels_too_late", "cancels_failed")
         return state["cancels_attempted"] == sum(state[outcome] for outcome in outcomes)
 
-    bare.until(is_settled, "every cancel over")
+    until(is_settled, "every cancel over")
     assert "Error" not in threaded.said()
 
 
@@ -240,7 +241,11 @@ def test_a_cancel_the_database_does_not_confirm_costs_the_session(watch, session
         def cancel_soon(execute, *arguments):
             cancel = leaves(watch)
             asking = pool.submit(watch.cancel, cancel, 0.1)
-            bare.until(lambda: watch.lock.locked() or asking.done(), "the database being asked")
+            until(
+                lambda: watch.lock.locked() or asking.done(),
+                every_s=0.002,
+                what="the database being asked",
+            )
             return execute(*arguments)
 
         with (

@@ -9,9 +9,9 @@ from common import answering
 from lab.results.comparison import ComparisonResult
 from runtime.state import State
 from runtime.supervision import Supervisor
-from tests.lab.console.conftest import wait_for
 from tests.lab.console.launches.test_launching import commands_of
 from tests.lab.console.streaming import first, looks, stream
+from tests.waiting import until
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -64,7 +64,7 @@ def test_what_a_death_leaves_is_the_truth_and_the_next_run_works(appliance, lab,
     lab.wait_until(doomed, "failed", "interrupted", "done")
     assert lab.state_of(doomed) == "failed"
     assert f"The {part} died in mid-run" in lab.get(f"/launches/{doomed}/").text
-    wait_for(lambda: not commands_of(lab), "the end of its command")
+    until(lambda: not commands_of(lab), "the end of its command")
 
     name = lab.result_of(doomed)
     folder = ComparisonResult(lab.results / name)
@@ -84,7 +84,7 @@ def test_a_console_that_dies_costs_no_run(lab):
     launch = lab.launch("Goes on", sessions=10_000)
     lab.wait_until(launch, "running")
     kill(lab.port)
-    wait_for(lambda: answering.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
+    until(lambda: answering.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
     lab.wait_until(launch, "done", "failed", "interrupted")
     assert lab.state_of(launch) == "done"
 
@@ -96,9 +96,9 @@ def test_killing_the_console_alone_frees_its_port(appliance, lab):
     assert listening_on(lab.port) == {before.pid}
     assert not psutil.Process(before.pid).children()
     psutil.Process(before.pid).kill()
-    wait_for(lambda: before.pid not in psutil.pids(), "the end of the console")
+    until(lambda: before.pid not in psutil.pids(), "the end of the console")
     assert not listening_on(lab.port) - {supervisor.states()["lab"].pid}
-    wait_for(lambda: answering.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
+    until(lambda: answering.get_refusal("127.0.0.1", lab.port, "/health") is None, "a console")
     assert listening_on(lab.port) == {supervisor.states()["lab"].pid}
 
 
@@ -114,6 +114,6 @@ def test_killing_the_master_of_the_workers_leaves_none_of_them(appliance, lab):
     _, alive = psutil.wait_procs(pool, 30)
     assert not alive
     lab.wait_until(launch, "interrupted", "done")
-    wait_for(lambda: not commands_of(lab), "the end of its command")
+    until(lambda: not commands_of(lab), "the end of its command")
     again = lab.launch("After the workers", sessions=50)
     lab.wait_until(again, "done")

@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from lab.spec.experiment import SPECS, read_spec
-from tests.lab.console.conftest import wait_for, worker
+from tests.lab.console.conftest import worker
+from tests.waiting import until
 
 FORM = {
     "title": "Mine",
@@ -160,7 +161,7 @@ def test_a_file_that_is_no_spec_is_refused(console, content, said):
 def test_a_running_launch_is_cancelled_and_leaves_nothing_running(console):
     launch = console.launch("Long", sessions=100_000, repetitions=20)
     console.wait_until(launch, "running")
-    wait_for(lambda: console.get(f"/launches/{launch}/").text.count("results"), "its folder")
+    until(lambda: console.get(f"/launches/{launch}/").text.count("results"), "its folder")
     console.post(f"/launches/{launch}/cancel")
     console.wait_until(launch, "cancelled")
     assert not commands_of(console)
@@ -202,8 +203,8 @@ def test_a_command_that_outlives_its_worker_is_ended(console):
         began_s = psutil.Process(deaf.pid).create_time()
         mark = console.state / "console" / "launches" / launch / "command"
         mark.write_text(f"{deaf.pid} {began_s}", encoding="utf-8")
-        wait_for(lambda: deaf.poll() is not None, "the end of what was left over")
-        wait_for(lambda: not mark.exists(), "its mark's end")
+        until(lambda: deaf.poll() is not None, "the end of what was left over")
+        until(lambda: not mark.exists(), "its mark's end")
         assert deaf.wait() == -signal.SIGKILL
     finally:
         deaf.kill()
@@ -215,12 +216,12 @@ def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_pa
     """The last here: the console's own workers are dead after it."""
     launch = console.launch("Doomed", sessions=100_000, repetitions=20)
     console.wait_until(launch, "running")
-    wait_for(lambda: commands_of(console), "its command")
+    until(lambda: commands_of(console), "its command")
     process = psutil.Process(console.worker.pid)
     for one in [*process.children(recursive=False), process]:
         os.kill(one.pid, signal.SIGKILL)
     console.wait_until(launch, "interrupted")
-    wait_for(lambda: not commands_of(console), "the end of its command")
+    until(lambda: not commands_of(console), "the end of its command")
     with worker(console, tmp_path):
         again = console.launch("Next", sessions=100)
         console.wait_until(again, "done")

@@ -6,7 +6,8 @@ import time
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.lab.console.conftest import environment_of, served, wait_for, worker
+from tests.lab.console.conftest import environment_of, served, worker
+from tests.waiting import until
 
 
 def value_of(console, name):
@@ -19,14 +20,14 @@ def value_of(console, name):
 
 
 def test_workers_count_from_their_start_to_their_end(console, tmp_path):
-    wait_for(lambda: value_of(console, "workers") == 1, "the console's worker")
+    until(lambda: value_of(console, "workers") == 1, "the console's worker")
     with worker(console, tmp_path):
-        wait_for(lambda: value_of(console, "workers") == 2, "a second worker")
+        until(lambda: value_of(console, "workers") == 2, "a second worker")
     assert value_of(console, "workers") == 1
 
 
 def test_a_worker_that_was_killed_does_not_count(console):
-    wait_for(lambda: value_of(console, "workers") == 1, "the console's worker")
+    until(lambda: value_of(console, "workers") == 1, "the console's worker")
     mark = console.state / "console" / "workers" / "999999"
     mark.touch()
     assert value_of(console, "workers") == 2
@@ -37,15 +38,15 @@ def test_a_worker_that_was_killed_does_not_count(console):
 
 
 def test_tasks_wait_while_the_worker_stands_still(console):
-    wait_for(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
+    until(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
     console.worker.send_signal(signal.SIGSTOP)
     try:
         launch = console.launch("Waits", sessions=60)
-        wait_for(lambda: value_of(console, "queued_tasks") >= 1, "the message of a launch")
+        until(lambda: value_of(console, "queued_tasks") >= 1, "the message of a launch")
     finally:
         console.worker.send_signal(signal.SIGCONT)
     console.wait_until(launch, "done")
-    wait_for(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
+    until(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
     assert value_of(console, "workers") == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from lab.results.comparison import ComparisonResult
 from lab.spec.shop_cpus import most_shops
 from runtime.settings import load
-from tests.lab.console.conftest import wait_for
+from tests.waiting import until
 
 FORM = {"policies": ["sq", "8q-af", "8q-lifo-pri"], "rho": "1.6", "sessions": "300", "seed": "7"}
 
@@ -21,7 +21,7 @@ def race(console):
     """The name of a result of three policies, made from the race page."""
     answer = console.post("/race/", FORM)
     assert "/race/waiting/" in answer.url, answer.text
-    wait_for(lambda: "/race/?result=" in console.session.get(answer.url).url, "the race")
+    until(lambda: "/race/?result=" in console.session.get(answer.url).url, "the race")
     return console.session.get(answer.url).url.partition("result=")[2]
 
 

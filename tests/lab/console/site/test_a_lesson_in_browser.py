@@ -5,8 +5,9 @@ import re
 import pytest
 
 from tests.lab.console.browsing import choose, press, tab_to, type_into, when
-from tests.lab.console.conftest import is_idle, wait_for
+from tests.lab.console.conftest import is_idle
 from tests.lab.console.launches.test_launching import commands_of
+from tests.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -55,7 +56,7 @@ def test_launch_watch_switch_cancel_race_compare_take_away_bring_back(
     press(page, "#cancel")
     when(page, "document.querySelector('.state .tag').textContent === 'cancelled'")
     assert not commands_of(lab)
-    wait_for(lambda: is_idle(appliance), "an idle shop")
+    until(lambda: is_idle(appliance), "an idle shop")
 
     first, second = (race(page, lab, seed) for seed in (1, 2))
     page.goto(lab.url("/results/"))

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lab.engines.live.announcement import ToldRun
-from tests.lab.console.conftest import wait_for
+from tests.waiting import until
 
 RUN = {
     "experiment": "a", "run": "001", "policy": "sq", "admission": "none", "abandonment": "cancel",
@@ -84,5 +84,5 @@ def test_viewers_are_counted(console):
     with console.session.get(console.url("/watch/stream"), stream=True, timeout=240) as stream:
         lines = stream.iter_lines()  # kept: with its last reader a stream is closed
         assert next(lines)
-        wait_for(lambda: figures(console)["viewers"][()] == 1, "the viewer to be counted")
-    wait_for(lambda: figures(console)["viewers"][()] == 0, "the viewer to be gone")
+        until(lambda: figures(console)["viewers"][()] == 1, "the viewer to be counted")
+    until(lambda: figures(console)["viewers"][()] == 0, "the viewer to be gone")

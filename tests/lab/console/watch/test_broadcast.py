@@ -14,8 +14,9 @@ import requests
 from common import answering, ports
 from lab.results.comparison import ComparisonResult
 from tests.conftest import serving
-from tests.lab.console.conftest import PATIENCE_S, call, wait_for
+from tests.lab.console.conftest import PATIENCE_S, call
 from tests.lab.console.streaming import first, looks, stream
+from tests.waiting import until
 
 pytestmark = pytest.mark.long
 
@@ -160,7 +161,7 @@ def test_a_viewer_who_was_cut_off_misses_nothing(lab):
     with stream(lab.url("/watch/stream")) as events:
         next(events)
         seen = next(events)
-    wait_for(lambda: _newest(lab) >= seen.data["number"] + 3, "more looks")
+    until(lambda: _newest(lab) >= seen.data["number"] + 3, "more looks")
     with stream(lab.url("/watch/stream"), seen.id) as events:
         after = [next(events) for _ in range(4)]
     assert {event.name for event in after} == {"look"}

@@ -13,7 +13,7 @@ from lab.results.comparison import ComparisonResult
 from runtime.settings import load
 from tests.lab.console.streaming import first, looks, stream
 from tests.lab.console.watch.test_frames import snapshot
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 COUNTS = {"gateway": {page: dict.fromkeys(FATES, 1) for page in PAGES}}
 
@@ -73,7 +73,7 @@ def test_two_shops_are_watched_side_by_side(appliance, lab):
     answer = lab.upload("spec", "/upload/", "my.toml", CROWDED)
     launch = answer.url.rstrip("/").rsplit("/", 1)[-1]
     # Tables, shops and capacity come first.
-    wait_until(
+    until(
         lambda: list(lab.results.glob("*/runs/*/lane.json")) or lab.state_of(launch) == "failed",
         within_s=900,
     )

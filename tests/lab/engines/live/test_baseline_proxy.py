@@ -21,7 +21,7 @@ from lab.spec.runs import ShopRun
 from runtime import settings
 from tests.fake_shop.server import Request, fake_server
 from tests.lab.baselines.test_process import Customer, needs, slow_shop
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 SNAPSHOT = {
     "time_s": 1e9,
@@ -88,24 +88,24 @@ def test_the_proxy_answers_in_the_gateways_form(tmp_path):
         assert "/policy" not in [path for _, path, _ in asked]  # the gateway's stays
         behind = run.appliance
         first = Customer(proxy_of(run))
-        assert wait_until(lambda: len(shop.requests) == 1, 60)
+        assert until(lambda: len(shop.requests) == 1, 60)
         second = Customer(proxy_of(run), "/search/")
-        assert wait_until(lambda: behind.snapshot()["waiting"] == 1, 60)
+        assert until(lambda: behind.snapshot()["waiting"] == 1, 60)
         now = behind.snapshot()
         assert set(now) >= set(SNAPSHOT)
         assert now["policy"]["name"] == "haproxy"
         assert now["policy"]["parameters"]["maxconn"] == 1
         assert (now["in_service"], now["workers"], now["load"]["busy_workers"]) == (1, 30, 3)
         assert now["waiting_by_page"] == dict.fromkeys(PAGES)  # not known, not 0
-        found = wait_until(lambda: shown.read(run.folder), 60)
+        found = until(lambda: shown.read(run.folder), 60)
         assert found["policy"]["name"] == "haproxy"
         seen = run._sampler.rows
-        assert wait_until(lambda: any(row["waiting"] == 1 for row in list(seen)), 60)
+        assert until(lambda: any(row["waiting"] == 1 for row in list(seen)), 60)
         second.leave()
-        assert wait_until(lambda: behind.snapshot()["waiting"] == 0, 60)
+        assert until(lambda: behind.snapshot()["waiting"] == 0, 60)
         shop.let_go()
         assert first.answer().status == 200
-        assert wait_until(lambda: fates(behind) == {"answered": 1, "withdrawn": 1}, 60)
+        assert until(lambda: fates(behind) == {"answered": 1, "withdrawn": 1}, 60)
         counts = behind.counts()
         assert counts["orders"] == 7
         assert (
@@ -132,7 +132,7 @@ def test_an_interrupted_run_leaves_nothing_running(name, tmp_path):
     def interrupted():
         with slow_shop().serving() as shop, a_run(name, tmp_path, shop) as (run, _):
             seen.extend((psutil.Process(proxy_of(run)._process.pid), run.folder))
-            wait_until(lambda: shown.read(run.folder), 60)
+            until(lambda: shown.read(run.folder), 60)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -24,7 +24,7 @@ from loadgen.ad_clients import AdOrder
 from loadgen.attempt_log import AttemptLog, read_attempts, read_metadata
 from loadgen.attempts import Attempt
 from runtime.settings import REPOSITORY
-from tests.lab.waiting import wait_until
+from tests.waiting import until
 
 # The command on a grid of six cells; the published clients take minutes. Somebody may be editing
 # code while the test runs: what was interrupted shall be resumed all the same.
@@ -81,14 +81,14 @@ def all_ended(processes):
 def test_interrupted_it_leaves_nothing_running_and_resumes_to_a_whole_report(folder):
     # A run or two, then Ctrl-C: as a terminal sends it, to the command's group alone.
     process = begun(folder, runs_s=30.0)
-    wait_until(lambda: any(folder.glob("results/*/attempts/*.parquet")))
+    until(lambda: any(folder.glob("results/*/attempts/*.parquet")))
     family = psutil.Process(process.pid).children(recursive=True)
     assert len(family) >= 4  # PostgreSQL, Gunicorn and its worker, the clients
     os.killpg(process.pid, signal.SIGINT)
     said = said_by(process)
     assert process.returncode == 130, said
     assert "Traceback" not in said
-    wait_until(lambda: all_ended(family))
+    until(lambda: all_ended(family))
     assert [path.name for path in folder.glob("doorbuster-ads-*")] == []
     [results] = (folder / "results").iterdir()
     done = {file: file.stat().st_mtime_ns for file in results.glob("attempts/*.parquet")}
