@@ -21,7 +21,7 @@ class AttemptOutcome(StrEnum):
 
 
 class Attempt(NamedTuple):
-    """One row of `attempts.parquet`; docs/architecture.md, *Attempts*.
+    """One row of `attempts.parquet`; docs/loadgen.md, *Attempts*.
 
     The times of a `not_generated` row are None; `patience_s` is `inf` for a customer who would
     wait for ever.

@@ -1,6 +1,6 @@
 """How a walk through the page types becomes requests to the shop.
 
-Owns: the table *The eight pages* of docs/architecture.md seen from the customer's side: which
+Owns: the table *The eight pages* of docs/shop.md seen from the customer's side: which
 category, words and book a session asks for, which form it sends, and whether the page that came
 is the page that was asked for.
 Must not know: sockets, schedules, patience.

@@ -1,4 +1,4 @@
-"""The addresses of the shop. The eight page types are the first eight (docs/architecture.md)."""
+"""The addresses of the shop. The eight page types are the first eight (docs/shop.md)."""
 
 from django.urls import path
 

@@ -27,8 +27,8 @@ def test_shop_and_customers_have_the_page_types_of_the_gateway():
     assert {page.name: page.url_name.removeprefix("checkout-") for page in PAGE_TYPES} == NAMES
 
 
-def test_architecture_lists_every_page_type_with_its_name():
-    text = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
+def test_the_shops_page_lists_every_page_type_with_its_name():
+    text = (REPOSITORY / "docs" / "shop.md").read_text(encoding="utf-8")
     assert dict(re.findall(r"^\| ([BT]r-\d) \| (\w+) \|", text, re.MULTILINE)) == NAMES
 
 

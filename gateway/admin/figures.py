@@ -21,7 +21,7 @@ class GatewayFigures:
         self._parts, self._in_force = parts, in_force
 
     def snapshot(self) -> Mapping[str, object]:
-        """Everything at once, JSON-ready (docs/architecture.md)."""
+        """Everything at once, JSON-ready (docs/admin-api.md)."""
         driver = self._parts.pages.dispatcher
         manager = self._parts.cpu_manager
         return {
@@ -52,7 +52,7 @@ class GatewayFigures:
         }
 
     def shadows(self) -> dict[str, object]:
-        """The shadows with their last disagreements; docs/architecture.md."""
+        """The shadows with their last disagreements; docs/admin-api.md."""
         them = self._parts.shadow_policies
         last = them.disagreements()
         return {
@@ -89,7 +89,7 @@ class GatewayFigures:
         }
 
     def queue(self, limit: int) -> dict[str, object]:
-        """Who waits behind the policy, the `limit` oldest, oldest first; docs/architecture.md."""
+        """Who waits behind the policy, the `limit` oldest, oldest first; docs/admin-api.md."""
         lane, now_s = self._parts.pages, self._parts.clock()
         requests = [
             [

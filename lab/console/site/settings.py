@@ -1,4 +1,4 @@
-"""Django settings of the console, read from the appliance's settings (docs/architecture.md).
+"""Django settings of the console, read from the appliance's settings (docs/settings.md).
 
 What stands here is other than Django's own default. The shop's settings look alike in places: it
 knows of nobody and nobody of it, so that neither could take them from the other.

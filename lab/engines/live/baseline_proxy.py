@@ -3,7 +3,7 @@
 The proxy's log and statistics answer what a run asks of the gateway. The gateway stands by: no
 customer reaches it, but it still measures the shop's load.
 
-`snapshot` has the form of the gateway's `GET /snapshot` (docs/architecture.md); a value that a
+`snapshot` has the form of the gateway's `GET /snapshot` (docs/admin-api.md); a value that a
 proxy cannot tell is None.
 """
 

@@ -15,7 +15,7 @@ from lab.files.run_folder import RunFolder
 EVERY_S: Final = 0.4
 """Real seconds; the console looks twice a second."""
 KEYS: Final = ("policy", "abandonment", "waiting", "in_service", "waiting_by_page", "counts")
-"""Of a snapshot (docs/architecture.md): what the baseline proxy has in the gateway's place."""
+"""Of a snapshot (docs/admin-api.md): what the baseline proxy has in the gateway's place."""
 
 
 class Shown:
