@@ -36,7 +36,7 @@ def check_inner_host() -> None:
             probe.bind(found[0][4])
     except OSError as error:
         raise click.ClickException(
-            f"DOORBUSTER_INNER_HOST={host} is no address of this machine ({error.strerror}); "
+            f"DOORBUSTER_INNER_HOST={host} is not an address of this machine ({error.strerror}); "
             "allowed is 127.0.0.1, 0.0.0.0 for all addresses, or one of them."
         ) from error
 
