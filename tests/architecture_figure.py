@@ -117,7 +117,8 @@ def drawn() -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" '
         f'width="{WIDTH}" role="img" aria-labelledby="title description">',
         '<title id="title">The packages of Doorbuster and the arrows between them</title>',
-        f'<desc id="description">{escape(words)}. Every package except the policies may import {LEAF}.</desc>',
+        f'<desc id="description">{escape(words)}. '
+        f"Every package except the policies may import {LEAF}.</desc>",
         '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" '
         'markerHeight="8" orient="auto"><path d="M0 1 10 5 0 9z" fill="#7d8790"/></marker></defs>',
     ]
