@@ -62,8 +62,8 @@ def first_free(start: int, avoid: Collection[int], host: str = "127.0.0.1") -> i
     return next((port for port in wanted if holder(port, host) is None), None)
 
 
-def free(count: int) -> list[int]:
-    """`count` ports of 127.0.0.1 that nobody listens on now; no port twice in a process.
+def free(count: int, host: str = "127.0.0.1") -> list[int]:
+    """`count` ports of `host` that nobody listens on now; no port twice in a process.
 
     They lie below those that the kernel gives to connections and to whoever asks for any port, so
     that one which is used minutes later is still free then.
@@ -71,7 +71,7 @@ def free(count: int) -> list[int]:
     found: list[int] = []
     while len(found) < count:
         port = random.SystemRandom().randrange(LOWEST_FREE, _first_given_by_the_kernel())
-        if port not in _given and holder(port) is None:
+        if port not in _given and holder(port, host) is None:
             _given.add(port)
             found.append(port)
     return found

@@ -70,6 +70,7 @@ class LoadRun:
     def await_start(self) -> None:
         """Returns when the run may begin: at once, or when there is a `start_file`."""
         file = self.plan.start_file
+        # Not `common.waiting`: other greenlets must run meanwhile.
         while file is not None and not file.exists():
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
-from common import hosts, log_tail, processes
+from common import hosts, log_tail, ports, processes
 from gateway.http.pages import Rule
 from lab.baselines import haproxy, nginx
 from lab.baselines.requests import Ended, Place, Queue
@@ -108,7 +108,7 @@ class ProxyProcess:
 
     def __enter__(self) -> Self:
         for last in (False,) * (_TRIES - 1) + (True,):
-            self.place = replace(self.place, port=_free_port(self.place.host))
+            self.place = replace(self.place, port=ports.free(1, self.place.host)[0])
             try:
                 self._start()
             except ExperimentError:
@@ -256,14 +256,6 @@ class Log:
 def folder_for_sockets() -> "tempfile.TemporaryDirectory[str]":
     """Of a short name: a socket's path may have 107 characters."""
     return tempfile.TemporaryDirectory(prefix="doorbuster-proxy-")
-
-
-def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as sock:
-        sock.bind((host, 0))
-        port: int = sock.getsockname()[1]
-        return port
 
 
 def _ask(path: Path, question: bytes) -> str:

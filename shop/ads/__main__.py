@@ -1,13 +1,15 @@
 """The command line: `python -m shop.ads serve | migrate-and-seed | token | operator | draws`."""
 
+import math
 import os
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
 import django
 from django.core.exceptions import ImproperlyConfigured
+
+from common.waiting import retry
 
 if TYPE_CHECKING:
     from shop.ads.configuration import Configuration
@@ -56,21 +58,14 @@ def _await_database() -> None:
     """Return when PostgreSQL accepts a connection; print a line when it is away and when back."""
     from django.db import OperationalError, connection
 
-    was_away = False
-    while True:
-        try:
-            connection.ensure_connection()
-        except OperationalError as error:
-            if not was_away:
-                first = str(error).strip().partition("\n")[0]
-                click.echo(f"The ad server waits for PostgreSQL: {first}", err=True)
-            was_away = True
-            time.sleep(LOOK_EVERY_S)
-        else:
-            break
-    connection.close()
-    if was_away:
+    try:
+        connection.ensure_connection()
+    except OperationalError as error:
+        first = str(error).strip().partition("\n")[0]
+        click.echo(f"The ad server waits for PostgreSQL: {first}", err=True)
+        retry(connection.ensure_connection, OperationalError, math.inf, every_s=LOOK_EVERY_S)
         click.echo("PostgreSQL answers; the ad server starts.", err=True)
+    connection.close()
 
 
 @main.command("migrate-and-seed")
