@@ -118,7 +118,7 @@ def _lab() -> Iterable[Metric]:
     _django("lab.console.site.settings")
     from django.core.management import call_command
 
-    from lab.console.site.metrics import LabMetrics
+    from lab.console.server.metrics import LabMetrics
     from lab.console.site.settings import FOLDER, LAB
 
     FOLDER.mkdir(parents=True, exist_ok=True)

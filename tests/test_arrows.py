@@ -49,18 +49,6 @@ FLOORS = (
     ("cli",),
     ("console",),
 )
-WITHOUT_CYCLES = (
-    "bench",
-    "common",
-    "dashboards",
-    "gateway",
-    "hosting",
-    "lab",
-    "loadgen",
-    "runtime",
-    "simulator",
-)
-"""Parts in which no modules import each other."""
 MOST_MODULES = 20
 """In one folder."""
 
@@ -135,18 +123,26 @@ def test_policies_touch_no_clock_no_socket_and_no_shared_randomness() -> None:
     assert found == []
 
 
-def project_imports(part: str) -> dict[str, set[str]]:
-    """Each module of a part and the modules of the part that it imports, in functions too."""
+def project_imports(*parts: str) -> dict[str, set[str]]:
+    """Each module of these parts and the modules of them that it imports, in functions too."""
     names = {}
-    for path in sorted((REPOSITORY / part).rglob("*.py")):
-        parts = path.relative_to(REPOSITORY).with_suffix("").parts
-        names[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    for part in parts:
+        for path in sorted((REPOSITORY / part).rglob("*.py")):
+            words = path.relative_to(REPOSITORY).with_suffix("").parts
+            names[".".join(words[:-1] if words[-1] == "__init__" else words)] = path
     found: dict[str, set[str]] = {}
     for name, path in names.items():
         each = set(imports(path))
         owners = {one.rpartition(".")[0] for one in each if one not in names}
-        found[name] = {one for one in each | owners if one in names} - {name, part}
+        found[name] = {one for one in each | owners if one in names} - {name, *parts}
     return found
+
+
+def whole_project() -> dict[str, set[str]]:
+    """The imports of every package of the project except the tests."""
+    packages = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} - {"tests"}
+    assert packages >= PARTS
+    return project_imports(*sorted(packages))
 
 
 def lab_imports() -> dict[str, set[str]]:
@@ -190,26 +186,37 @@ def test_no_engine_imports_another() -> None:
     ] == []
 
 
-@pytest.mark.parametrize("part", WITHOUT_CYCLES)
-def test_no_modules_of_a_part_import_each_other(part: str) -> None:
-    """No chain of imports leads back to where it began."""
-    try:
-        graphlib.TopologicalSorter(project_imports(part)).prepare()
-    except graphlib.CycleError as error:
-        pytest.fail(" imports ".join(reversed(error.args[1])))
-
-
-def test_no_packages_of_the_gateway_import_each_other() -> None:
-    """The gateway's folders and its own modules are in an order, too."""
-    arrows: dict[str, set[str]] = {}
-    for module, found in project_imports("gateway").items():
-        package = ".".join(module.split(".")[:2])
-        targets = {".".join(name.split(".")[:2]) for name in found}
-        arrows.setdefault(package, set()).update(targets - {package})
+def check_no_cycle(arrows: dict[str, set[str]]) -> None:
     try:
         graphlib.TopologicalSorter(arrows).prepare()
     except graphlib.CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_no_modules_import_each_other() -> None:
+    """No chain of imports leads back to where it began."""
+    check_no_cycle(
+        {
+            module: {one for one in found if not within(module, one)}
+            for module, found in whole_project().items()
+        }
+    )
+
+
+def test_no_two_folders_or_modules_of_a_folder_import_each_other() -> None:
+    """The contents of each folder of the project, and the packages themselves, are in an order."""
+    folders: dict[str, dict[str, set[str]]] = {}
+    for module, found in whole_project().items():
+        for imported in found:
+            here, there = module.split("."), imported.split(".")
+            pairs = zip(here, there, strict=False)
+            apart = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+            if apart is not None:  # neither is a package around the other
+                arrows = folders.setdefault(".".join(here[:apart]), {})
+                arrows.setdefault(here[apart], set()).add(there[apart])
+    assert len(folders) > 20
+    for arrows in folders.values():
+        check_no_cycle(arrows)
 
 
 @pytest.mark.parametrize("part", ["lab", "gateway"])

@@ -44,7 +44,7 @@ def prepare(wait_s: float) -> None:
 def serve() -> None:
     """Serve the pages."""
     _check_limits()
-    from lab.console.site import serving
+    from lab.console.server import serving
 
     serving.serve()
 

@@ -5,6 +5,6 @@ from django.urls import include, path
 from lab.console.pages import PAGES
 
 urlpatterns = [
-    path("", include("lab.console.site.urls")),
+    path("", include("lab.console.server.urls")),
     *(path("", include(page.urls)) for page in PAGES),
 ]

@@ -1,4 +1,4 @@
-"""Addresses of the gallery."""
+"""Addresses of the gallery and of the launch form of each experiment."""
 
 from django.urls import path
 
@@ -6,4 +6,7 @@ from lab.console.gallery import views
 
 urlpatterns = [
     path("", views.gallery, name="gallery"),
+    path("launch/<str:name>/", views.launch, name="launch"),
+    path("launch/<str:name>/predict", views.predict, name="predict"),
+    path("launch/<str:name>/spec.toml", views.spec_file, name="spec-file"),
 ]

@@ -1,11 +1,18 @@
-"""The gallery: every experiment that comes with Doorbuster."""
+"""The gallery: every experiment that comes with Doorbuster, and the launch form of each."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from lab.console.gallery import cards
 from lab.console.gallery.cards import CARDS, Card
-from lab.console.site.permissions import readers
+from lab.console.launches.forms import LaunchForm, initial
+from lab.console.launches.submission import allowed_real_s, launch_of_spec, submit
+from lab.console.site import permissions
+from lab.console.site.allowances import AllowanceError
+from lab.console.site.permissions import readers, students
+from lab.console.site.rates import spend
+from lab.spec.experiment import Spec
 
 
 @readers
@@ -16,3 +23,73 @@ def gallery(request: HttpRequest) -> HttpResponse:
     for one in CARDS:
         by_paper.setdefault(one.paper, []).append(one)
     return render(request, "console/gallery.html", {"papers": by_paper})
+
+
+@students
+@require_http_methods(["GET", "POST"])
+def launch(request: HttpRequest, name: str) -> HttpResponse:
+    """Show the form of an experiment; a launch that is sent joins the queue."""
+    card = cards.card(name)
+    if card is None:
+        raise Http404
+    base = card.spec
+    allowance = permissions.allowance_of(request)
+    if base is None:  # a reproduction has nothing to set
+        if request.method == "POST":
+            return submit(request, lambda: cards.launch_of(card, allowance))
+        return render(request, "console/launch.html", {"card": card})
+    form = LaunchForm(request.POST or None, initial=initial(base))
+    if request.method == "POST":
+        spec = form.spec(base, allowance)
+        if spec is not None:
+            if "download" in request.POST:
+                return _toml(spec)
+            try:
+                wanted = launch_of_spec(spec, allowance)
+                return submit(request, lambda: wanted)
+            except AllowanceError as fault:
+                form.add_error(None, str(fault))
+    return render(
+        request,
+        "console/launch.html",
+        {"card": card, "form": form, "expected_s": card.real_s},
+        status=400 if form.errors else 200,
+    )
+
+
+@students
+@require_POST
+def predict(request: HttpRequest, name: str) -> HttpResponse:
+    """Show how long the launch in the form will take; the page asks whenever a field changes."""
+    card = cards.card(name)
+    base = card.spec if card else None
+    if base is None:
+        raise Http404
+    allowance = permissions.allowance_of(request)
+    context: dict[str, object] = {"expected_s": None}
+    try:
+        spend(allowance, "predictions_per_minute", permissions.key_of(request))
+        spec = LaunchForm(request.POST).spec(base, allowance)
+        if spec is not None:
+            context["expected_s"] = allowed_real_s(spec, allowance)
+    except AllowanceError as fault:
+        context["refusal"] = str(fault)
+    return render(request, "console/prediction.html", context)
+
+
+@readers
+@require_GET
+def spec_file(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the spec as a file, which a person can edit and upload."""
+    card = cards.card(name)
+    spec = card.spec if card else None
+    if spec is None:
+        raise Http404
+    return _toml(spec)
+
+
+def _toml(spec: Spec) -> HttpResponse:
+    words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
+    response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'
+    return response

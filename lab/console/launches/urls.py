@@ -1,14 +1,12 @@
-"""Addresses of the launch form, the queue and each launch."""
+"""Addresses of uploads, of running a result again, of the queue and of each launch."""
 
 from django.urls import path
 
 from lab.console.launches import views
 
 urlpatterns = [
-    path("launch/<str:name>/", views.launch, name="launch"),
-    path("launch/<str:name>/predict", views.predict, name="predict"),
-    path("launch/<str:name>/spec.toml", views.spec_file, name="spec-file"),
     path("upload/", views.upload, name="upload"),
+    path("results/<str:name>/again", views.again, name="result-again"),
     path("launches/", views.queue, name="queue"),
     path("launches/table", views.table, name="queue-table"),
     path("launches/<str:pk>/", views.one, name="launch-page"),

@@ -1,88 +1,26 @@
-"""The form of a launch, the queue, and the page of one launch."""
+"""Uploads, running a result again, the queue, and the page of one launch."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
-from lab.console.gallery import cards
 from lab.console.launches import queue as launch_queue
-from lab.console.launches.forms import LaunchForm, initial, uploaded
+from lab.console.launches.forms import uploaded
 from lab.console.launches.listing import launch_details, queue_lists
-from lab.console.launches.submission import allowed_real_s, launch_of_spec, submit
+from lab.console.launches.submission import launch_of_spec, submit
 from lab.console.models import Launch
+from lab.console.results.differences import differences
+from lab.console.results.download_views import result_of
 from lab.console.site import permissions
-from lab.console.site.allowances import AllowanceError, require
+from lab.console.site.allowances import require
 from lab.console.site.permissions import launch_owners, readers, students
 from lab.console.site.rates import spend
-from lab.errors import SpecError
-from lab.spec.experiment import Spec
+from lab.errors import ExperimentError, SpecError
+from lab.results.comparison import ComparisonResult
 
 OVER = 286
 """Status of htmx: it asks no more."""
-
-
-@students
-@require_http_methods(["GET", "POST"])
-def launch(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the form of an experiment; a launch that is sent joins the queue."""
-    card = cards.card(name)
-    if card is None:
-        raise Http404
-    base = card.spec
-    allowance = permissions.allowance_of(request)
-    if base is None:  # a reproduction has nothing to set
-        if request.method == "POST":
-            return submit(request, lambda: cards.launch_of(card, allowance))
-        return render(request, "console/launch.html", {"card": card})
-    form = LaunchForm(request.POST or None, initial=initial(base))
-    if request.method == "POST":
-        spec = form.spec(base, allowance)
-        if spec is not None:
-            if "download" in request.POST:
-                return _toml(spec)
-            try:
-                wanted = launch_of_spec(spec, allowance)
-                return submit(request, lambda: wanted)
-            except AllowanceError as fault:
-                form.add_error(None, str(fault))
-    return render(
-        request,
-        "console/launch.html",
-        {"card": card, "form": form, "expected_s": card.real_s},
-        status=400 if form.errors else 200,
-    )
-
-
-@students
-@require_POST
-def predict(request: HttpRequest, name: str) -> HttpResponse:
-    """Show how long the launch in the form will take; the page asks whenever a field changes."""
-    card = cards.card(name)
-    base = card.spec if card else None
-    if base is None:
-        raise Http404
-    allowance = permissions.allowance_of(request)
-    context: dict[str, object] = {"expected_s": None}
-    try:
-        spend(allowance, "predictions_per_minute", permissions.key_of(request))
-        spec = LaunchForm(request.POST).spec(base, allowance)
-        if spec is not None:
-            context["expected_s"] = allowed_real_s(spec, allowance)
-    except AllowanceError as fault:
-        context["refusal"] = str(fault)
-    return render(request, "console/prediction.html", context)
-
-
-@readers
-@require_GET
-def spec_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the spec as a file, which a person can edit and upload."""
-    card = cards.card(name)
-    spec = card.spec if card else None
-    if spec is None:
-        raise Http404
-    return _toml(spec)
 
 
 @students
@@ -102,6 +40,23 @@ def upload(request: HttpRequest) -> HttpResponse:
         messages.error(request, str(fault))
         return redirect("gallery")
     return submit(request, lambda: launch_of_spec(spec, allowance))
+
+
+@students
+@require_POST
+def again(request: HttpRequest, name: str) -> HttpResponse:
+    """Launch the spec of a result again, with its seed."""
+    result = result_of(name)
+    try:
+        spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
+    except ExperimentError as fault:
+        messages.error(request, str(fault))
+        return redirect("result", name)
+    if spec is None:
+        raise Http404
+    for words in differences(result):
+        messages.warning(request, f"Not as it was made: {words}.")
+    return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
 
 
 @readers
@@ -158,10 +113,3 @@ def first(request: HttpRequest, pk: str) -> HttpResponse:
     launch = get_object_or_404(Launch, pk=pk)
     launch_queue.move_first(launch)
     return redirect("queue")
-
-
-def _toml(spec: Spec) -> HttpResponse:
-    words = "".join(c if c.isalnum() else "-" for c in spec.title.lower()).strip("-")[:60]
-    response = HttpResponse(spec.to_toml(), content_type="application/toml; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{words or "spec"}.toml"'
-    return response

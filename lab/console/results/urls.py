@@ -13,7 +13,6 @@ urlpatterns = [
     path("results/<str:name>/sessions", curve_views.sessions, name="result-sessions"),
     path("results/<str:name>/attempts", explorer_views.attempts, name="attempts"),
     path("results/<str:name>/why", explorer_views.why, name="why"),
-    path("results/<str:name>/again", views.again, name="result-again"),
     path("results/<str:name>/note", views.note, name="result-note"),
     path("results/<str:name>/delete", views.delete, name="result-delete"),
     path("results/<str:name>/bundle.zip", download_views.bundle, name="result-bundle"),

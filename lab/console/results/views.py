@@ -1,4 +1,4 @@
-"""The result list, one result and its files; import, notes, running again, deleting."""
+"""The result list, one result and its files; import, notes, deleting."""
 
 import mimetypes
 
@@ -9,18 +9,17 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpRe
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from lab.console.launches.submission import launch_of_spec, submit
 from lab.console.models import MOST_NOTE_CHARACTERS, Note
 from lab.console.results import curve_cache, differences, imports, logs, notes, result_list
 from lab.console.results.curve_views import sources
 from lab.console.results.download_views import result_of
+from lab.console.results.owners import may_delete, result_owners
 from lab.console.site import allowances, permissions
-from lab.console.site.permissions import readers, result_owners, students
+from lab.console.site.permissions import readers, students
 from lab.console.site.settings import LAB
 from lab.database.publishing import keep_in_step
 from lab.errors import ExperimentError
 from lab.report.claims import held_words
-from lab.results.comparison import ComparisonResult
 
 A_PAGE = 25
 ENGINES = ("live", "simulated")
@@ -84,7 +83,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "versions": result.facts("versions"),
             "elsewhere": differences.differences(result),
             "notes": notes.of(name),
-            "may_delete": permissions.may_delete(request, name),
+            "may_delete": may_delete(request, name),
         },
     )
 
@@ -158,23 +157,6 @@ def note(request: HttpRequest, name: str) -> HttpResponse:
         except ExperimentError as fault:
             messages.error(request, str(fault))
     return redirect("result", name)
-
-
-@students
-@require_POST
-def again(request: HttpRequest, name: str) -> HttpResponse:
-    """Launch the spec of a result again, with its seed."""
-    result = result_of(name)
-    try:
-        spec = None if result.is_reproduction else ComparisonResult(result.path).spec()
-    except ExperimentError as fault:
-        messages.error(request, str(fault))
-        return redirect("result", name)
-    if spec is None:
-        raise Http404
-    for words in differences.differences(result):
-        messages.warning(request, f"Not as it was made: {words}.")
-    return submit(request, lambda: launch_of_spec(spec, permissions.allowance_of(request)))
 
 
 @result_owners

@@ -1,4 +1,4 @@
-"""Who may do what. Every view has one of these permissions as its decorator.
+"""Who may do what. Every view has a permission as its decorator, one of these or its page's.
 
 Without accounts (the default) the console listens on loopback and everybody is a teacher. With
 accounts, `AccountsMiddleware` asks the view's permission before each request. A view without a
@@ -17,11 +17,9 @@ from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from lab.console.models import Launch
-from lab.console.results.result_list import entry_of
 from lab.console.site.allowances import STUDENT, TEACHER, Allowance
 from lab.console.site.sessions import SessionStore
 from lab.console.site.settings import LAB
-from lab.console.watch.live_run import under_way
 
 View = TypeVar("View", bound=Callable[..., Any])
 Rule = Callable[[HttpRequest, Mapping[str, Any]], str]
@@ -48,21 +46,6 @@ def _for_who_launched(request: HttpRequest, arguments: Mapping[str, Any]) -> str
     if owns(request, Launch.objects.filter(**arguments).first()):
         return ""
     return "Only who launched it, or a teacher, cancels it."
-
-
-def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    if may_delete(request, arguments["name"]):
-        return ""
-    return "Only a teacher deletes results; you may delete those that you imported."
-
-
-def _for_whose_run_is_under_way(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
-    going = under_way()
-    # A launch that only waits for the machine has no run, and changes nothing.
-    owns_run = going is not None and going.run is not None and owns(request, going.launch)
-    if owns_run and not LAB.lab_classroom:
-        return ""
-    return "The shop is changed by the teacher, or by who launched the live run under way."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +84,6 @@ answers = Permission(reads=_answers_for_teachers)
 """Only teachers read: the pages with answers to lab sheets."""
 launch_owners = Permission(sends=_for_who_launched)
 """Students and teachers read; teachers and the person who launched it send."""
-result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
-"""Teachers and the person who imported the result: reading asks for the confirmation."""
-run_owners = Permission(sends=_for_whose_run_is_under_way)
-"""Students and teachers read; teachers and the person whose live run is under way change it."""
 
 
 class AccountsMiddleware(MiddlewareMixin):
@@ -152,20 +131,6 @@ def owns(request: HttpRequest, launch: Launch | None) -> bool:
     if is_teacher(request):
         return True
     return launch is not None and launch.by == request.user.get_username()
-
-
-def may_delete(request: HttpRequest, result: str) -> bool:
-    """Whether this person may delete the result: teachers all, students their own imports.
-
-    Nobody deletes what comes with Doorbuster.
-    """
-    found = entry_of(result)
-    if found and found.reference:
-        return False
-    if is_teacher(request):
-        return True
-    mark = None if found is None else found.imported
-    return mark is not None and mark.by == request.user.get_username()
 
 
 def name_of(request: HttpRequest) -> str:

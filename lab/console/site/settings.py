@@ -5,11 +5,11 @@ knows of nobody and nobody of it, so that neither could take them from the other
 """
 
 from lab.console import pages
-from lab.console.people.oidc import configuration
+from lab.console.site import oidc_provider
 from runtime import settings as runtime_settings
 
 LAB = runtime_settings.load()
-OIDC = configuration.provider(LAB.variables(), accounts=LAB.lab_accounts)
+OIDC = oidc_provider.provider(LAB.variables(), accounts=LAB.lab_accounts)
 FOLDER = LAB.state_dir / "console"
 
 SECRET_KEY = LAB.secret_key or "only-for-a-console-that-nobody-visits"
@@ -40,8 +40,8 @@ MIDDLEWARE = [
     "lab.console.site.security.ContentSecurityMiddleware",
 ]
 if OIDC is not None:
-    INSTALLED_APPS.extend(configuration.APPS)
-    MIDDLEWARE.append(configuration.MIDDLEWARE)
+    INSTALLED_APPS.extend(oidc_provider.APPS)
+    MIDDLEWARE.append(oidc_provider.MIDDLEWARE)
     globals().update(OIDC.django_settings())
 if LAB.lab_accounts:
     MIDDLEWARE.append("lab.console.site.permissions.AccountsMiddleware")
@@ -54,7 +54,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
 ]
 ROOT_URLCONF = "lab.console.urls"
-ASGI_APPLICATION = "lab.console.site.asgi.application"
+ASGI_APPLICATION = "lab.console.server.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # A file of its own (docs/decisions/0015): a database that is busy with the shop would hold up
@@ -104,7 +104,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "lab.console.site.frame.frame",
+                "lab.console.server.frame.frame",
             ],
             "builtins": ["django.templatetags.static", "lab.console.site.templatetags.words"],
             "libraries": {"live": "lab.console.site.templatetags.live"},

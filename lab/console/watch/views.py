@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHt
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_POST
 
-from lab.console.site.permissions import is_logged_in, readers, run_owners
+from lab.console.site.permissions import is_logged_in, readers
 from lab.console.watch import changes, shadows
 from lab.console.watch.forms import (
     PROPOSED_SHADOW,
@@ -16,6 +16,8 @@ from lab.console.watch.forms import (
     PolicyForm,
     forms_in_force,
 )
+from lab.console.watch.owners import run_owners
+from lab.console.watch.shared import watch as broadcast
 from lab.errors import ExperimentError
 
 ASK_EVERY_S = 2.0
@@ -143,8 +145,6 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     stream names the last look that it received, and the stream goes on after it. The stream also
     ends with its viewer's session, and with the server. It is a coroutine and holds no thread.
     """
-    from lab.console.site.asgi import watch as broadcast
-
     closely = "glance" not in request.GET
     last_seen = request.headers.get("Last-Event-ID", "")
 

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from common import ports
-from lab.console.people.oidc import configuration
+from lab.console.site import oidc_provider
 from runtime.settings import REPOSITORY, SettingsError
 from tests.lab.console.conftest import PATIENCE_S, Console, run, with_accounts
 from tests.lab.console.openid_provider import (
@@ -286,21 +286,21 @@ def test_a_setting_that_cannot_be_is_named(changed, said):
     """The refusal names the variable and what is allowed."""
     given = RIGHT | {f"DOORBUSTER_LAB_OIDC_{name}": text for name, text in changed.items()}
     with pytest.raises(SettingsError, match=re.escape(said)):
-        configuration.provider(given, accounts=True)
+        oidc_provider.provider(given, accounts=True)
 
 
 def test_sign_in_needs_accounts():
     """Without accounts the settings are refused together."""
     with pytest.raises(SettingsError, match="set DOORBUSTER_LAB_ACCOUNTS=1 too"):
-        configuration.provider(RIGHT, accounts=False)
+        oidc_provider.provider(RIGHT, accounts=False)
 
 
 def test_the_name_is_the_host_unless_set():
     """The button says where it leads."""
-    made = configuration.provider(RIGHT | {"DOORBUSTER_LAB_OIDC_NAME": ""}, accounts=True)
+    made = oidc_provider.provider(RIGHT | {"DOORBUSTER_LAB_OIDC_NAME": ""}, accounts=True)
     assert made is not None
     assert made.name == "login.example.edu"
-    assert configuration.provider({}, accounts=False) is None
+    assert oidc_provider.provider({}, accounts=False) is None
 
 
 @pytest.mark.parametrize("command", ["prepare", "serve", "work"])

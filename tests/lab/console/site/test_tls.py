@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from common import answering, ports
-from lab.console.site.tls_listener import plain_answer
+from lab.console.server.tls_listener import plain_answer
 from runtime import certificate_files, certificates
 from runtime.settings import REPOSITORY
 from tests.lab.console.conftest import PATIENCE_S, Console, run

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Mapping
-from typing import Any
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "lab.console.site.settings")
 
@@ -21,22 +19,14 @@ from lab.console.models import Launch, State  # noqa: E402
 from lab.console.site import uploads  # noqa: E402
 from lab.console.site.allowances import TEACHER  # noqa: E402
 from lab.console.site.settings import LAB  # noqa: E402
-from lab.console.watch.broadcast import Watch  # noqa: E402
-from lab.console.watch.live_run import live_shops_now, proxy_now, under_way  # noqa: E402
+from lab.console.watch.shared import watch  # noqa: E402
 from runtime import monitoring  # noqa: E402
 
 KEEP_EVERY_S = 2.0
 logger = logging.getLogger("lab.console")
 
 
-def _run_under_way() -> Mapping[str, Any] | None:
-    found = under_way()
-    return None if found is None else found.told()
-
-
 pages = uploads.bounded(django_application, uploads.allowed_bytes)
-watch = Watch(LAB, _run_under_way, live_shops_now, proxy_now)
-"""Of this server process."""
 
 
 @sync_to_async

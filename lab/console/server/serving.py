@@ -15,8 +15,8 @@ import click
 from uvicorn import Config, Server
 
 from common import hosts
+from lab.console.server.tls_listener import TlsListener
 from lab.console.site.settings import LAB
-from lab.console.site.tls_listener import TlsListener
 
 GRACE_S = 1
 STUCK_S = 120.0
@@ -47,7 +47,7 @@ class ConsoleServer(Server):
         self.servers = listeners
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        from lab.console.site.asgi import watch
+        from lab.console.watch.shared import watch
 
         watch.end()
         await super().shutdown(sockets)
@@ -70,7 +70,7 @@ def serve() -> None:
             LAB.lab_host,
         )
     config = Config(
-        "lab.console.site.asgi:application",
+        "lab.console.server.asgi:application",
         loop="uvloop",
         http="httptools",
         lifespan="on",

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from lab.console.site import views
+from lab.console.server import views
 
 urlpatterns = [
     path("health", views.health, name="health"),

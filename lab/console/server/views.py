@@ -5,7 +5,7 @@ from functools import cache
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET
 
-from lab.console.site.metrics import CONTENT_TYPE, LabMetrics
+from lab.console.server.metrics import CONTENT_TYPE, LabMetrics
 from lab.console.site.permissions import everybody
 from lab.console.site.settings import LAB
 
@@ -27,6 +27,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @cache
 def _metrics() -> LabMetrics:
     from lab.console.launches import workers
-    from lab.console.site.asgi import watch
+    from lab.console.watch.shared import watch
 
     return LabMetrics(LAB, lambda: watch.viewers, workers.online, workers.queued_tasks)

@@ -1,0 +1,33 @@
+"""The permission to delete a result."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest
+
+from lab.console.results.result_list import entry_of
+from lab.console.site.permissions import Permission, is_teacher
+
+
+def may_delete(request: HttpRequest, result: str) -> bool:
+    """Whether this person may delete the result: teachers all, students their own imports.
+
+    Nobody deletes what comes with Doorbuster.
+    """
+    found = entry_of(result)
+    if found and found.reference:
+        return False
+    if is_teacher(request):
+        return True
+    mark = None if found is None else found.imported
+    return mark is not None and mark.by == request.user.get_username()
+
+
+def _for_who_imported(request: HttpRequest, arguments: Mapping[str, Any]) -> str:
+    if may_delete(request, arguments["name"]):
+        return ""
+    return "Only a teacher deletes results; you may delete those that you imported."
+
+
+result_owners = Permission(reads=_for_who_imported, sends=_for_who_imported)
+"""Teachers and the person who imported the result: reading asks for the confirmation."""
