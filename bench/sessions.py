@@ -27,10 +27,10 @@ from rich.table import Table
 
 from bench.cancel import accepts, database, running
 from common import ports
+from common.page_types import NAMES as PAGES
 from runtime import account, pinned, redis_server
 from runtime.one_line import OneLineCommand
 
-PAGES = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
 IN_MEMORY, IN_FILE = "memory", "file"
 STORES = {
     "Redis, memory only": ("django.contrib.sessions.backends.cache", IN_MEMORY),

@@ -13,13 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
+from types import MappingProxyType
 
-from loadgen.defaults import LIFO_PRI_TRANSITIONS, MEAN_EXECUTION_S
+from common import page_types
 from loadgen.draws import LONGEST_WALK
 from loadgen.refusals import SessionModelError
 
-PAGES: tuple[str, ...] = ("Br-1", "Br-2", "Br-3", "Br-4", "Tr-1", "Tr-2", "Tr-3", "Tr-4")
-"""The eight page types, section 3.2.1, in the order of the chain."""
+PAGES = page_types.NAMES
+"""The page types, section 3.2.1, in the order of the chain."""
+
+LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
+)
+"""Fig. 1; what is left over at each page is the exit."""
+
+MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
+    {page.name: page.mean_execution_s for page in page_types.PAGE_TYPES}
+)
+"""Table 2: mean execution times, waits included."""
 
 FIRST_PAGE = "Br-1"
 CONFIRM_PAGE = "Tr-4"

@@ -9,33 +9,8 @@ from typing import Final
 
 # ---- LIFO-Pri, section 3.2.1 ---------------------------------------------------------------------
 
-LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {
-        "Br-1": {"Br-2": 0.4, "Br-3": 0.5},
-        "Br-2": {"Br-4": 0.3},
-        "Br-3": {"Br-4": 0.5},
-        "Br-4": {"Tr-1": 0.1},
-        "Tr-1": {"Tr-2": 0.9},
-        "Tr-2": {"Tr-3": 0.9},
-        "Tr-3": {"Tr-4": 0.9},
-    }
-)
-"""Fig. 1; what is left over at each page is the exit."""
-
-MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
-    {
-        "Br-1": 0.200,
-        "Br-2": 0.300,
-        "Br-3": 0.300,
-        "Br-4": 0.222,
-        "Tr-1": 0.280,
-        "Tr-2": 0.420,
-        "Tr-3": 0.500,
-        "Tr-4": 0.300,
-    }
-)
-"""Table 2: mean execution times, waits included."""
-
+LIFO_PRI_BUY_PROBABILITY: Final = 0.1
+"""Br-4 → Tr-1, of Fig. 1 (`common/page_types.py`)."""
 LIFO_PRI_TIMEOUT_S: Final = 8.0
 LIFO_PRI_THINK_TIMEOUT_MEAN_S: Final = 12.0
 LIFO_PRI_RETRY_PROBABILITY: Final = 0.4

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from itertools import accumulate, cycle, islice
 from typing import Any, Literal, NamedTuple, get_args
 
-from loadgen.chain import FIRST_PAGE, mean_execution_s
-from loadgen.defaults import MEAN_EXECUTION_S
+from loadgen.chain import FIRST_PAGE, MEAN_EXECUTION_S, mean_execution_s
 from loadgen.draws import LONGEST_WALK, exponential
 from loadgen.refusals import SessionModelError
 

@@ -18,8 +18,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from loadgen.chain import FIRST_PAGE, PAGES
-from loadgen.defaults import LIFO_PRI_TRANSITIONS
+from loadgen.chain import FIRST_PAGE, LIFO_PRI_TRANSITIONS, PAGES
 from loadgen.draws import (
     LARGEST_MAX_RETRIES,
     LONGEST_WALK,

@@ -20,11 +20,11 @@ from loadgen import defaults
 from loadgen.chain import (
     CONFIRM_PAGE,
     FIRST_PAGE,
+    MEAN_EXECUTION_S,
     PAGES,
     Chain,
     mean_execution_s,
 )
-from loadgen.defaults import MEAN_EXECUTION_S
 from loadgen.draws import (
     LARGEST_MAX_RETRIES,
     LONGEST_WALK,

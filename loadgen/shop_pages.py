@@ -7,10 +7,12 @@ Must not know: sockets, schedules, patience.
 """
 
 import re
+from itertools import pairwise
 from random import Random
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from common.page_types import PAGE_TYPES
 from loadgen.forms import Form, find_form
 
 ACCOUNTS = 1000
@@ -30,17 +32,8 @@ SEARCH_WORDS = (
 )
 """Words of titles and descriptions of the seeded catalogue; each finds several pages of books."""
 
-CHECKOUT = {
-    "Tr-1": "/checkout/login/",
-    "Tr-2": "/checkout/shipping/",
-    "Tr-3": "/checkout/payment/",
-    "Tr-4": "/checkout/confirm/",
-}
-_NEXT_FORM = {
-    "Tr-1": CHECKOUT["Tr-2"],
-    "Tr-2": CHECKOUT["Tr-3"],
-    "Tr-3": CHECKOUT["Tr-4"],
-}
+CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
+_NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
 """A transaction page is the right one when it carries the form of the next."""
 
 _ORDER_PLACED = b'id="order-number"'

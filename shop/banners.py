@@ -22,9 +22,10 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpRequest
 
+from common.page_types import PageType
 from shop.ad_server import AdServer, Failed, Refused
 from shop.catalogue.shelves import SHELVES
-from shop.page_types import PAGE_TYPE_BY_URL_NAME, PageType
+from shop.page_types import PAGE_TYPE_BY_URL_NAME
 from shop.slots import PUBLISHER, SIZES
 
 FAILURES_IN_A_ROW = 3

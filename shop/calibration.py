@@ -25,11 +25,11 @@ from rich.table import Table
 
 from common import hosts, ports, processes
 from common.http_json import JsonClient, NoAnswerError, RefusedError
+from common.page_types import PAGE_TYPES
 from common.shared_settings import BOOKS
 from shop import accounts, page_work, settings
 from shop.catalogue.books import OUT_OF_STOCK_EVERY
 from shop.catalogue.shelves import SHELVES
-from shop.page_types import PAGE_TYPES
 from shop.walker import Walker, WalkFailed
 
 TOLERANCE_RATIO = 0.05

@@ -25,6 +25,7 @@ from django.db import close_old_connections, connections
 
 from common import hosts
 from common.http_api import CallError, checked
+from common.page_types import PAGE_TYPES
 from shop import (
     activity,
     banners,
@@ -37,7 +38,6 @@ from shop import (
     sessions,
     stocking,
 )
-from shop.page_types import PAGE_TYPES
 from shop.redis_memory import memory
 
 CONNECTIONS = 32

@@ -12,9 +12,9 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from common.page_types import PAGE_TYPES
 from shop import activity, banners, page_work, sentry, stocking
 from shop.models import Order, OrderLine
-from shop.page_types import PAGE_TYPES
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

@@ -41,9 +41,9 @@ from typing import Any, Literal, NamedTuple
 
 from django.db import connection
 
+from common.page_types import PAGE_TYPES, PageType
 from shop import back_end, sentry
 from shop.activity import PageCount
-from shop.page_types import PAGE_TYPES, PageType
 
 Profile = Literal["paper", "cpu", "real"]
 

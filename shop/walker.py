@@ -14,8 +14,8 @@ from http.cookies import SimpleCookie
 from typing import NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
+from common.page_types import PAGE_TYPES
 from shop.accounts import SEEDED_PASSWORD
-from shop.page_types import PAGE_TYPES
 
 ADDRESS = {
     "full_name": "Ada Penrose",
@@ -132,19 +132,11 @@ class Walker:
             "Tr-3": ADDRESS,
             "Tr-4": PAYMENT,
         }
-        paths = {
-            "Br-1": "/",
-            "Br-2": f"/browse/{shelf}/",
-            "Br-3": f"/search/?{urlencode({'q': words})}",
-            "Br-4": f"/books/{book}/",
-            "Tr-1": "/checkout/login/",
-            "Tr-2": "/checkout/shipping/",
-            "Tr-3": "/checkout/payment/",
-            "Tr-4": "/checkout/confirm/",
-        }
         html = ""
         for page in PAGE_TYPES:
-            path = paths[page.name]
+            path = page.path.format(shelf=shelf, book=book)
+            if page.word == "search":
+                path += f"?{urlencode({'q': words})}"
             fields = None
             if page.name in filled:
                 fields = form(html, path).fields | filled[page.name]

@@ -6,21 +6,20 @@ what must be told apart without colour is dashed.
 
 from collections.abc import Mapping
 
+from common.page_types import NAMES
+
 GOOD = "#6fd3a0"
 BAD = "#ff8a73"
 WARNING = "#f2cc4a"
 ACCENT = "#7db8f5"
 SOFT = "#a9b7c5"
 
+_PAGES = (
+    *("#5aa9e6", "#8accf4", "#5fd0c0", "#9ad47a"),
+    *("#f2cc4a", "#ffab63", "#ff8763", "#e57fb5"),
+)
 PAGES: Mapping[str, str] = {
-    "Br-1": "#5aa9e6",
-    "Br-2": "#8accf4",
-    "Br-3": "#5fd0c0",
-    "Br-4": "#9ad47a",
-    "Tr-1": "#f2cc4a",
-    "Tr-2": "#ffab63",
-    "Tr-3": "#ff8763",
-    "Tr-4": "#e57fb5",
+    **dict(zip(NAMES, _PAGES, strict=False)),  # Grafana has a colour for any further page type
     "ads": "#e39cf0",
     "other": SOFT,
 }

@@ -62,7 +62,7 @@ AtOnce = Literal[False, True, "crowded"]
 FEWEST_AT_ONCE, MOST_AT_ONCE = 2, 4
 """Shops at the same time."""
 
-BUY_PROBABILITY = defaults.LIFO_PRI_TRANSITIONS["Br-4"]["Tr-1"]
+BUY_PROBABILITY = defaults.LIFO_PRI_BUY_PROBABILITY
 """LIFO-Pri's, Fig. 1."""
 
 MOST_LOADS = 200
@@ -377,12 +377,18 @@ class Customers(Section):
 
     def as_model(self) -> "SessionModel":
         """In the session model's form."""
+        from loadgen.chain import LIFO_PRI_TRANSITIONS
         from loadgen.sessions import Chain, SessionModel
 
         others = ("lengths", "buy_probability")
         given = {name: getattr(self, name) for name in Customers.model_fields if name not in others}
         return SessionModel(
-            chain=Chain({**defaults.LIFO_PRI_TRANSITIONS, "Br-4": {"Tr-1": self.buy_probability}}),
+            chain=Chain(
+                {
+                    **LIFO_PRI_TRANSITIONS,
+                    "Br-4": {**LIFO_PRI_TRANSITIONS["Br-4"], "Tr-1": self.buy_probability},
+                }
+            ),
             **given,
             lengths=self.lengths.as_model() if self.lengths else None,
         )

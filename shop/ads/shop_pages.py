@@ -8,8 +8,8 @@ counts on them; what they show comes on top of what the other publishers' foreca
 
 from django.db import transaction
 
+from common.page_types import PAGE_TYPES
 from shop.ads.models import Page, Publisher, Slot
-from shop.page_types import PAGE_TYPES
 from shop.slots import PUBLISHER, SIZES
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from loadgen.chain import PAGES
-from loadgen.defaults import LIFO_PRI_TRANSITIONS
+from loadgen.chain import LIFO_PRI_TRANSITIONS, PAGES
 from loadgen.load_schedule import RateStep, Schedule
 from loadgen.partly_open import Partly, PartlyOpenModel
 from loadgen.refusals import SessionModelError

@@ -7,10 +7,10 @@ from statistics import fmean
 import pytest
 from django.core.cache import cache
 
+from common.page_types import PAGE_TYPES
 from shop import activity, page_work, sentry
 from shop.activity import PageCount
 from shop.middleware import PageWorkMiddleware
-from shop.page_types import PAGE_TYPES
 from shop.page_work import (
     BUSY_RATIO,
     CPU_INTENSIVE_S,

@@ -8,9 +8,11 @@ from django.db import InterfaceError, OperationalError, connection
 from django.test import Client
 from django.test.signals import template_rendered
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 
 from shop import outages
 from shop.models import Book, Category, Order
+from shop.page_types import PAGE_TYPE_BY_URL_NAME
 from shop.views import checkout
 from shop.walker import ADDRESS, PAYMENT, form
 from tests.shop.page_checks import check
@@ -591,3 +593,9 @@ def test_behind_a_proxy_the_forwarded_host_counts(visitor):
         "/checkout/login/", fields, headers={**names, "Origin": "http://evil.example"}
     )
     assert bad.status_code == 403
+
+
+def test_every_page_type_has_its_address():
+    """`common/page_types.py` declares the addresses that `shop/urls.py` serves."""
+    for url_name, page in PAGE_TYPE_BY_URL_NAME.items():
+        assert resolve(page.path.format(shelf="crime", book=7)).url_name == url_name

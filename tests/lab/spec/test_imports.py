@@ -47,7 +47,7 @@ def test_a_plain_spec_is_read_with_few_modules(spec: str) -> None:
 @pytest.mark.parametrize("spec", sorted(path.stem for path in SPECS.glob("*.toml")))
 def test_a_spec_with_parameters_imports_what_checks_them(spec: str) -> None:
     """It needs policies and the workload model, but no part that runs anything."""
-    allowed = ("gateway", "gateway.policies", "lab", "loadgen")
+    allowed = ("common", "common.page_types", "gateway", "gateway.policies", "lab", "loadgen")
     strangers = [
         name
         for name in imported_by(spec)

@@ -4,8 +4,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from common.page_types import PAGE_TYPES
 from shop.ads.ledger import Count
-from shop.page_types import PAGE_TYPES
 from shop.slots import PUBLISHER, SIZES
 from tests.shop.ads.inventories import banner, ledger
 from tests.waiting import until

@@ -1,0 +1,44 @@
+"""The eight page types of the shop, LIFO-Pri's chain over them and its Table 2.
+
+Owns: names, addresses, mean execution times, where customers go next. Everything else derives them
+or is checked against them (`tests/test_page_types.py`). Standard library only.
+Must not know: how a page is made, served or chosen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PageType:
+    """A page type. What `leads_to` leaves over to 1 is the exit."""
+
+    name: str
+    word: str
+    path: str
+    """The address in the shop; words in braces stand for what differs."""
+    mean_execution_s: float
+    """Table 2, paper seconds, waits included."""
+    leads_to: Mapping[str, float] = field(default_factory=dict)
+    """Fig. 1: the following page type and its probability."""
+
+    @property
+    def is_transaction(self) -> bool:
+        """Whether the page takes part in a purchase."""
+        return self.name.startswith("Tr")
+
+
+PAGE_TYPES: Final = (
+    PageType("Br-1", "home", "/", 0.200, {"Br-2": 0.4, "Br-3": 0.5}),
+    PageType("Br-2", "browse", "/browse/{shelf}/", 0.300, {"Br-4": 0.3}),
+    PageType("Br-3", "search", "/search/", 0.300, {"Br-4": 0.5}),
+    PageType("Br-4", "details", "/books/{book}/", 0.222, {"Tr-1": 0.1}),
+    PageType("Tr-1", "login", "/checkout/login/", 0.280, {"Tr-2": 0.9}),
+    PageType("Tr-2", "shipping", "/checkout/shipping/", 0.420, {"Tr-3": 0.9}),
+    PageType("Tr-3", "payment", "/checkout/payment/", 0.500, {"Tr-4": 0.9}),
+    PageType("Tr-4", "confirm", "/checkout/confirm/", 0.300),
+)
+"""LIFO-Pri, section 3.2.1, in the order of the chain."""
+
+NAMES: Final = tuple(page.name for page in PAGE_TYPES)
