@@ -62,12 +62,23 @@ def _routes(file: str) -> tuple[str, ...]:
     )
 
 
+_VARIABLE = "\0"
+"""Stands for a value of an f-string."""
+
+
+def _written(route: ast.expr) -> str:
+    parts = route.values if isinstance(route, ast.JoinedStr) else [route]
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else _VARIABLE for part in parts
+    )
+
+
 def _expressions(call: ast.Call) -> Iterator[str]:
     route = re.sub(
         r"<(\w+):\w+>",
         lambda found: _PARAMETER.get(found[1], "[^/]+"),
-        ast.literal_eval(call.args[0]).replace(".", r"\."),
-    )
+        _written(call.args[0]).replace(".", r"\."),
+    ).replace(_VARIABLE, "[^/]+")
     view = ast.unparse(call.args[1])
     if view == "admin.site.urls":
         yield route + ".*"
