@@ -1,7 +1,6 @@
 """Whether something answers by HTTP, or by TLS with the certificate that it should have.
 
 `python -m common.answering HOST PORT PATH [CERTIFICATE]` ends with status 1 and the reason if not.
-Owns: asking. Must not know: who is asked.
 """
 
 import http.client

@@ -1,8 +1,5 @@
 """Functions of ours that read what a student sent, each in a child process with limits.
 
-Owns: starting the child, its limits, the answer, the words for a limit that was reached.
-Must not know: the functions.
-
 Parsers may need far more memory and time than the size of their input suggests. `call` therefore
 runs the parser in a process that is ended when it reaches a limit; the calling process only ever
 sees a short answer. The child is the project's own code: it may open files, so that it can unpack

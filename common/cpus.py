@@ -1,7 +1,6 @@
 """Which CPUs belong to the shop alone and which to everything else.
 
 The shop gets CPUs of its own, so that "server CPU" means what it meant in the papers.
-Owns: the CPU list notation and the split. Must not know: the programs.
 """
 
 import os

@@ -1,7 +1,4 @@
-"""Hosts as settings name them: the forms allowed, and what follows from one.
-
-Owns: names and addresses as text. Must not know: which setting, which part.
-"""
+"""Hosts as settings name them: the forms allowed, and what follows from one."""
 
 import ipaddress
 import re

@@ -1,8 +1,4 @@
-"""HTTP calls that pydantic models describe: their checks, their OpenAPI document, their tables.
-
-Owns: the first fault of a value in one sentence; the document of a list of calls.
-Must not know: any call.
-"""
+"""HTTP calls that pydantic models describe: their checks, their OpenAPI document, their tables."""
 
 import json
 import re

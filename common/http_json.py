@@ -1,7 +1,4 @@
-"""A client of an HTTP API that speaks JSON.
-
-Owns: the connection, the token, what counts as an answer. Must not know: whose API it is.
-"""
+"""A client of an HTTP API that speaks JSON."""
 
 import http.client
 import json

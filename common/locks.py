@@ -1,6 +1,5 @@
 """Locks on files and folders: the kernel lets go of them when the process that holds them ends.
 
-Owns: taking a lock, and asking whether it is held. Must not know: what is locked.
 `machine_lock.py` has the lock of the whole machine, which other users cannot take.
 """
 

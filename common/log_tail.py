@@ -1,7 +1,4 @@
-"""The last lines of a process's log, for the message that says why the process ended.
-
-Owns: how they are read and shown. Must not know: which process.
-"""
+"""The last lines of a process's log, for the message that says why the process ended."""
 
 import os
 from pathlib import Path

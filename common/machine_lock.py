@@ -2,10 +2,8 @@
 
 The lock is a Unix socket with an abstract name. The kernel gives a name to one process at a time,
 whichever user runs it, takes the name back when the process ends, and knows the user and the
-process. There is no file that another user could write, make first or leave behind. Containers
-have names of their own, because names belong to a network namespace.
-Owns: taking the lock, the holder's identity, ending a holder of the same user.
-Must not know: why the machine is locked.
+process. There is no file that another user could write, make first or leave behind. Containers have
+names of their own, because names belong to a network namespace.
 """
 
 import errno

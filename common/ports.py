@@ -1,7 +1,4 @@
-"""Ports of this machine: which are free, and who holds the others.
-
-Owns: asking the machine. Must not know: which part wants which port.
-"""
+"""Ports of this machine: which are free, and who holds the others."""
 
 import contextlib
 import errno

@@ -1,7 +1,4 @@
-"""Files and sockets that are for their owner alone, also in folders that others may enter.
-
-Owns: how they are made and checked. Must not know: what they are for.
-"""
+"""Files and sockets that are for their owner alone, also in folders that others may enter."""
 
 import os
 import shutil

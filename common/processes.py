@@ -1,7 +1,4 @@
-"""Processes: ending one that was started here, and ending with the process that started this one.
-
-Owns: signals, waiting, killing. Must not know: the programs.
-"""
+"""Processes: ending one that was started here, and ending with the parent process."""
 
 import contextlib
 import ctypes

@@ -1,7 +1,5 @@
 """Waiting until something is so: the one loop that looks, sleeps and looks again.
 
-Owns: the deadline and the pause. Must not know: what is awaited.
-
 An exception from the function that looks passes through: it is how a caller stops waiting early.
 """
 

@@ -1,7 +1,4 @@
-"""`python -m hosting`, from its first moment on.
-
-Owns: what ends it while its commands are being imported. Must not know: the commands.
-"""
+"""`python -m hosting`: its commands, which can be interrupted while they are imported."""
 
 from runtime import early_signals
 

@@ -1,7 +1,6 @@
-"""Accounts: what every application asked for, got and really used, interval by interval.
+"""Accounts: the processors that each application asked for, got and used in each interval.
 
-Owns: CPU used by a process tree from one look to the next, the file of accounts. Must not know:
-how processors are assigned. Source: edragon.txt, section 3.1.1 (complete accounting).
+Source: edragon.txt, section 3.1.1 (complete accounting).
 """
 
 import json

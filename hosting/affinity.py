@@ -1,8 +1,7 @@
-"""Which CPUs the threads of a process tree may run on.
+"""The CPUs on which the threads of a process tree may run.
 
-Owns: whether affinity can be set here at all, setting it for whole trees, undoing it. Threads and
-processes begin and end meanwhile: a tree is gone through until nothing is left to change. Must not
-know: applications, who decides. Source: edragon.txt, section 3.1.2 (sched_setaffinity).
+Threads and processes begin and end meanwhile: a tree is read until nothing is left to change.
+Source: edragon.txt, section 3.1.2 (sched_setaffinity).
 """
 
 import logging

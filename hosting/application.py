@@ -2,8 +2,6 @@
 
 It ends when one of them ends, and says why; when it is told to; and when its own parent dies. Its
 children end with it, however it ends.
-Owns: starting, watching and ending these processes. Must not know: what they do, how many
-processors they have.
 """
 
 import signal

@@ -1,7 +1,4 @@
-"""The commands of `python -m hosting`: the processes of a hosting platform.
-
-Owns: command lines, exit statuses. Must not know: how anything is done.
-"""
+"""The commands of `python -m hosting`: the processes of a hosting platform."""
 
 import os
 import sys

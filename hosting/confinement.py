@@ -1,6 +1,5 @@
-"""Where the appliance's processes beside its shop run, while some of their CPUs are lent to others.
+"""The CPUs of the appliance's other processes while a platform borrows some of them.
 
-Owns: finding them, their threads' affinity. Must not know: whom the CPUs are lent to.
 A program that is started meanwhile on CPUs by name is where it was started.
 """
 

@@ -1,8 +1,6 @@
-"""What the running appliance's PostgreSQL has room for.
+"""The connections for which the appliance's PostgreSQL has room.
 
-Owns: whether database and Redis answer, and how many threads each shop process may have, since
-each keeps a connection (docs/decisions/0005-shop-database-connections.md). Must not know: how
-processes are started.
+Each thread of a shop keeps a connection (docs/decisions/0005-shop-database-connections.md).
 """
 
 import psycopg

@@ -1,7 +1,5 @@
 """The eDragon CPU manager (ECM): shares the platform's processors out among applications.
 
-Owns: who is registered and asks for how much, the turn taken once per interval: decide (by the pure
-`assign` and `place`), change affinities, account. Must not know: sockets, what an application is.
 Source: edragon.txt, section 3.1.
 """
 

@@ -1,7 +1,4 @@
-"""`python -m hosting ecm` and `ecm-status`: the CPU manager as a process, and a look at it.
-
-Owns: options, refusals, the table. Must not know: how the manager works.
-"""
+"""`python -m hosting ecm` and `ecm-status`: the CPU manager as a process, and its state."""
 
 import logging
 import signal

@@ -1,8 +1,4 @@
-"""The CPU manager as a server on a Unix socket.
-
-Owns: the socket and who may own it, connections, the loop that wakes every interval, the end.
-Must not know: how processors are assigned and how affinity is set.
-"""
+"""The CPU manager as a server on a Unix socket."""
 
 import asyncio
 import contextlib

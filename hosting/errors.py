@@ -1,4 +1,4 @@
-"""What goes wrong with the hosting platform, said so that a person can mend it."""
+"""The error of a hosting platform; its text says how to fix it."""
 
 
 class HostingError(RuntimeError):

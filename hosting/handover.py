@@ -1,6 +1,5 @@
-"""In which order processors change hands, so that assignments never overlap on the way.
+"""The order in which processors change hands, so that assignments never overlap.
 
-Owns: the order. Pure. Must not know: processes, affinity, why somebody gets what.
 Source: edragon.txt, section 3.1.2 (assignments do not overlap, but for a shared processor).
 """
 

@@ -1,7 +1,4 @@
-"""The CPU manager of a platform as a process: started, started anew when it has died, ended.
-
-Owns: its socket, its options. Must not know: how processors are assigned, who registers.
-"""
+"""The CPU manager of a platform as a process: started, restarted when it has died, ended."""
 
 import socket
 import subprocess

@@ -1,8 +1,4 @@
-"""The CPU manager's figures for Prometheus.
-
-Owns: metric names (`doorbuster_cpu_manager_<what>_<unit>`), meanings, labels. Must not know: how
-processors are assigned; sockets.
-"""
+"""The CPU manager's metrics for Prometheus."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,4 @@
-"""Types of command line options that click does not have.
-
-Owns: numbers that are finite, lists of CPUs; what is said of others. Must not know: any command.
-"""
+"""Types of command line options that click does not have."""
 
 import math
 from typing import Any

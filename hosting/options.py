@@ -1,7 +1,4 @@
-"""What a hosting platform shall be: how many applications, on which processors, provisioned how.
-
-Owns: names, defaults and checks. Must not know: how any of it is started.
-"""
+"""The options of a hosting platform: applications, processors, provisioning."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,14 +1,11 @@
-"""Complete shops beside the appliance's own, plain: each a gateway and a shop process with a schema
-of its own, without TLS, CPU manager and banners.
+"""Complete shops next to the appliance's own: each has a gateway, a shop and a schema.
 
     with PlainShops(lab, "race", shop_cpus=[(2,), (3,)], other_cpus=(0, 1), books=4309) as shops:
         shops.settings[0]    # where that one's gateway and controller are
 
 A shop runs on its own CPUs, all gateways on the others, as in the appliance. PostgreSQL and Redis
 are the running appliance's.
-Owns: names, ports and the environment of such shops; starting all of them and ending them. The
-thread that enters must live as long as the shops: the kernel ends them with it. Must not know:
-load, experiments, which CPUs are good for what.
+The thread that enters must live as long as the block: the kernel ends everything with it.
 """
 
 import subprocess

@@ -1,12 +1,10 @@
-"""The hosting platform: N processors, applications on them, and who decides how many each gets.
+"""The hosting platform: processors, the applications on them, and the CPU manager.
 
     with Platform(lab, PlatformOptions(cto_s=…, ctn_s=…)) as platform:
         platform.applications[0].https_url
 
 PostgreSQL and Redis are the running appliance's, beside the platform and unmanaged.
-Owns: starting everything in order, waiting until it serves, ending it. The thread that enters the
-platform must live as long as the platform: the kernel ends everything with it. Must not know: load,
-experiments, how processors are assigned.
+The thread that enters must live as long as the block: the kernel ends everything with it.
 """
 
 import subprocess

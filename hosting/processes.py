@@ -1,7 +1,6 @@
 """Processes as /proc shows them at one moment: parents, start times, CPU used, threads.
 
-Owns: reading /proc. One read of a process gives parent, identity and CPU, so that tree and account
-agree. Must not know: applications, affinity.
+One read of a process gives parent, identity and CPU, so that tree and account agree.
 """
 
 import os

@@ -1,8 +1,4 @@
-"""An application that runs, as whoever has the platform sees it.
-
-Owns: its addresses, asking it whether it serves, its figures, its settings. Must not know: how it
-was started.
-"""
+"""A running application: its addresses, health, metrics and settings."""
 
 import http.client
 import ssl

@@ -1,7 +1,4 @@
-"""A block in which something runs that takes several steps to start.
-
-Owns: ending, however the start or the block ends. Must not know: what runs.
-"""
+"""A block in which something runs that takes several steps to start."""
 
 from contextlib import ExitStack
 from typing import Self

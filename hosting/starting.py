@@ -1,8 +1,4 @@
-"""Processes of hosted shops: started here, ended by the kernel with whoever started them.
-
-Owns: how one is started, tables for a shop. Must not know: which processes there are, when they
-end in order.
-"""
+"""Processes of hosted shops; the kernel ends them with the process that started them."""
 
 import os
 import signal

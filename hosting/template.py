@@ -1,7 +1,4 @@
-"""What an application of the platform is: one template, filled in for each of them.
-
-Owns: names, ports, folders and the environment of an application. Must not know: processes.
-"""
+"""The template of an application: names, ports, folders and environment."""
 
 import json
 from dataclasses import dataclass

@@ -1,8 +1,4 @@
-"""What customers do next: after an answer, a refusal, the end of their patience.
-
-Owns: who asks when, retries and reloads, how sessions end.
-Must not know: policies, servers, why an attempt ended as it did.
-"""
+"""The next action of a customer after an answer, a refusal or the end of patience."""
 
 import math
 from heapq import heappush

@@ -1,6 +1,5 @@
-"""What a connection costs: eDragon's CTN and CTO, by static profiling in virtual time.
+"""The cost of a connection, eDragon's CTN and CTO, by static profiling in virtual time.
 
-Owns: the calibration run and what follows from it. Must not know: how a run is carried out.
 Source: edragon.txt, section 3.2.1.
 """
 

@@ -1,7 +1,4 @@
-"""Requests for files, beside the policy: the gateway's lane of everything but the eight pages.
-
-Owns: their queue, and which of them are in service. Must not know: policies, customers.
-"""
+"""The gateway's bypass for file requests, in virtual time."""
 
 from simulator.record import Record
 from simulator.servers import Server

@@ -1,8 +1,4 @@
-"""One application of a hosting platform: its customers, their connections, its threads.
-
-Owns: what a customer does next, which connection that goes over, who gets a thread.
-Must not know: other applications, how processors are shared or assigned.
-"""
+"""One application of a hosting platform: its customers, their connections, its threads."""
 
 import math
 from collections import deque

@@ -1,8 +1,6 @@
 """A hosting platform in virtual time: eDragon's applications, their processors and the CPU manager.
 
-Owns: the order of events, when load monitors and CPU manager are asked.
-Must not know: what customers do next, how admission and assignment decide, how processors are
-shared. Source: edragon.txt, sections 3 and 4.
+Source: edragon.txt, sections 3 and 4.
 """
 
 import math

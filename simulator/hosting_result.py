@@ -1,7 +1,4 @@
-"""What a simulation of a hosting platform found, and how it is gathered.
-
-Owns: the shape of the result, counts by second. Must not know: what makes them.
-"""
+"""The result of the simulation of a hosting platform, and how it is gathered."""
 
 from array import array
 from collections.abc import Mapping

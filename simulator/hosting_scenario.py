@@ -1,7 +1,5 @@
-"""What is simulated of a hosting platform: processors, the applications on them, what work costs.
+"""The description of one simulation of a hosting platform, with the checks of its values.
 
-Owns: the description of one simulation of eDragon and the checks of its values.
-Must not know: how it is carried out.
 Source: edragon.txt, sections 3.2 and 4.
 """
 

@@ -1,7 +1,4 @@
-"""Whose patience ends when.
-
-Owns: keeping the ends in order, as cheaply as the customers allow. Must not know: what follows.
-"""
+"""The ends of customers' patience, earliest first."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -1,8 +1,4 @@
-"""A server whose requests in service share its CPUs: LIFO-Pri's.
-
-Owns: execution times, processor sharing, the waits in between.
-Must not know: the queue in front of it, customers.
-"""
+"""A server whose requests in service share its CPUs, as LIFO-Pri's."""
 
 import math
 from heapq import heappop, heappush

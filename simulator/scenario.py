@@ -1,8 +1,4 @@
-"""What is simulated: customers, a policy, a server, and how they meet.
-
-Owns: the description of one simulation and the checks of its values.
-Must not know: how it is carried out.
-"""
+"""The description of one simulation: customers, a policy, a server."""
 
 import math
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""What the simulation asks of a server, whichever model it is.
-
-Owns: that vocabulary. Must not know: policies, customers, how a server shares its time.
-"""
+"""The calls that the simulation makes to any model of a server."""
 
 from typing import Protocol
 

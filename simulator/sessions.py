@@ -1,8 +1,4 @@
-"""Sessions on their way through a simulation.
-
-Owns: what is known of a session under way, and the making of those to come.
-Must not know: the policy, the server, the order of events.
-"""
+"""Sessions on their way through a simulation, and those to come."""
 
 import math
 from collections.abc import Callable, Iterator

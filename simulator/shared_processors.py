@@ -1,8 +1,4 @@
-"""The processors of a hosting platform, shared among applications and the jobs of each.
-
-Owns: how fast which job progresses, and when the next one is done.
-Must not know: what a job is, who assigns processors.
-"""
+"""The processors of a hosting platform, shared among applications and the jobs of each."""
 
 import math
 from collections.abc import Sequence

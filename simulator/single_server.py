@@ -1,8 +1,4 @@
-"""A server that does one thing at a time: SBAC's, and that of the M/M/1 queue.
-
-Owns: service times, and rejections served ahead of the requests.
-Must not know: the queue in front of it (that is the policy), customers.
-"""
+"""A server that serves one request at a time: SBAC's, and that of the M/M/1 queue."""
 
 import math
 from bisect import bisect_right
