@@ -1,4 +1,4 @@
-"""Accounts: the processors that each application asked for, got and used in each interval.
+"""Accounts: the processors that each application wanted, got and used in each interval.
 
 Source: edragon.txt, section 3.1.1 (complete accounting).
 """
