@@ -10,6 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import command_line
+import glossary_terms
 import spec_keys
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
@@ -18,6 +19,8 @@ WRITERS = {
     "make targets": command_line.make_targets,
     "command line": command_line.commands,
     "spec keys": spec_keys.sections,
+    "policy terms": glossary_terms.policies,
+    "parameter terms": glossary_terms.parameters,
 }
 _PLACE = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
 

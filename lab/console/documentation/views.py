@@ -1,12 +1,16 @@
 """The pages of the documentation site, as they were built, and a page for when they are not."""
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import static
 from django.views.decorators.http import require_safe
 
 from lab.console.site.permissions import answers, everybody
+from lab.report import glossary
 from runtime.docs_site import SITE
+
+KEPT_S = 600
+"""How long a browser may keep the glossary, in real seconds."""
 
 
 @everybody
@@ -18,6 +22,18 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
     answer = static.serve(request, file, document_root=str(SITE))
     answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses
     return answer
+
+
+@everybody
+@require_safe
+def terms(request: HttpRequest) -> JsonResponse:
+    """Return the glossary: its entries, and by which names pages find them."""
+    found = {
+        "entries": [[one.title, one.text, one.formula, one.anchor] for one in glossary.entries()],
+        "terms": glossary.keys(of_parameters=False),
+        "parameters": glossary.keys(of_parameters=True),
+    }
+    return JsonResponse(found, headers={"Cache-Control": f"max-age={KEPT_S}"})
 
 
 @answers

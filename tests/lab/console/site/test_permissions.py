@@ -53,6 +53,7 @@ def test_only_the_login_the_documentation_and_programs_need_no_account(program: 
     assert set(program(text, **ACCOUNTS, **PROVIDER)) == {
         "docs/",
         "docs/<path:file>",
+        "docs/terms.json",
         "health",
         "metrics",
         "people/login",
