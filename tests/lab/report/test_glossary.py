@@ -17,7 +17,8 @@ ORDINARY = {
     # words that mean what they say, on any web page
     "account", "allowed", "at about, s", "at, s", "begins in about", "by", "choose", "ended",
     "experiment", "given to", "how", "last login", "last login (utc)", "launches",
-    "launches running", "launches waiting", "limit", "made", "metric", "name", "name in the setting",
+    "launches running", "launches waiting", "limit", "made", "metric", "name",
+    "name in the setting",
     "result", "role", "samples", "sent at, s", "signs in with", "takes about",
     "version, machine", "what happened", "when", "which came at, s", "why here", "you use now",
 }  # fmt: skip
