@@ -59,7 +59,8 @@ def study(base: Spec, *, quick: bool) -> Study:
             Exhibit(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
-                "Confirms to be expected of sessions that were served like these, over the bound.",
+                "The expected confirms of sessions that were served like these, divided by the "
+                "bound.",
                 (),
                 drawing=Drawing(
                     partial(_heat, grid),

@@ -83,13 +83,16 @@ def written(runtime: str, rows: list[Row], storm: Sequence[str] = ()) -> Path:
     head = [
         f"# One part killed at a time ({runtime})",
         "",
-        "Every part gets a SIGKILL twice: while eight buyers buy as fast as the shop lets them, "
-        "and in the middle of an experiment launched in the console. Served again: from the kill "
-        "to the first page after the last that failed, looked at ten times a second through the "
-        "gateway. Lost: confirmed to a customer and not in the database. Doubled: more than one "
-        "order of a purchase. Shelves and sums: whether the copies on the shelves and in orders "
-        "are as many as before, and every order's total is that of its lines. A row stays until "
-        "its part is killed again.",
+        "The test sends SIGKILL to every part twice: while eight buyers buy as fast as the shop "
+        "allows, and in the middle of an experiment launched in the console. A row stays until its "
+        "part is killed again. The columns are:",
+        "",
+        "- *Served again after*: seconds from the kill to the first page after the last failed "
+        "one, sampled ten times a second through the gateway.",
+        "- *Lost*: orders confirmed to a customer that are not in the database.",
+        "- *Doubled*: purchases with more than one order.",
+        "- *Shelves and sums*: *add up* if books on the shelves and in orders are as many as "
+        "before, and every order's total is that of its lines.",
         "",
         f"*Command:* `make test-chaos RUNTIME={runtime}`. *Commit:* {_commit()}; the last column "
         "has each row's. "
