@@ -1,9 +1,9 @@
-"""The exceptions whose text people see as it is, without a traceback."""
+"""The exceptions whose text the user sees, without a traceback."""
 
 
 class ExperimentError(Exception):
-    """One line (or a few) that says what is wrong and how to mend it."""
+    """A fault in one line, or a few: what is wrong and how to fix it."""
 
 
 class SpecError(ExperimentError):
-    """What was asked for cannot be meant: a bad spec, option or setting; nothing was begun."""
+    """An invalid spec, option or setting; nothing was begun."""

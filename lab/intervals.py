@@ -45,7 +45,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def half_width(deviation: float, repetitions: int) -> float:
-    """Of the mean's interval, for two repetitions or more that scatter with this deviation."""
+    """Return the half-width of a mean's interval, from the deviation of two or more repetitions."""
     return t_quantile(0.975, repetitions - 1) * deviation / math.sqrt(repetitions)
 
 

@@ -20,7 +20,7 @@ TITLES = {
 def title_of(key: str) -> str:
     """Return the title of a policy or of a combination `queueing+admission+abandonment`.
 
-    A label that is no such key stays as it is.
+    Any other label stays as it is.
     """
     parts = key.split("+")
     if any(part not in TITLES for part in parts):

@@ -4,7 +4,7 @@ from runtime import early_signals
 
 
 def main() -> None:
-    """Import the commands and carry out the one that is asked for."""
+    """Import the commands and carry out the chosen one."""
     with early_signals.ending_at_once():
         from lab.cli.commands import main as commands
     commands()

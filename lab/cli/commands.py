@@ -37,14 +37,14 @@ _CANNOT_BE_WRITTEN = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
 }
-"""A folder that one may not write, or a full disk: what a person can mend."""
+"""A folder without write permission, or a full disk: faults that the user can fix."""
 
 
 class _Commands(click.Group):
-    """Shows what is wrong as one line, never as a traceback; Ctrl-C ends with status 130."""
+    """Commands whose faults print one line, never a traceback; Ctrl-C ends with status 130."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        # Whoever ends the command politely gets what Ctrl-C gets: the load ended, the folder kept.
+        # SIGTERM does what Ctrl-C does: the load ends, the folder stays.
         # A shell's background jobs are born deaf to Ctrl-C; this one shall hear it all the same.
         for sign in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sign, signal.default_int_handler)
@@ -89,10 +89,10 @@ def compare(
 ) -> None:
     """Compare policies against the same rush of impatient customers.
 
-    SPEC is a spec file, or the name of one that comes along; without it LIFO-Pri, Tables 4 and 5.
-    Measures capacity first, makes the runs in random order, prints the tables, with published
-    figures beside the measured ones where there are any, and writes a result folder. Interrupted,
-    the same command resumes.
+    SPEC is a spec file, or the name of an included one; the default is LIFO-Pri, Tables 4 and 5.
+    The command measures the capacity, runs the policies in random order, and writes a result
+    folder. It prints tables, with published numbers next to the measured ones, and ends with a
+    conclusion. After an interruption, the same command resumes.
     """
     named = [name for name in (spec_name, spec_option, "--full" if full else None) if name]
     if len(named) > 1:
@@ -110,12 +110,12 @@ def compare(
 def run(
     spec_name: str, fresh: bool, processes: int | None, celery: str | None, **given: Any
 ) -> None:
-    """Run the experiment of a spec file (or of one that comes along, by name)."""
+    """Run the experiment of a spec file (or of an included one, by its name)."""
     spec = with_options(load_spec(spec_name), given)
     if spec.engine == "live" and (processes is not None or celery is not None):
         option = "--processes" if celery is None else "--celery"
         raise SpecError(
-            f"{option}: live runs are made here, one at a time; allowed: simulated ones"
+            f"{option}: live runs run here, one at a time; allowed: with simulated runs"
         )
     _experiment(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
 
@@ -130,8 +130,8 @@ def simulate(
 ) -> None:
     """Run an experiment in the simulator, whatever engine its spec names.
 
-    The same policies and customers, a modelled server, virtual time: seconds instead of hours.
-    Without SPEC: LIFO-Pri, Tables 4 and 5.
+    The policies and customers are the same, the server is a model, and time is virtual: seconds
+    instead of hours. The default SPEC is LIFO-Pri, Tables 4 and 5.
     """
     spec = with_options(load_spec(spec_name), {**given, "engine": "simulated"})
     _experiment(spec, fresh=fresh, processes=processes, broker=broker_of(celery))
@@ -141,7 +141,7 @@ def simulate(
 @click.option("--broker", help="redis://…; by default DOORBUSTER_GRID_BROKER.")
 @click.option("--processes", type=click.IntRange(1), help="Tasks at a time; as many as CPUs.")
 def worker(broker: str | None, processes: int | None) -> None:
-    """Make simulated runs for others: for `--celery`, on this machine or another."""
+    """Run simulations for commands with `--celery`, on this machine or another."""
     from lab.executors.celery import serve
 
     serve(checked(broker or settings.load().simulations_broker, "--broker"), processes)
@@ -173,21 +173,22 @@ def capacity(**given: Any) -> None:
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
 def report(folder: Path | None) -> None:
-    """Draw tables and figures of a result folder again (the newest one by default)."""
+    """Draw the tables and figures of a result folder again (by default the newest)."""
     lab = settings.load()
     if folder and is_reference(folder):
         raise SpecError(
-            f"FOLDER: {folder} comes with Doorbuster and stays as it is; allowed: a result of "
-            "your own. `doorbuster reference-results` makes a reference again."
+            f"FOLDER: {folder} is included in Doorbuster and cannot change; allowed: one of your "
+            "results. `doorbuster reference-results` makes a reference again."
         )
     _report(ComparisonResult.open(folder) if folder else ComparisonResult.newest(lab.results_dir))
 
 
 @main.command()
 def publish() -> None:
-    """Write every result that lies in the results folder to PostgreSQL, afresh.
+    """Write every result of the results folder to PostgreSQL again.
 
-    Schema `results`, for Grafana, psql and notebooks. What is there and not in the folder goes.
+    Grafana, psql and notebooks read them in the schema `results`. Rows of results that are no
+    longer in the folder are deleted.
     """
     from lab.database.database import ResultsDatabase
     from lab.report.terminal import console
@@ -204,7 +205,7 @@ def publish() -> None:
 @click.option("--quick", is_flag=True, help="Smaller grids: minutes instead of hours.")
 @click.option("--fresh", is_flag=True, help="Make parts again that this code has made.")
 def reference_results(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
-    """Make the results that come with Doorbuster, and keep them in lab/reference.
+    """Make the results that are included in Doorbuster, and keep them in lab/reference.
 
     PART: one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis,
     lifo-pri, connection-sentry, ad-server, edragon, sbac; all of them by default. Prints how long
@@ -223,7 +224,7 @@ def reference_results(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
 @main.command()
 @click.option("--markdown", is_flag=True, help="As docs/policies.md has it.")
 def policies(markdown: bool) -> None:
-    """List every policy with its idea, its rule and what can be set."""
+    """List every policy with its idea, its rule and its parameters."""
     write = policy_sheets.as_markdown if markdown else policy_sheets.as_text
     click.echo(write(policy_sheets.sheets()), nl=False)
 

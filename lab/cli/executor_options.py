@@ -9,12 +9,12 @@ from lab.executors import broker
 from runtime import settings
 
 FRESH = click.option(
-    "--fresh", is_flag=True, help="Begin anew, even where the same experiment was interrupted."
+    "--fresh", is_flag=True, help="Start again, also if the same experiment was interrupted."
 )
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives a command the options that say where simulations are made: processes, celery."""
+    """Give a command the options for where simulations run: processes, celery."""
     for option in (
         click.option(
             "--celery",
@@ -25,7 +25,7 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
             "redis://…, by default DOORBUSTER_GRID_BROKER or DOORBUSTER_CELERY_BROKER.",
         ),
         click.option(
-            "--processes", type=click.IntRange(1), help="On so many cores; all by default."
+            "--processes", type=click.IntRange(1), help="Number of cores to use; by default all."
         ),
     ):
         command = option(command)

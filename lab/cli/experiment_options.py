@@ -48,18 +48,20 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--abandonment", callback=_names, help="With each of them, e.g. ignore,cancel."),
     click.option("--rho", callback=_floats, help="Offered loads, e.g. 0.85,1.4,2."),
     click.option("--sessions", type=int, help="Sessions started in each run."),
-    click.option("--duration-s", type=float, help="Instead: they arrive for so many paper s."),
+    click.option("--duration-s", type=float, help="Instead: paper seconds for which they arrive."),
     click.option(
         "--at-once/--in-turn",
         default=None,
-        help="Live, 2 to 4 policies: each on a shop and CPUs of its own, at the same time.",
+        help="Live, 2 to 4 policies: at the same time, each on a separate shop with separate CPUs.",
     ),
     click.option(
         "--crowded",
         is_flag=True,
-        help="The same where the CPUs are too few: to try it out, its figures are worth nothing.",
+        help="The same with too few CPUs: only to try it out, the numbers mean nothing.",
     ),
-    click.option("--repetitions", type=int, help="Runs of every policy and ρ, each its own seed."),
+    click.option(
+        "--repetitions", type=int, help="Runs of every policy and ρ, each with another seed."
+    ),
     SEED,
     TIME_SCALE,
     PAGE_PROFILE,
@@ -174,8 +176,8 @@ def _behind(
     proxies = [choice for choice in choices if choice.gateway is not None]
     if proxies and NO_ADMISSION not in admissions:
         raise SpecError(
-            f"--admission: needs sessions of the gateway's own, and {proxies[0].key} stands in its "
-            "place; allowed: none among them"
+            f"--admission: needs the gateway's sessions, and {proxies[0].key} replaces the "
+            "gateway; allowed: none"
         )
     policies = (choice for choice in choices if choice.gateway is None)
     for name, parameters in _distinct((choice.name, choice.parameters) for choice in policies):

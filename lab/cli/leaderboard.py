@@ -14,13 +14,13 @@ from lab.spec.experiment import Spec, changed, load_spec
 SPECS = {"simulated": "leaderboard", "live": "live-leaderboard"}
 """The spec of a board by engine."""
 QUICK = {"load__sessions": 600, "repetitions": 5}
-"""Of a board: rows are compared by paired differences, which need five repetitions."""
+"""A quick board: paired differences between rows need five repetitions."""
 QUICK_REPORT = {"load__sessions": 1500, "repetitions": 2}
-"""Of the reports on robustness and hysteresis."""
+"""Quick reports on robustness and hysteresis."""
 FAIRNESS = {"load__rho": [1.4]}
 
 Carry = Callable[..., None]
-"""Makes the comparison of a spec and reports it: the command line's own."""
+"""Run the comparison of a spec and report it."""
 
 
 def leaderboard_command(carry_out: Carry) -> click.Command:
@@ -54,18 +54,23 @@ def leaderboard_command(carry_out: Carry) -> click.Command:
         celery: str | None,
         **given: Any,
     ) -> None:
-        """How near does each policy come to the best that can be reached?
+        """Rank the policies by how near each comes to the best possible result.
 
-        PART: board (the default): every policy at six loads, ranks, what of DOOR carries the gain,
-        fairness, and seconds to recover after a rush. robustness: other customers, another server,
-        bursts. hysteresis: a rush of a minute, and how long until all is well again; with --engine
-        live measured on the appliance. fairness: the board at one load, who gets to the end and
-        how soon the others know. bound: whether any policy exceeds it, in runs of three lengths.
-        tuning: the same number of settings of every policy, of HAProxy and of nginx, simulated on
-        seeds of their own; the best one of each is its tuned row. all: board, robustness,
-        hysteresis and bound.
+        The command writes a page with pictures and tables for each PART. After an interruption,
+        the same command resumes.
 
-        Writes a page with pictures and tables for each. Interrupted, the same command resumes.
+        \b
+        PART is one of:
+          board       every policy at six loads: ranks, the effect of each of DOOR's
+                      steps, fairness, seconds to recover after a rush (the default)
+          robustness  the same with other customers, another server and bursts
+          hysteresis  how long the shop stays slow after a one-minute rush
+          fairness    the board at one load: which sessions complete, and how soon
+                      the others are turned away
+          bound       whether any policy exceeds the bound, in runs of three lengths
+          tuning      the same number of settings of every policy, HAProxy and nginx
+                      on other seeds; the best setting becomes the tuned row
+          all         board, robustness, hysteresis and bound
         """
         if engine == "live" and part in ("robustness", "bound", TUNING_PART, "all"):
             raise SpecError(
@@ -74,13 +79,13 @@ def leaderboard_command(carry_out: Carry) -> click.Command:
         if engine == "live" and (processes is not None or celery is not None):
             option = "--processes" if celery is None else "--celery"
             raise SpecError(
-                f"{option}: live runs are made here, one at a time; allowed: simulated ones"
+                f"{option}: live runs run here, one at a time; allowed: with simulated runs"
             )
         if part in (*SIMULATED_PARTS, TUNING_PART) and given["rho"] is not None:
-            raise SpecError(f"--rho: {part} brings its own loads; allowed: with board or fairness")
+            raise SpecError(f"--rho: {part} has fixed loads; allowed: with board or fairness")
         if part == "bound" and (given["sessions"], given["duration_s"]) != (None, None):
             option = "--duration-s" if given["sessions"] is None else "--sessions"
-            raise SpecError(f"{option}: {part} has lengths of its own; allowed: with another part")
+            raise SpecError(f"{option}: {part} has fixed lengths; allowed: with another part")
         broker = broker_of(celery)
         spec = Spec() if part == TUNING_PART else _spec(engine, part, quick=quick, given=given)
         if part == TUNING_PART:

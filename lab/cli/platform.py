@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 FIRST_PORT = 8451
 LOG_EVERY_S = 10.0
-"""Into a file or a pipe: a table every so often."""
+"""Seconds between two tables in a file or a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What an application had done at one moment; counts are cumulative, `cpu_s` real seconds."""
+    """The counts of an application at one moment, cumulative; `cpu_s` are real seconds."""
 
     at_s: float
     connections: Mapping[str, Any]

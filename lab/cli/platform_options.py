@@ -92,14 +92,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--sharing",
         "sharing",
         Sharing,
-        "Who may share a processor in halves: any two, only a low priority with a high one, "
-        "nobody.",
+        "Which two applications may share a processor in halves: any two, only a low priority "
+        "with a high one, none.",
     ),
     _choice(
         "--admission",
         "admission",
         Admission,
-        "eac: new connections beyond what the processors can serve are refused.",
+        "eac: refuse new connections beyond what the processors can serve.",
     ),
     click.option(
         "--cto",
@@ -129,7 +129,7 @@ def of_platform(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
-    """The platform asked for, with measured costs where none are given.
+    """Return the chosen platform, with measured costs where none are given.
 
     Raises SpecError, and ExperimentError when costs are needed and have not been measured.
     """
@@ -153,7 +153,7 @@ def platform_options(lab: Settings, given: dict[str, Any]) -> PlatformOptions:
 
 
 def checked(given: dict[str, Any]) -> PlatformOptions:
-    """Those options; raises SpecError for what cannot be meant."""
+    """Return the options; raises SpecError for invalid ones."""
     try:
         return PlatformOptions(**given)
     except HostingError as fault:

@@ -1,8 +1,8 @@
 """The making of the reference results: one command for each part, whose result is then kept.
 
-A part is made in a folder of its own under the state folder, so that its command resumes there
-whatever this lab has in `results/`. What is kept has no raw logs, except that of the small race:
-curves and tables are computed before the logs go.
+Each part is made in a separate folder under the state folder, so that its command resumes there
+whatever this lab has in `results/`. Only the small race keeps its raw logs: curves and tables are
+computed before the other logs are deleted.
 """
 
 import json
@@ -46,10 +46,10 @@ class Part:
 
     name: str
     title: str
-    """Of a report; a comparison has the title of its spec."""
+    """The title of a report; a comparison has the title of its spec."""
     command: tuple[str, ...]
     quick: tuple[str, ...] = ("--quick",)
-    """Words that make it smaller; empty where it is small anyway."""
+    """Options for a smaller part; empty if it is small anyway."""
     text: str = ""
     keeps_logs: bool = False
     keeps_pages: bool = False
@@ -81,7 +81,7 @@ PARTS = (
         "",
         ("simulate", SCOREBOARD_SPEC),
         quick=(),
-        text="It is the class's scoreboard before anybody has added a policy.",
+        text="This is the class's scoreboard before a student adds a policy.",
     ),
     Part(
         "leaderboard",
@@ -345,7 +345,7 @@ def _facts(folder: Path, name: str) -> dict[str, Any]:
 
 
 def _write(path: Path, content: object) -> None:
-    """Write JSON without blanks: these files are many and nobody edits them."""
+    """Write JSON without blanks: these files are many and not edited by hand."""
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 

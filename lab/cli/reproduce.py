@@ -46,10 +46,10 @@ _SOME_PAPERS_OPTIONS = ("banners",)
     help="Contracts that an ad server searches; 300,000 by default. Only for its paper.",
 )
 def reproduce(paper: str, engine: str | None, **given: Any) -> None:
-    """Reproduce a paper's figures and tables, published beside reproduced.
+    """Reproduce a paper's figures and tables, next to the published ones.
 
-    Writes an HTML report with figures, tables and the data behind them, and says what of the
-    paper holds. Interrupted, the same command resumes.
+    The command writes an HTML report with figures, tables and their data, and prints which claims
+    of the paper hold. After an interruption, the same command resumes.
     """
     study = PAPERS[paper]
     if engine is not None and engine not in study.engines:
@@ -93,14 +93,14 @@ def _live(study: "PaperStudy[Any]", given: dict[str, Any]) -> "StudyRun":
     for option in ("processes", "celery", "logs"):
         if given[option] not in (None, False):
             raise SpecError(
-                f"--{option}: is for simulations, live runs are made here one at a time and keep "
-                f"their logs; allowed: {otherwise}"
+                f"--{option}: is for simulations; live runs run here one at a time and keep their "
+                f"logs; allowed: {otherwise}"
             )
     return study.live(given)
 
 
 def _carry_out(run: "StudyRun", *, fresh: bool) -> None:
-    """Make what is missing, and print how many claims hold."""
+    """Run what is missing, and print how many claims hold."""
     from lab.files.documents import read_json
     from lab.machine.progress_file import progress_file
     from lab.report.terminal import console

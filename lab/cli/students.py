@@ -46,9 +46,9 @@ def test_own(context: click.Context, arguments: tuple[str, ...]) -> None:
 @click.command("check-policy")
 @_FILE
 def check_policy(path: Path) -> None:
-    """Check a policy of your own: a line per thing that must hold, and what to do where it fails.
+    """Check your policy: a line for each rule, and how to fix what fails.
 
-    It runs in a process of its own without files and network, as it will in the gateway.
+    The policy runs in a separate process without files and network, as in the gateway.
     """
     from lab.students.validator import Finding, check
 
@@ -63,7 +63,7 @@ def check_policy(path: Path) -> None:
     except PolicyError as fault:
         raise SpecError(f"FILE: {fault.message}; allowed: {fault.allowed}") from None
     if not checked.is_valid:
-        raise ExperimentError(f"{path} is not ready yet: mend what is marked ✗ and check again.")
+        raise ExperimentError(f"{path} is not ready yet. Fix the lines marked ✗ and check again.")
     click.echo(f"{path} is ready: make scoreboard FILE={path}")
 
 
@@ -72,10 +72,10 @@ def check_policy(path: Path) -> None:
 @FRESH
 @click.option("--processes", type=click.IntRange(1), help="Simulations at a time; as many as CPUs.")
 def scoreboard(paths: tuple[Path, ...], fresh: bool, processes: int | None) -> None:
-    """Run policies of your own beside SQ, 8Q-LIFO-Pri and DOOR-LIFO, simulated; show the class.
+    """Simulate your policies next to SQ, 8Q-LIFO-Pri and DOOR-LIFO, and show the scoreboard.
 
-    FILE: which ones; without any all in own/. What is not valid is left out and said. The board is
-    kept in results/scoreboard; --fresh empties it first.
+    FILE names policies; the default is all in own/. Invalid ones are reported and left out. The
+    scoreboard is in results/scoreboard; --fresh empties it first.
     """
     from lab.students.scoreboard import play
 

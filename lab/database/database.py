@@ -28,7 +28,7 @@ DAMAGED = (
     *(ExperimentError, OSError, LookupError, TypeError, ValueError),
     *(AttributeError, ArithmeticError, RecursionError, MemoryError),
 )
-"""What reading a result folder raises that somebody has edited."""
+"""The exceptions that reading an edited result folder raises."""
 
 Say = Callable[[str], None]
 _KEYS = {
@@ -109,9 +109,9 @@ class ResultsDatabase:
             self._run(folder, folder.spec(), planned)
 
     def publish(self, results_dir: Path, say: Say) -> int:
-        """Everything that lies in the results folder, and nothing else; returns how many results.
+        """Write all results of the results folder, and nothing else; return their number.
 
-        What is damaged is said, and left out.
+        Damaged results are reported and left out.
         """
         published = []
         for path in sorted(results_dir.glob("*/plan.json")):

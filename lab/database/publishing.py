@@ -52,7 +52,7 @@ class Publishing:
 
 @contextmanager
 def publishing(lab: settings.Settings, say: Say) -> Iterator[Publishing]:
-    """For as long as an experiment goes on; a database that is not there is said in a line."""
+    """Publish while an experiment runs; report a missing database in one line."""
     try:
         database = ResultsDatabase(lab)
     except ResultsDatabaseError as fault:
@@ -64,9 +64,9 @@ def publishing(lab: settings.Settings, say: Say) -> Iterator[Publishing]:
 
 
 def prepare(lab: settings.Settings, say: Say, wait_s: float = 0.0) -> None:
-    """Before anything asks: the tables, the role; in a database that is new, every result.
+    """Create the tables and the role before the first query; fill a new database with all results.
 
-    A server that does not answer yet is waited for. Raises ResultsDatabaseError with the mend.
+    The function waits for the server. Raises ResultsDatabaseError with a fix.
     """
     with _within(lab, say, wait_s) as database:
         database.prepare()
@@ -85,7 +85,7 @@ def _within(lab: settings.Settings, say: Say, wait_s: float) -> ResultsDatabase:
         return retry(lambda: ResultsDatabase(lab), ServerAwayError, wait_s, every_s=_LOOK_EVERY_S)
     except ServerAwayError as fault:
         raise ResultsDatabaseError(
-            f"{fault}; mend: start it (make up), or correct DOORBUSTER_POSTGRES_HOST, "
+            f"{fault}; fix: start it (make up), or correct DOORBUSTER_POSTGRES_HOST, "
             "_PORT, _USER or _PASSWORD"
         ) from None
 
@@ -96,7 +96,7 @@ def keep_in_step(
     say: Say,
     rows_of: Callable[[str], Rows] = rows_of,
 ) -> None:
-    """Results of these names were brought or deleted by hand; a fault is said.
+    """Publish results that were imported or deleted by hand; report a fault in one line.
 
     `rows_of` reads the rows of a folder; the console reads them in a process with limits.
     """

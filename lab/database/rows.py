@@ -42,7 +42,7 @@ def rows_of(path: str) -> Rows:
 
 
 def _plain(value: object) -> object:
-    """What JSON has no form for: times, numbers of numpy."""
+    """Return a JSON form of times and of numpy's numbers."""
     if isinstance(value, datetime):
         return value.isoformat()
     assert isinstance(value, np.generic)
@@ -50,7 +50,7 @@ def _plain(value: object) -> object:
 
 
 def experiment_row(folder: ComparisonResult) -> Row:
-    """Of `results.experiments`; raises ExperimentError when the folder is damaged."""
+    """Return the row of `results.experiments`; raises ExperimentError if the folder is damaged."""
     spec, plan = folder.spec(), folder.plan()
     whole = [run for planned in plan if (run := folder.run(planned)).is_whole]
     ended = [_at(events[-1]) for run in whole if (events := run.events())]
@@ -76,7 +76,7 @@ def experiment_row(folder: ComparisonResult) -> Row:
 
 
 def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
-    """Of `results.runs`; figures are left out until the run is whole. Raises ExperimentError."""
+    """Return the row of `results.runs`, with metrics once the run is whole; ExperimentError."""
     choice = spec.choice(planned.policy)
     run = folder.run(planned)
     events = run.events()
@@ -101,7 +101,7 @@ def run_row(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> Row:
 
 
 def event_rows(folder: ComparisonResult, spec: Spec, planned: PlannedRun) -> list[Row]:
-    """Of `results.events`, in the order of the log. Raises ExperimentError."""
+    """Return the rows of `results.events`, in the order of the log. Raises ExperimentError."""
     run = folder.run(planned)
     events = run.events()
     summary = run.summary() if run.is_whole else RunSummary()
@@ -155,9 +155,9 @@ def _at(event: Mapping[str, Any]) -> datetime:
 def _happened_at(
     event: Mapping[str, Any], first: Mapping[str, Any], summary: RunSummary, spec: Spec
 ) -> datetime:
-    """When, on a clock on the wall: some are logged only when the run is over.
+    """Return the time of an event by the wall clock: some are logged only when the run is over.
 
-    A simulation's time is no clock's.
+    Simulated events have only virtual time.
     """
     began_at = summary.load_generator.started_at
     if spec.engine != "live" or "time_s" not in event:

@@ -38,7 +38,7 @@ def _statements() -> str:
 
 @cache
 def _form() -> str:
-    """What the schema says of itself; a schema of another form is replaced by this one."""
+    """Return the comment of the schema; a schema with another comment is replaced."""
     digest = hashlib.sha256(_statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
 
@@ -51,11 +51,11 @@ _LOCK = 0x5245_5355  # of its own, for those who would make the schema at the sa
 
 
 class ResultsDatabaseError(ExperimentError):
-    """The database cannot be reached or written; one line with the mend."""
+    """The database cannot be reached or written; one line with a fix."""
 
 
 class ServerAwayError(ResultsDatabaseError):
-    """Nobody lets us in; perhaps nobody answers yet."""
+    """The server refuses the connection or does not answer yet."""
 
 
 @contextmanager
@@ -77,9 +77,9 @@ def faults(
 
 
 def make(connection: psycopg.Connection, lab: Settings) -> bool:
-    """The tables, unless they are there in this form; True if they were not.
+    """Create the tables unless they are there in this form; return whether they were missing.
 
-    Raises ResultsDatabaseError when the schema is somebody else's.
+    Raises ResultsDatabaseError when another program owns the schema.
     """
     if _form_of(connection) == _form():
         return False
@@ -90,8 +90,8 @@ def make(connection: psycopg.Connection, lab: Settings) -> bool:
             return False
         if form is not None and not form.startswith(_OURS):
             raise ResultsDatabaseError(
-                f"PostgreSQL at {_place(lab)}: there is a schema results that is somebody "
-                "else's; rename it, or give Doorbuster another DOORBUSTER_POSTGRES_DB"
+                f"PostgreSQL at {_place(lab)}: the schema results belongs to another "
+                "program; rename it, or give Doorbuster another DOORBUSTER_POSTGRES_DB"
             )
         connection.execute(_statements())
         connection.execute(f"COMMENT ON SCHEMA results IS {_quoted(_form())}")
@@ -116,7 +116,7 @@ def _place(lab: Settings) -> str:
 
 
 def _form_of(connection: psycopg.Connection) -> str | None:
-    """What the schema says of itself; empty if nothing, None where there is no schema."""
+    """Return the comment of the schema; empty without one, None without a schema."""
     found = connection.execute(
         "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace "
         "WHERE nspname = 'results'"

@@ -1,8 +1,8 @@
 """The Celery executor: tasks on workers on this machine, or on others that share no disk with it.
 
 Messages and results are JSON and nothing else. A task names a function that simulates; a worker
-calls no other. Broker and results are one Redis: whoever can write to it has work done, so it
-belongs on a private network, with a password (docs/experiments.md, *More than one machine*).
+calls no other. Broker and results are one Redis. Any client that can write to it can start work, so
+it belongs on a private network, with a password (docs/experiments.md, *More than one machine*).
 """
 
 import json
@@ -44,20 +44,20 @@ POLL_EVERY_S = 0.1
 ASK_EVERY_S = 2.0
 REPLY_WITHIN_S = 1.0
 FIRST_REPLY_WITHIN_S = 10.0
-"""So long without any worker at the start: there is none. A busy one answers late."""
+"""How long the executor waits for the first worker. A busy worker answers late."""
 LOST_AFTER_S = 30.0
-"""A task that no worker has had in hand for so long, and that does not wait either, is lost."""
+"""A task is lost if for this long no worker has it and it does not wait either."""
 NOBODY_FOR_S = 60.0
 """After this long without any worker, the executor gives up."""
 
 CODE = code_digest()
-"""Of the code as it is loaded: both sides must have the same."""
+"""The digest of the loaded code; both sides must have the same."""
 
 
 def application(broker: str) -> Celery:
-    """The Celery application whose messages and results are at `broker`.
+    """Return the Celery application whose messages and results are at `broker`.
 
-    Raises SpecError for what is no address and ExperimentError when nobody answers there.
+    Raises SpecError for an invalid address and ExperimentError if no server answers there.
     """
     try:
         with redis.Redis.from_url(
@@ -96,7 +96,7 @@ def application(broker: str) -> Celery:
 
 
 def serve(broker: str, processes: int | None) -> None:
-    """Work for whoever asks at `broker`, so many tasks at a time, until a signal comes."""
+    """Carry out the tasks at `broker`, `processes` at a time, until a signal comes."""
     app = application(broker)
     count = processes or len(os.sched_getaffinity(0))
     print(
@@ -140,7 +140,7 @@ def _work(self: "Task[..., Any]", code: str, worker: str, task: str) -> dict[str
     if code != CODE:
         return {"refused": f"{self.request.hostname} runs other code: Doorbuster {_version()}"}
     if not worker.startswith(tuple(CALLABLE)):
-        return {"failure": f"{worker} is none of the functions a worker calls"}
+        return {"failure": f"{worker} is not one of the functions that a worker may call"}
     try:
         return {
             "result": call(
@@ -174,9 +174,9 @@ def run_on_workers(
             return distribution.run(on_done, on_progress)
         except redis.OutOfMemoryError:
             raise ExperimentError(
-                f"The Redis at {shown(broker)} is full: it refuses tasks and results. What is done "
-                "is kept; the same command resumes. Give it more memory (maxmemory), or wait until "
-                "other commands have taken their results."
+                f"The Redis at {shown(broker)} is full: it refuses tasks and results. Finished "
+                "work is kept, and the same command resumes. Give it more memory (maxmemory), or "
+                "wait until other commands have taken their results."
             ) from None
         finally:
             distribution.revoke()
@@ -229,14 +229,14 @@ class _Distribution:
                 if now_s - answered_s > NOBODY_FOR_S:
                     raise ExperimentError(
                         f"No worker has answered at {self._broker} for "
-                        f"{NOBODY_FOR_S:.0f} s. What is done is kept; the same command resumes."
+                        f"{NOBODY_FOR_S:.0f} s. Finished work is kept; the same command resumes."
                     )
                 self._miss(answers)
             time.sleep(POLL_EVERY_S)
         return self._failures
 
     def revoke(self) -> None:
-        """Nobody shall work on what is still under way."""
+        """Cancel the tasks that are still under way."""
         if self._under_way:
             self._app.control.revoke(list(self._under_way), terminate=True)
             for id in self._under_way:
@@ -294,7 +294,7 @@ class _Distribution:
         self._app.backend.forget(id)
 
     def _ask(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the workers say of themselves, by name; raises ExperimentError for other code."""
+        """Return the replies of the workers by name; raises ExperimentError for other code."""
         replies = (
             self._app.control.broadcast("doorbuster", reply=True, timeout=REPLY_WITHIN_S) or []
         )

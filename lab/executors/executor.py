@@ -66,7 +66,7 @@ def run_tasks(
 
 
 class _Texts(Sequence[str]):
-    """The tasks as JSON, each written when it is asked for: all at once would fill the memory."""
+    """The tasks as JSON, each written when it is needed: all at once would fill the memory."""
 
     def __init__(self, tasks: Sequence[Json]) -> None:
         self._tasks = tasks

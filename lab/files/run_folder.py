@@ -100,11 +100,11 @@ class RunFolder:
         return self.summary_file.is_file()
 
     def summary(self) -> RunSummary:
-        """What run.json says; raises ExperimentError when it is damaged."""
+        """Return the content of run.json; raises ExperimentError if it is damaged."""
         return RunSummary.model_validate(read_json(self.summary_file))
 
     def events(self) -> list[dict[str, Any]]:
-        """What events.jsonl says; nothing before the run began; ExperimentError when damaged."""
+        """Return the events of events.jsonl, or none; raises ExperimentError if it is damaged."""
         if not self.events_file.exists():
             return []
         found: list[dict[str, Any]] = forms.read_lines(self.events_file)

@@ -1,4 +1,4 @@
-"""What became of a run: the content of run.json, which is written when the run is whole."""
+"""The outcome of a run: the content of run.json, which is written when the run is whole."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 VERSION = 2
-"""Of the form. Version 1 has no `version`; it is read as it is."""
+"""The version of the form. Version 1 has no `version`; it is read as it is."""
 
 
 def _at_most_1e12(value: float | None) -> float | None:
@@ -136,7 +136,7 @@ class RunSummary(_Part):
     load_generator: LoadGenerator = Field(default_factory=LoadGenerator)
     samples_missed: int = 0
     switched: list[Mapping[str, Any]] = []
-    """Policies that somebody switched to while the run went on."""
+    """Policies that were switched to during the run."""
     outages: list[Mapping[str, Any]] = []
     """Times in which something behind the shop was away."""
     fallen_back: Fallback | None = None
@@ -145,7 +145,7 @@ class RunSummary(_Part):
     at_once: AtOnce | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """What is known, as run.json has it."""
+        """Return the known values, as run.json has them."""
         plain = self.model_dump(mode="json", exclude_unset=True)
         for check, known in zip(plain.get("checks", ()), self.checks, strict=True):
             check["holds"] = known.holds

@@ -31,9 +31,9 @@ _PACKAGES = ("django", "gunicorn", "psycopg", "locust", "uvloop", "httptools", "
 
 
 def describe_machine(lab: settings.Settings) -> dict[str, Any]:
-    """What of a machine decides how fast the shop is.
+    """Return the facts of a machine that decide how fast the shop is.
 
-    With `hosts` where parts are elsewhere: the rest is of the machine that asks.
+    `hosts` names parts on other machines; the other facts are those of this machine.
     """
     elsewhere = {
         part: host
@@ -66,9 +66,9 @@ def describe_versions() -> dict[str, str]:
 
 @cache
 def code_digest() -> str:
-    """Changes with every line that decides what a simulated run gives.
+    """Return a digest of all code that decides the result of a simulated run.
 
-    As it was when this process first asked: somebody may be editing.
+    It is computed once in this process, because the code may be edited meanwhile.
     """
     return _digest("gateway/policies", "loadgen", "simulator", "lab", without="lab/console")
 
@@ -101,7 +101,7 @@ def fingerprint(lab: settings.Settings) -> str:
 
 @cache
 def _measured_software() -> dict[str, str]:
-    """What decides a measured speed besides the machine, as it was when first asked."""
+    """Return what decides a measured speed besides the machine, computed once."""
     return {
         "python": platform.python_version(),
         "parts": parts_digest(),
@@ -119,8 +119,8 @@ GIVES_WAY = "DOORBUSTER_GIVES_WAY"
 WAITS = "DOORBUSTER_WAITS_FOR_MACHINE"
 """In the environment of a live run that waits until no other holds the machine."""
 LOCK = "DOORBUSTER_LIVE_RUN_LOCK"
-"""The environment variable with the name of the lock: `live-run` unless appliances on CPUs of their
-own have different locks."""
+"""The environment variable with the name of the lock: `live-run` unless appliances on separate
+CPUs have different locks."""
 _GIVES_WAY_WITHIN_S = 60.0
 _ASK_EVERY_S = 0.1
 
@@ -195,7 +195,7 @@ def _commit() -> str:
 
 
 def _git(*words: str) -> str:
-    """The output of git on this folder, whoever owns it."""
+    """Return the output of git on this folder, whichever user owns it."""
     with tempfile.NamedTemporaryFile("w", suffix=".gitconfig") as trusting:
         trusting.write(f"[safe]\n\tdirectory = {_as_git_value(ROOT)}\n")
         trusting.flush()

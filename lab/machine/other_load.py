@@ -7,7 +7,7 @@ import psutil
 
 
 class Neighbours:
-    """How much of the CPUs processes had that are none of ours, between two looks.
+    """The CPU time that other processes had between two samples.
 
     Ours are this process and those it has started. One that ends between the looks counts for the
     others with what it spent: look while they live.

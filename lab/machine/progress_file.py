@@ -15,7 +15,7 @@ EVERY_S = 0.5
 
 
 class ProgressFile:
-    """Writes nothing where nobody asked for it."""
+    """The progress of a command; it is written only if the environment names a file."""
 
     def __init__(self) -> None:
         named = os.environ.get(VARIABLE)
@@ -43,4 +43,4 @@ class ProgressFile:
 
 
 progress_file = ProgressFile()
-"""Of this process: a command has one experiment under way."""
+"""The one of this process: a command has one experiment under way."""

@@ -48,7 +48,7 @@ class Shipped:
     calibration_cpu_s: float
     costs: Mapping[str, float]
     work: Mapping[str, Mapping[str, float]]
-    """Of commands without a spec: the size of each kind of work."""
+    """The size of each kind of work, for commands without a spec."""
 
 
 @cache
@@ -59,7 +59,7 @@ def shipped() -> Shipped:
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """What work costs on this machine."""
+    """The cost of each kind of work on this machine."""
 
     factor: float = 1.0
     """How many times slower than the reference machine this machine is."""
@@ -165,7 +165,7 @@ def keep(lab: Settings, costs: Mapping[str, float], calibration_cpu_s: float | N
 
 
 def per_unit(measured: Iterable[tuple[str, float, float]]) -> dict[str, float]:
-    """Of (kind, size, CPU seconds) the CPU seconds per unit of each kind."""
+    """Return the CPU seconds per unit of each kind, from (kind, size, CPU seconds)."""
     sizes: dict[str, float] = {}
     costs: dict[str, float] = {}
     for kind, size, cpu_s in measured:

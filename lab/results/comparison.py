@@ -57,10 +57,10 @@ class ComparisonResult(Result):
 
     @classmethod
     def open(cls, path: Path) -> "ComparisonResult":
-        """A folder that is there; raises SpecError when it is none."""
+        """Open the folder of a comparison; raises SpecError if it is not one."""
         if not (path / _PLAN).is_file():
             raise SpecError(
-                f"FOLDER: {path} is no result folder (it has no plan.json); allowed: one that "
+                f"FOLDER: {path} is not a result folder (plan.json is missing); allowed: one that "
                 "`doorbuster run`, `compare` or `simulate` made"
             )
         return cls(path)
@@ -81,7 +81,7 @@ class ComparisonResult(Result):
         return facts
 
     def capacity(self) -> Capacity | None:
-        """What ρ = 1 is in its runs; None in a closed loop. Raises ExperimentError."""
+        """Return the capacity that ρ = 1 means; None in a closed loop. Raises ExperimentError."""
         return None if self.spec().clients else from_json(self.facts("capacity"))
 
     def plan(self) -> list[PlannedRun]:

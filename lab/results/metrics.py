@@ -20,7 +20,7 @@ class Results:
 
     @classmethod
     def of_runs(cls, runs: Iterable[tuple[AnyCase, int, Metrics]]) -> "Results":
-        """Of (case, seed, metrics), in any order."""
+        """Return the results of runs given as (case, seed, metrics), in any order."""
         found: dict[str, list[Metrics]] = {}
         for case, seed, metrics in sorted(runs, key=lambda run: run[1]):
             found.setdefault(case.id, []).append({"seed": seed, **metrics})

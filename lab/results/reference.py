@@ -17,7 +17,7 @@ from lab.files.documents import read_json, write_json
 FOLDER = Path(__file__).parents[1] / "reference"
 MARK = "reference.json"
 CURVES = "curves.json"
-"""What `curves.curves_of` gives; kept where the raw logs are not."""
+"""The curves that `curves.curves_of` returns; kept where the raw logs are not."""
 TITLE = "Reference (released)"
 
 
@@ -35,7 +35,7 @@ class Reference:
     is_quick: bool
     """Whether it is of a smaller grid than the command without --quick makes."""
     text: str
-    """What a reader must know of this one."""
+    """A remark for readers of this reference."""
 
     @classmethod
     def read(cls, folder: Path) -> "Reference | None":

@@ -25,7 +25,7 @@ IMPORTED = "imported.json"
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Who brought a result from another machine, when, and what the bundle was."""
+    """The import of a result from another machine: by which user, when, from which bundle."""
 
     by: str
     """Empty where the console has no accounts."""

@@ -73,10 +73,10 @@ class StudyResult(Result):
         return None
 
     def facts(self) -> dict[str, Any]:
-        """What was known before the first simulation; raises ExperimentError when damaged."""
+        """Return the facts known before the first simulation; raises ExperimentError if damaged."""
         found = read_json(self.path / _FACTS)
         if not isinstance(found, dict):
-            raise ExperimentError(f"{self.path / _FACTS} is no description of a reproduction.")
+            raise ExperimentError(f"{self.path / _FACTS} does not describe a reproduction.")
         return found
 
     def has(self, simulation: Simulation) -> bool:
@@ -97,7 +97,7 @@ class StudyResult(Result):
         write_json(self._file(simulation), content)
 
     def results(self, simulations: Iterable[Simulation]) -> Results:
-        """What of these has been made."""
+        """Return the metrics of those simulations that are finished."""
         return Results.of_runs(
             (one.case, one.seed, read_json(self._file(one))["metrics"])
             for one in simulations
@@ -105,7 +105,7 @@ class StudyResult(Result):
         )
 
     def task(self, simulation: Simulation, *, logs: bool) -> dict[str, Any]:
-        """What a worker needs for it."""
+        """Return the task of a simulation, as a worker receives it."""
         attempts_file = self.attempts / f"{simulation.name}.parquet"
         if logs:
             self.attempts.mkdir(exist_ok=True)

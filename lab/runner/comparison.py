@@ -54,7 +54,7 @@ class Comparison(Experiment[ComparisonResult]):
 
     @abstractmethod
     def machine(self) -> Mapping[str, Any]:
-        """Describe the machine that makes the runs."""
+        """Describe the machine of the runs."""
 
     @abstractmethod
     def capacity(self) -> Capacity:
@@ -75,12 +75,12 @@ class Comparison(Experiment[ComparisonResult]):
         if result.facts("versions") != describe_versions():
             raise ExperimentError(
                 f"{result.path} was begun with another version of Doorbuster or its libraries; "
-                "begin anew with --fresh."
+                "start again with --fresh."
             )
         if self.same_machine and result.facts("machine") != self.machine():
             raise ExperimentError(
-                f"{result.path} was begun on another machine or other settings; "
-                "begin anew with --fresh."
+                f"{result.path} was begun on another machine or with other settings; "
+                "start again with --fresh."
             )
         return result
 

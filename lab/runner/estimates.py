@@ -55,9 +55,9 @@ class Estimate:
     """CPU seconds of what is spread over `processes` processors."""
     processes: int = 1
     first_s: float = 0.0
-    """Of `serial_s` what comes before the first run."""
+    """The part of `serial_s` before the first run."""
     capacity_s: float = 0.0
-    """Of `live_s` what the measurement of the capacity takes."""
+    """The part of `live_s` that the measurement of the capacity takes."""
 
     @property
     def real_s(self) -> float:

@@ -10,7 +10,7 @@ _LAST_ANSWERS_S = 60.0
 
 
 class Expectation:
-    """What the runs of a spec are expected to take.
+    """The expected duration of the runs of a spec.
 
     It is calculated once per ρ and then multiplied: its cost does not depend on the repetitions
     or the policies, so that a spec's size is known before any of its runs is planned.

@@ -38,7 +38,7 @@ from runtime import settings
 
 
 class LiveComparison(Comparison):
-    """A comparison on one shop, run after run; or on several shops, so many runs at once."""
+    """A comparison on one shop, run after run, or on several shops with runs at the same time."""
 
     same_machine = True
 
@@ -147,7 +147,7 @@ class LiveComparison(Comparison):
         tells: Sequence[Callable[[], None]],
         shops_rps: Sequence[float],
     ) -> list[RunSummary]:
-        """Make the runs of a group: one, or each on a shop of its own."""
+        """Run the runs of a group: one, or each on a separate shop."""
         if self._shop_cpus is not None:
             return side_by_side.make_runs(
                 self._shops, runs, seed, folders, steps, tells, self._shop_cpus, shops_rps
@@ -175,9 +175,9 @@ def make_run(
     on_progress: Progress,
     on_event: Callable[[], None] = lambda: None,
 ) -> RunSummary:
-    """Make one live run and fill its folder; returns what run.json says.
+    """Run live once and fill the folder; return the content of run.json.
 
-    What an interrupted attempt at the same run left is removed first. `on_event` is called once the
+    The files of an interrupted attempt are removed first. `on_event` is called once the
     folder says that the run has begun, or that something in it has changed. Raises
     ExperimentError.
     """

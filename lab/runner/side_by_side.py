@@ -32,7 +32,7 @@ def shops(lab: Settings, spec: Spec, cpus: ShopCpus) -> Iterator[list[Appliance]
     """A shop for each policy of `spec`, from when all of them serve until the block ends.
 
     The appliance's own processes make room for them meanwhile. The caller holds the machine's lock.
-    Raises ExperimentError; when the block does because a shop has died, one that says so.
+    Raises ExperimentError; if the block fails because a shop has died, the error names the shop.
     """
     with ExitStack() as stack:
         stack.enter_context(confined(lab, cpus.rest))
@@ -72,10 +72,10 @@ def make_runs(
     cpus: ShopCpus,
     shops_rps: Sequence[float],
 ) -> list[RunSummary]:
-    """Make several runs at the same time, each on a shop of its own.
+    """Run several runs at the same time, each on a separate shop.
 
     The customers of all of them come from the same moment on. `shops_rps`: the capacity of each
-    shop, which run.json says. Otherwise as `live.make_run`, of several.
+    shop, which run.json has. Otherwise it is `live.make_run` for several runs.
     """
     with ExitStack() as stack:
         live = [

@@ -141,4 +141,4 @@ class Stopwatch:
 
 
 stopwatch = Stopwatch()
-"""Of this process: a command has one experiment under way."""
+"""The one of this process: a command has one experiment under way."""

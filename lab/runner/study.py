@@ -35,7 +35,7 @@ class StudyRun(Experiment[StudyResult]):
     @property
     @abstractmethod
     def facts(self) -> Mapping[str, Any]:
-        """What tells this study from others: only a result with equal facts is resumed."""
+        """The facts of this study: only a result with equal facts is resumed."""
 
     @property
     @abstractmethod

@@ -91,7 +91,7 @@ class Spec(Section):
     leaderboard: bool = False
     """Also written: ranks, what of DOOR carries the gain, fairness."""
     shadows: Annotated[tuple[str, ...], at_most(MOST_SHADOWS)] = ()
-    """Policies that run beside the acting one in every run, with their defaults; live only."""
+    """Policies that observe every run with their defaults and decide nothing; live only."""
     server: Server | None = None
     seed: int = Field(1, ge=0, le=MOST_SEED)
     repetitions: int = Field(1, ge=1, le=1000)
@@ -159,9 +159,7 @@ class Spec(Section):
     def _distinct(cls, policies: tuple[PolicyChoice, ...]) -> tuple[PolicyChoice, ...]:
         keys = [policy.key for policy in policies]
         if len(set(keys)) < len(keys):
-            raise ValueError(
-                f"named twice: {', '.join(keys)}; allowed: a label of its own for each"
-            )
+            raise ValueError(f"named twice: {', '.join(keys)}; allowed: a different label for each")
         return policies
 
     @model_validator(mode="after")
@@ -233,11 +231,11 @@ class Spec(Section):
     def _refuse_what_one_shop_has(self) -> None:
         if self.engine != "live":
             raise ValueError(
-                "at_once: simulated runs disturb nobody; allowed: with engine = 'live'"
+                "at_once: simulated runs do not disturb each other; allowed: with engine = 'live'"
             )
         if not FEWEST_AT_ONCE <= len(self.policy) <= MOST_AT_ONCE:
             raise ValueError(
-                f"at_once: {len(self.policy)} policies, each with a shop of its own; "
+                f"at_once: {len(self.policy)} policies, each with a separate shop; "
                 f"allowed: {FEWEST_AT_ONCE} to {MOST_AT_ONCE} of them"
             )
         if self.database_cpus != "other":
@@ -248,7 +246,7 @@ class Spec(Section):
     def _refuse_what_nobody_is_ranked_by(self) -> None:
         if self.clients or self.customers.lengths:
             raise ValueError(
-                "leaderboard: policies are ranked by who buys, and here nobody does; "
+                "leaderboard: policies are ranked by sales, and these customers do not buy; "
                 "allowed: with the walks of LIFO-Pri's chain"
             )
         if self.load.schedule:
@@ -280,7 +278,7 @@ class Spec(Section):
         sheets.check_leaving(proxy, policy.parameters, self.abandonment_of(policy))
 
     def _refuse_whom_only_an_answer_makes_known(self) -> None:
-        """DOOR would serve, before all others, who has only waited at the door until now."""
+        """Refuse DOOR where a session counts as known before its first answer."""
         for policy in self.policy:
             if _goes_by_sessions(policy):
                 raise ValueError(
@@ -406,8 +404,8 @@ def _reason(fault: OSError | UnicodeDecodeError) -> str:
 def changed(spec: Spec, **changes: object) -> Spec:
     """`spec` with some fields replaced (None leaves one as it is), checked again.
 
-    `load__sessions` and the like name a key of a section. Of the ways to say how long sessions
-    arrive, the one that is given replaces the others.
+    `load__sessions` and the like name a key of a section. If one of the keys for how long
+    sessions arrive is given, it replaces the others.
     """
     plain = spec.plain()
     for field, value in changes.items():

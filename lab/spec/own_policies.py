@@ -30,9 +30,9 @@ def of_choices(choices: Iterable[PolicyChoice]) -> list[PolicyFile]:
 
 
 def named_in(text: str) -> list[tuple[str, object]]:
-    """(path, SHA-256 if given) of each own policy that a spec in TOML names; nothing is read.
+    """Return (path, SHA-256 if given) of each student's policy that a TOML spec names.
 
-    Empty for what is no spec: reading it says why.
+    No policy is read. The result is empty for an invalid spec: reading the spec reports why.
     """
     try:
         return named_by(spec_text.parse(text, ""))

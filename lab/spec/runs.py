@@ -45,7 +45,7 @@ def identity(plain: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class _Run:
-    """What every kind of run has."""
+    """The base of all kinds of runs."""
 
     kind: ClassVar[str]
 
@@ -340,7 +340,7 @@ class PlatformRun(_Run):
     kind: ClassVar[str] = "platform"
 
     loads: tuple[Loads, ...]
-    """Of each application."""
+    """The same for each application."""
     duration_s: float
     """Sessions under way at this time are cut."""
     processors: int
@@ -403,7 +403,7 @@ class AdServerRun(_Run):
 
     clients: int
     concepts: int
-    """Of each request."""
+    """The same for each request."""
     threads: int
     """Threads that search for a request of high priority; one does for one of low priority."""
     banners: int

@@ -70,10 +70,10 @@ MOST_STRETCHES = 1000
 MOST_CLASSES = 100
 
 LEAST_RHO = 0.01
-"""Below it a run of so many sessions would hardly end, and how long it takes is no number."""
+"""Below this load a run of N sessions would hardly end, and its duration is not finite."""
 
 EXTENTS = ("sessions", "duration_s", "schedule")
-"""How long sessions arrive is said in one of these ways."""
+"""The keys for how long sessions arrive; a spec has one of them."""
 
 
 class Section(BaseModel):
@@ -91,14 +91,14 @@ class PolicyChoice(Section):
 
     name: str = Field(max_length=300)
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    """Of a student's file: which text is meant; filled in when the file is read first."""
+    """The digest of a student's file, filled in when the file is first read."""
     gateway: BaselineProxy | None = None
-    """Who stands before the shop; None (or `doorbuster`): the gateway, with the policy."""
+    """The baseline proxy in front of the shop; None (or `doorbuster`) means the gateway."""
     parameters: Parameters = {}
     admission: str = NO_ADMISSION
     admission_parameters: Parameters = {}
     abandonment: Abandonment | None = None
-    """What a customer's leaving does; None: what the spec says."""
+    """The effect of a customer's leaving; None means that of the spec."""
     label: str | None = None
 
     @model_validator(mode="before")
@@ -138,18 +138,20 @@ class PolicyChoice(Section):
     @classmethod
     def _names_a_folder(cls, label: str | None) -> str | None:
         if label is not None and not re.fullmatch(r"\w[\w.,+ -]{0,59}", label):
-            raise ValueError("is no label; allowed: 1 to 60 letters, digits, spaces and . , _ + -")
+            raise ValueError(
+                "must be a label; allowed: 1 to 60 letters, digits, spaces and . , _ + -"
+            )
         return label
 
     @model_validator(mode="after")
     def _known(self) -> "PolicyChoice":
         if self.sha256 is not None and not is_path(self.name):
-            raise ValueError("sha256: given for a policy that is no file; allowed: with a path")
+            raise ValueError("sha256: given for a policy without a path; allowed: with a path")
         if self.gateway is not None:
             if not self.is_pure_queueing or self.admission_parameters:
                 raise ValueError(
-                    f"admission: needs sessions of the gateway's own, and {self.gateway} stands in "
-                    f"its place; allowed: {NO_ADMISSION!r}"
+                    f"admission: needs the gateway's sessions, and {self.gateway} replaces "
+                    f"the gateway; allowed: {NO_ADMISSION!r}"
                 )
             from lab.baselines import sheets
 
@@ -180,9 +182,10 @@ class PolicyChoice(Section):
 
     @property
     def key(self) -> str:
-        """What runs, cells and folders call it: the label, or what it is made of.
+        """The name in runs, cells and folders: the label, or the names of the parts.
 
-        `sq`, `sq+sbac-stable`, `sq+cancel`: abandonment only where it is not the spec's.
+        Examples are `sq`, `sq+sbac-stable` and `sq+cancel`. Abandonment is named only if it
+        differs from the spec's.
         """
         admission = None if self.is_pure_queueing else self.admission
         return self.label or "+".join(filter(None, (self.policy_name, admission, self.abandonment)))
@@ -194,7 +197,7 @@ class PolicyChoice(Section):
 
     @property
     def is_pure_queueing(self) -> bool:
-        """True where everybody may come in."""
+        """Whether no admission policy turns sessions away."""
         return self.admission == NO_ADMISSION
 
     @property
@@ -236,9 +239,9 @@ class Stretch(Section):
 
 
 class Load(Section):
-    """How much is offered, and how long.
+    """The offered load, and for how long.
 
-    Every ρ is a run of its own. Sessions arrive until `sessions` have, for `duration_s`, or by a
+    Each ρ is a separate run. Sessions arrive until `sessions` have, for `duration_s`, or by a
     `schedule` that brings its own loads (the run's ρ is then 1). In a closed loop there is no ρ:
     clients are there for `duration_s`.
     """
@@ -276,7 +279,7 @@ class Load(Section):
         if self.schedule and self.rho not in (None, (1.0,)):
             raise ValueError("rho: a schedule brings its own loads; allowed: 1, or leave rho out")
         if self.schedule and not any(stretch.rho for stretch in self.schedule):
-            raise ValueError("schedule: nobody ever arrives; allowed: at least one rho above 0")
+            raise ValueError("schedule: no session ever arrives; allowed: at least one rho above 0")
         return self
 
     @property
@@ -424,8 +427,7 @@ class SharedCpusServer(Section):
     workers: int = Field(defaults.LIFO_PRI_WORKERS, ge=1, le=10_000)
     cpus: int = Field(defaults.LIFO_PRI_CPUS, ge=1, le=1000)
     execution_factor: float = Field(1.0, ge=0.1, le=10)
-    """How many times as long pages take as everybody believes: ρ and capacity know nothing of
-    it."""
+    """Actual execution times over believed ones; ρ and capacity rest on the believed ones."""
     session_known_from: Literal["answer", "admission"] = "answer"
 
 

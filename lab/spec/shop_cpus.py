@@ -1,6 +1,6 @@
 """The CPUs of several live shops that run at the same time.
 
-Each shop has as many CPUs of its own as the appliance's has, and at least one is left for
+Each shop has as many separate CPUs as the appliance's shop, and at least one is left for
 everything else: gateways, database, load generators, console.
 """
 
@@ -35,9 +35,9 @@ class ShopCpus:
 
 
 def plan(lab: Settings, shops: int, at_once: AtOnce = True) -> ShopCpus:
-    """The CPUs of so many shops; raises SpecError, with what to do instead, where they lack.
+    """Return the CPUs of N shops; raises SpecError, with a way out, if there are too few.
 
-    The first has the appliance's shop's own, the others the highest of what is left.
+    The first shop has the CPUs of the appliance's shop, the others the highest of the rest.
     """
     own = lab.shop_cpus
     left = sorted(set(lab.other_cpus) - set(own))

@@ -54,8 +54,8 @@ def doorbuster(*arguments):
         ("compare --spec nowhere.toml", ["nowhere.toml", "No such file", "sbac-live"]),
         ("run", ["SPEC"]),
         ("run .", ["'.'", "Is a directory", "a TOML file"]),
-        ("run lifo-pri --processes 2", ["--processes", "allowed: simulated"]),
-        ("run lifo-pri --celery redis://x", ["--celery", "allowed: simulated"]),
+        ("run lifo-pri --processes 2", ["--processes", "allowed: with simulated"]),
+        ("run lifo-pri --celery redis://x", ["--celery", "allowed: with simulated"]),
         ("simulate --processes 0", ["--processes", "x>=1"]),
         ("simulate --page-profile real", ["page_profile", "'paper' or 'cpu'"]),
         ("simulate sbac --page-profile paper", ["page_profile", "leave it out"]),
@@ -111,7 +111,8 @@ def test_a_simulation_fills_the_folder_that_a_report_reads(results):
         "Table 4",
         "published | simulated",
         "reconcile in all 2",
-        "Simulated",
+        "are simulated",
+        "sold",
     ):
         assert words in done.output.replace("above", "|")
     (path,) = results.glob("*")

@@ -88,7 +88,7 @@ def test_its_page_needs_nothing_else_and_decides_its_claims(board):
         ("--engine imagined", ["simulated", "live"]),
         ("robustness --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
         ("all --engine live", ["--engine live", "allowed: with board, hysteresis or"]),
-        ("--engine live --processes 2", ["--processes", "allowed: simulated ones"]),
+        ("--engine live --processes 2", ["--processes", "allowed: with simulated"]),
         ("hysteresis --rho 2", ["--rho", "allowed: with board or fairness"]),
         ("--policies nope", ["--policies", "'nope' is unknown", "Few hands"]),
     ],
@@ -104,7 +104,7 @@ def test_what_cannot_be_meant_is_refused_in_one_line(results, arguments, words):
 @pytest.mark.parametrize(
     ("section", "said"),
     [
-        ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by who buys"),
+        ("[customers.lengths]\nmean = 5", "leaderboard: policies are ranked by sales"),
         ("[[load.schedule]]\nduration_s = 9\nrho = 2", "leaderboard: has a column per rho"),
     ],
 )
@@ -130,4 +130,4 @@ def test_the_bound_is_tried_in_runs_of_its_own_lengths():
     """Its lengths are what it is about."""
     done = CliRunner().invoke(main, ["leaderboard", "bound", "--sessions", "60"])
     assert done.exit_code == 2
-    assert "--sessions: bound has lengths of its own" in done.output
+    assert "--sessions: bound has fixed lengths" in done.output

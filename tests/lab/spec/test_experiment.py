@@ -88,7 +88,11 @@ def test_a_spec_that_gives_its_version_alone_is_the_default_comparison():
             "leave rho out",
         ),
         ("[load]\nsessions = 5\nschedule = [{duration_s = 1, rho = 1}]", "load.schedule", "one of"),
-        ("[load]\nschedule = [{duration_s = 1, rho = 0}]", "load.schedule", "nobody ever arrives"),
+        (
+            "[load]\nschedule = [{duration_s = 1, rho = 0}]",
+            "load.schedule",
+            "no session ever arrives",
+        ),
         (
             "[load]\nschedule = [{duration_s = 1, rho = 1, x = 1}]",
             "load.schedule.0.x",

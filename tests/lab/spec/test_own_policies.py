@@ -102,7 +102,7 @@ def test_a_fault_names_its_field(text, more, words, path):
 
 
 def test_a_digest_is_for_files():
-    with pytest.raises(SpecError, match="given for a policy that is no file"):
+    with pytest.raises(SpecError, match="given for a policy without a path"):
         read_spec(f"version = 1\n[[policy]]\nname = 'sq'\nsha256 = '{'0' * 64}'", "mine")
 
 
