@@ -22,7 +22,7 @@ function run(choice) {
   return JSON.parse(answer);
 }
 
-self.onmessage = async ({ data }) => {
+self.addEventListener("message", async ({ data }) => {
   try {
     if (data.load) await load(data.load);
     self.postMessage({ id: data.id, answer: data.choices?.map(run) });
@@ -31,4 +31,4 @@ self.onmessage = async ({ data }) => {
     const lines = String(fault.message).trim().split("\n");
     self.postMessage({ id: data.id, fault: lines.at(-1).replace(/^[\w.]+Error: /, "") });
   }
-};
+});

@@ -9,7 +9,7 @@ addEventListener("DOMContentLoaded", () => {
   const form = byId("choices");
   const fields = [...form.elements].filter((one) => one.name);
   const { modules, pyodide } = JSON.parse(byId("addresses").textContent);
-  const absolute = (address) => new URL(address, location.href).href;
+  const absolute = (relative) => new URL(relative, location.href).href;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const set = (element, text) => element.textContent !== String(text) && (element.textContent = text);
   const format = (number, digits = 0) => number.toLocaleString("en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -33,11 +33,11 @@ addEventListener("DOMContentLoaded", () => {
       const option = byId(`policy-${side}`).selectedOptions[0];
       set(byId(`idea-${side}`), option.dataset.idea);
       for (const place of [form.querySelector(`[data-side="${side}"]`), byId(`shop-${side}`).parentElement]) place.style.setProperty("--rival", option.dataset.colour);
-      set(byId(`shop-${side}`), title(side));
+      set(byId(`shop-${side}`), titleOf(side));
     }
     byId("sessions").disabled = byId("shape").value === "rush"; // there the time ends the arrivals
   }
-  function title(side) {
+  function titleOf(side) {
     const admission = byId(`admission-${side}`);
     const behind = admission.value === "none" ? "" : ` + ${admission.selectedOptions[0].textContent}`;
     return byId(`policy-${side}`).selectedOptions[0].textContent + behind;
@@ -73,7 +73,7 @@ addEventListener("DOMContentLoaded", () => {
     byId("outcome").classList.add("stale");
     send({ choices: choices() });
   }
-  worker.onmessage = ({ data }) => {
+  worker.addEventListener("message", ({ data }) => {
     running = 0;
     byId("fault").hidden = !data.fault;
     if (data.fault) set(byId("fault"), data.fault);
@@ -90,11 +90,11 @@ addEventListener("DOMContentLoaded", () => {
     set(byId("state"), `${format(requests)} served pages simulated in ${format((performance.now() - begun) / 1000, 1)} s`);
     byId("outcome").classList.remove("stale");
     draw(data.answer);
-  };
-  worker.onerror = (event) => {
+  });
+  worker.addEventListener("error", (event) => {
     set(byId("fault"), `The simulator could not be loaded: ${event.message ?? "the worker failed"}. Reload the page.`);
     byId("fault").hidden = false;
-  };
+  });
 
   // ---- what happened --------------------------------------------------------------------------
   let runs = [];
@@ -108,7 +108,7 @@ addEventListener("DOMContentLoaded", () => {
   function draw(answer) {
     const isFirst = byId("outcome").hidden;
     byId("outcome").hidden = false;
-    runs = SIDES.map((side, number) => ({ side, title: title(side), colour: byId(`policy-${side}`).selectedOptions[0].dataset.colour, element: byId(`shop-${side}`).parentElement, ...answer[number] }));
+    runs = SIDES.map((side, number) => ({ side, title: titleOf(side), colour: byId(`policy-${side}`).selectedOptions[0].dataset.colour, element: byId(`shop-${side}`).parentElement, ...answer[number] }));
     end = Math.max(...runs.map(({ samples }) => samples.time_s.at(-1)));
     set(byId("verdict"), verdict());
     table();
@@ -220,8 +220,8 @@ addEventListener("DOMContentLoaded", () => {
     set(byId("clock"), `${format(time)} s`);
     for (const { element, samples } of runs) {
       const at = index(samples.time_s, time);
-      const begun = time >= samples.time_s[0];
-      const value = (name) => (begun ? samples[name][at] : 0);
+      const hasBegun = time >= samples.time_s[0];
+      const value = (name) => (hasBegun ? samples[name][at] : 0);
       const put = (name, number) => set(element.querySelector(`.${name}`), format(number));
       put("waiting-now", value("waiting"));
       put("served-now", value("in_service"));
