@@ -46,7 +46,8 @@ class ProjectCopy:
                 folder / part,
                 ignore=shutil.ignore_patterns("__pycache__", "node_modules"),
             )
-        shutil.copy(REPOSITORY / "pyproject.toml", folder)
+        for file in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+            shutil.copy(REPOSITORY / file, folder)
         self._before = self._files()
 
     def write(self, path: str, text: str) -> None:
