@@ -10,6 +10,7 @@ import json
 import statistics
 from datetime import UTC, datetime
 
+from lab.cli.estimates import COMMANDS
 from lab.cli.leaderboard import SPECS
 from lab.files.documents import write_text
 from lab.leaderboard.run_study import STUDIES
@@ -26,7 +27,7 @@ from runtime import settings
 def work() -> dict[str, dict[str, float]]:
     """Return the requests by kind of case of every simulated command without a spec."""
     found = {}
-    for arguments in estimates.COMMANDS:
+    for arguments in COMMANDS:
         command, name, *_ = arguments
         if command == "reproduce":
             paper = PAPERS[name]

@@ -207,9 +207,9 @@ def publish() -> None:
 def reference_results(parts: tuple[str, ...], quick: bool, fresh: bool) -> None:
     """Make the results that are included in Doorbuster, and keep them in lab/reference.
 
-    PART: one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis,
-    lifo-pri, connection-sentry, ad-server, edragon, sbac; all of them by default. Prints how long
-    each takes. Interrupted, the same command resumes.
+    PART: one or more of race, comparison, scoreboard, leaderboard, robustness, hysteresis, and the
+    names of the papers that `reproduce` knows; all of them by default. Prints how long each takes.
+    Interrupted, the same command resumes.
     """
     from lab.cli import reference_results as reference_making
     from lab.report.terminal import console

@@ -30,6 +30,7 @@ from lab.results import reference
 from lab.results.comparison import ComparisonResult
 from lab.results.reference import Reference
 from lab.students import scoreboard
+from lab.studies.registry import is_offered
 from runtime import settings
 
 RACE_SPEC = "lab/cli/reference_race.toml"
@@ -65,7 +66,7 @@ class Part:
         return [*self.command, *(self.quick if quick else ())]
 
 
-PARTS = (
+_SHIPPED = (
     Part(
         "race",
         "",
@@ -103,7 +104,8 @@ PARTS = (
     Part("sbac", "SBAC, reproduced", ("reproduce", "sbac"),
          text="It is simulated. " + _LIVE.format("doorbuster reproduce sbac --engine live")),
 )  # fmt: skip
-"""In the order in which they are made: the longest is the last."""
+PARTS = tuple(part for part in _SHIPPED if is_offered(part.command))
+"""Those whose command is there, in the order in which they are made: the longest is the last."""
 
 Say = Callable[[str], None]
 
@@ -239,7 +241,7 @@ def _keep_report(part: Part, made: Path, draft: Path) -> None:
     facts.pop("simulations", None)  # the names of a thousand files that are not kept
     machine = facts.get("machine") or describe_machine(settings.load())
     _write(draft / "reproduction.json", {**facts, "title": part.title, "machine": machine})
-    _keep_exhibits(made, draft)
+    _keep_figures(made, draft)
 
 
 def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
@@ -263,14 +265,14 @@ def _keep_comparison(part: Part, made: Path, draft: Path) -> None:
         _write(draft / reference.CURVES, _shortened(curves_of(folder), part))
     if is_board:
         _write(draft / BOARD_FILE, read_json(made / BOARD_FILE))
-        _keep_exhibits(made, draft)
+        _keep_figures(made, draft)
         return
     if part.name == "scoreboard":
         rows = [{**row, "result": part.folder.name} for row in scoreboard.rows_of_result(folder)]
         _write(draft / scoreboard.SCORES, {"conditions": scoreboard.alike(), "rows": rows})
 
 
-def _keep_exhibits(made: Path, draft: Path) -> None:
+def _keep_figures(made: Path, draft: Path) -> None:
     """Keep claims, tables, figures as small SVG, and the numbers behind them."""
     for name in ("claims.json", "exhibits.json"):
         _write(draft / name, read_json(made / name))

@@ -44,7 +44,7 @@ class _Table(_Form):
     note: Text = ""
 
 
-class _Exhibit(_Form):
+class _Figure(_Form):
     key: Annotated[str, Field(max_length=200, pattern=r"^[^/\x00]+$")]
     heading: Text = ""
     what: Text = ""
@@ -126,7 +126,7 @@ MOST_NOTES = 1_000
 
 _FORMS: Mapping[str, Any] = {
     "tables.json": list[_Table],
-    "exhibits.json": list[_Exhibit],
+    "exhibits.json": list[_Figure],
     "claims.json": list[dict[str, Cell]],
     "reproduction.json": _Reproduction,
     "machine.json": dict[str, Any],

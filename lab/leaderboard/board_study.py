@@ -19,7 +19,7 @@ from lab.leaderboard.recovery import Recovery, gather
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat, Series
 from lab.report.drawing.table import Table
-from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Panel, Study
+from lab.report.study_figures import BuiltTable, Drawing, Figure, Panel, Study
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Results
 from lab.spec.cases import AnyCase
@@ -107,8 +107,8 @@ def study(found: Board) -> Study:
     """Of what has been read of a folder."""
     spec = found.folder.spec()
     ranked = [row for row in found.rows if row.rank is not None]
-    exhibits = [
-        Exhibit(
+    figures = [
+        Figure(
             "board",
             "The board: how near each policy comes to the bound",
             "The best that a policy can do that cannot know who will buy is 1, at every load. "
@@ -125,7 +125,7 @@ def study(found: Board) -> Study:
                 _fixed(board.differences_table(found.rows)),
             ],
         ),
-        Exhibit(
+        Figure(
             "curves",
             "The same over the offered load",
             "What falls with the load loses more sessions on their way the more come.",
@@ -141,7 +141,7 @@ def study(found: Board) -> Study:
                 )
             ],
         ),
-        Exhibit(
+        Figure(
             "counted",
             "Confirms as counted",
             "The same from those who really bought.",
@@ -149,8 +149,8 @@ def study(found: Board) -> Study:
             tables=[_fixed(board.confirms_table(found.rows))],
         ),
     ]
-    exhibits.append(
-        Exhibit(
+    figures.append(
+        Figure(
             "conditions",
             "What each row was run with",
             "Settings that differ from a row's defaults, and what happens when a customer leaves.",
@@ -159,8 +159,8 @@ def study(found: Board) -> Study:
         )
     )
     if found.steps:
-        exhibits.append(
-            Exhibit(
+        figures.append(
+            Figure(
                 "ablation",
                 "DOOR, one rule at a time",
                 ablation.words(found.steps),
@@ -169,7 +169,7 @@ def study(found: Board) -> Study:
             )
         )
     if found.fairness:
-        exhibits.append(_fairness_exhibit(found))
+        figures.append(_fairness_figure(found))
     return Study(
         "leaderboard",
         f"{spec.title}: what would you use today?",
@@ -178,13 +178,13 @@ def study(found: Board) -> Study:
             "same loads, "
             + ("in the simulator." if spec.engine == "simulated" else "on the running appliance."),
         ),
-        exhibits,
+        figures,
         _claims(found),
     )
 
 
-def _fairness_exhibit(found: Board) -> Exhibit:
-    return Exhibit(
+def _fairness_figure(found: Board) -> Figure:
+    return Figure(
         "fairness",
         f"Fairness at ρ = {found.fairness_rho:g}: who gets to the end, how soon the others know",
         "Whoever plans more requests can be lost at more of them. And who is turned away at once "

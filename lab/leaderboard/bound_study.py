@@ -14,7 +14,7 @@ from lab.leaderboard.measures import EFFICIENCY
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
-from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.study_figures import BuiltTable, Drawing, Figure, Study
 from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
@@ -56,7 +56,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             "will buy. docs/bound.md proves it; here every policy tries to exceed it.",
         ),
         [
-            Exhibit(
+            Figure(
                 f"bound-{grid.sessions}",
                 f"Runs of {grid.sessions:,} sessions",
                 "The expected confirms of sessions that were served like these, divided by the "

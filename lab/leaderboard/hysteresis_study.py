@@ -16,7 +16,7 @@ from lab.leaderboard.recovery import NOT_NORMAL, Recovery, calms, case_of, recov
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Course, Courses
 from lab.report.drawing.table import Table
-from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.study_figures import BuiltTable, Drawing, Figure, Study
 from lab.results.metrics import Metrics, Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec
@@ -52,7 +52,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             f"{hysteresis.RUSH_S:g} s ρ = {hysteresis.RUSH_RHO:g}; then as before, for "
             f"{after_s:g} s. How long until response times are normal again?",
         ),
-        [_exhibit(conduct, cases[conduct.key]) for conduct in CONDUCTS],
+        [_figure(conduct, cases[conduct.key]) for conduct in CONDUCTS],
         _claims(cases),
         [
             (
@@ -77,8 +77,8 @@ def study(base: Spec, *, quick: bool) -> Study:
     )
 
 
-def _exhibit(conduct: Conduct, cases: Cases) -> Exhibit:
-    return Exhibit(
+def _figure(conduct: Conduct, cases: Cases) -> Figure:
+    return Figure(
         conduct.key,
         conduct.title,
         conduct.what,

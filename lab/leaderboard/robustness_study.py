@@ -13,7 +13,7 @@ from lab.leaderboard.scenarios import Scenario, scenarios
 from lab.report.claims import Claim, Verdict
 from lab.report.drawing.pictures import Heat
 from lab.report.drawing.table import Table
-from lab.report.exhibits import BuiltTable, Drawing, Exhibit, Study
+from lab.report.study_figures import BuiltTable, Drawing, Figure, Study
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
@@ -107,7 +107,7 @@ def study(base: Spec, *, quick: bool) -> Study:
             "server are not as usual; and DOOR-FIFO once more, with wait_automatic = 1.",
         ),
         [
-            Exhibit(
+            Figure(
                 "robustness",
                 "How near to the bound in each scenario",
                 "1 is the bound of that scenario's own chain, load and server. Where the load "

@@ -48,8 +48,8 @@ def carry_out_study(
     run = SimulatedStudy(study, options, own)
     result = reproduce(run, fresh=fresh)
     results = run.results(result)
-    for exhibit in reversed(study.exhibits):
-        for table in reversed(exhibit.tables):
+    for figure in reversed(study.figures):
+        for table in reversed(figure.tables):
             show(table.table(results))
     for claim in study.claims:
         found, holds = claim.decide(results)

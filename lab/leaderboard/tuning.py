@@ -20,7 +20,7 @@ from lab.leaderboard import TUNING
 from lab.leaderboard.ablation import ranked
 from lab.leaderboard.measures import EFFICIENCY, case_of
 from lab.report.drawing.table import Table
-from lab.report.exhibits import BuiltTable, Exhibit, Study
+from lab.report.study_figures import BuiltTable, Figure, Study
 from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.experiment import Spec, changed
@@ -227,14 +227,14 @@ def study(base: Spec, *, proxies: Sequence[str] = tuple(PROXIES)) -> Study:
             f"{base.repetitions} seeds from {SEED}). The best over all loads is the tuned setting.",
         ),
         [
-            Exhibit(
+            Figure(
                 "tuning",
                 "The best setting found",
                 "Efficiency with the defaults and with the best setting, over all loads.",
                 (),
                 tables=[BuiltTable(cases, lambda results: best_table(tried, results))],
             ),
-            Exhibit(
+            Figure(
                 "settings",
                 "Every setting that was tried",
                 "The best of each row first.",

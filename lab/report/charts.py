@@ -1,4 +1,4 @@
-"""The figure of an exhibit: its panels as PNG and SVG, and its numbers as CSV."""
+"""A figure of a study as files: its panels as PNG and SVG, its numbers as CSV."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from lab.report.drawing.plots import (
     draw_series,
     draw_stretches,
 )
-from lab.report.exhibits import Exhibit, Panel
+from lab.report.study_figures import Figure, Panel
 from lab.results.metrics import Results
 
 _PANEL_INCHES = (6.2, 4.2)
@@ -27,46 +27,46 @@ _NAME_LINE = 13
 """Letters of a bar's name in a line."""
 
 
-def draw(exhibit: Exhibit, results: Results, folder: Path, note: str) -> Path:
-    """All panels of an exhibit in one figure; returns the SVG, its PNG and CSV are beside it.
+def draw(figure: Figure, results: Results, folder: Path, note: str) -> Path:
+    """Draw all panels of a figure; return the SVG, its PNG and CSV are beside it.
 
     `note` is the line under it: which experiment, how many runs, when.
     """
-    panels = exhibit.panels
-    columns = 1 if exhibit.stacked else min(2, len(panels))
-    width, height = _STACKED_PANEL_INCHES if exhibit.stacked else _PANEL_INCHES
+    panels = figure.panels
+    columns = 1 if figure.stacked else min(2, len(panels))
+    width, height = _STACKED_PANEL_INCHES if figure.stacked else _PANEL_INCHES
     rows = -(-len(panels) // columns)
-    with reproducible(exhibit.key):
+    with reproducible(figure.key):
         inches = (width * columns, height * rows)
-        figure, places = new_figure(rows, columns, inches, shares_x=exhibit.stacked)
+        canvas, places = new_figure(rows, columns, inches, shares_x=figure.stacked)
         for panel, axes in zip(panels, places, strict=False):
             _draw(panel, results, axes, height)
-            if exhibit.stacked:
+            if figure.stacked:
                 axes.margins(x=0)
-            if exhibit.stacked and panel is not panels[-1]:
+            if figure.stacked and panel is not panels[-1]:
                 axes.set_xlabel("")
         for axes in places[len(panels) :]:
             axes.set_visible(False)
-        png = save(figure, folder / exhibit.key, note)
-    write_text(folder / f"{exhibit.key}.csv", as_csv(exhibit, results))
-    return png.with_name(f"{exhibit.key}.svg")
+        png = save(canvas, folder / figure.key, note)
+    write_text(folder / f"{figure.key}.csv", as_csv(figure, results))
+    return png.with_name(f"{figure.key}.svg")
 
 
-def draw_freely(exhibit: Exhibit, results: Results, folder: Path, note: str) -> Path:
-    """The figure of an exhibit that is no set of panels, as `draw`; returns the SVG."""
-    assert exhibit.drawing is not None
-    with reproducible(exhibit.key):
-        figure = draw_picture(exhibit.drawing.picture(results))
-        png = save(figure, folder / exhibit.key, note)
-    return png.with_name(f"{exhibit.key}.svg")
+def draw_freely(figure: Figure, results: Results, folder: Path, note: str) -> Path:
+    """Draw a figure that is no set of panels, as `draw` does; return the SVG."""
+    assert figure.drawing is not None
+    with reproducible(figure.key):
+        canvas = draw_picture(figure.drawing.picture(results))
+        png = save(canvas, folder / figure.key, note)
+    return png.with_name(f"{figure.key}.svg")
 
 
-def as_csv(exhibit: Exhibit, results: Results) -> str:
+def as_csv(figure: Figure, results: Results) -> str:
     """The numbers behind a figure, a line per point; empty where there is none."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(("panel", "curve", "x", "x_name", "mean", "half_width_95", "published"))
-    for panel in exhibit.panels:
+    for panel in figure.panels:
         for curve in panel.curves:
             series = curve.series(results)
             names = panel.x_names or [""] * len(series.x)

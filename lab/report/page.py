@@ -17,7 +17,7 @@ from lab.report.charts import draw, draw_freely
 from lab.report.claims import held_words
 from lab.report.drawing.figure import note
 from lab.report.drawing.table import Table
-from lab.report.exhibits import Exhibit, Study
+from lab.report.study_figures import Figure, Study
 from lab.results.metrics import Results
 from lab.results.result import Result, made_at
 
@@ -40,14 +40,14 @@ def write_report(
     result.figures.mkdir(exist_ok=True)
     result.tables.mkdir(exist_ok=True)
     claims = claims_table(study, results)
-    exhibits = [
-        _exhibit(
-            exhibit,
+    figures = [
+        _figure(
+            figure,
             results,
             result,
-            note(study.title, runs or _runs(exhibit, study, results), made_at(result.path)),
+            note(study.title, runs or _runs(figure, study, results), made_at(result.path)),
         )
-        for exhibit in study.exhibits
+        for figure in study.figures
     ]
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
@@ -59,7 +59,7 @@ def write_report(
         study=study,
         claims=claims,
         claims_summary=claims_summary(claims),
-        exhibits=exhibits,
+        figures=figures,
         made=made,
         missing=missing,
     )
@@ -77,7 +77,7 @@ def write_report(
                 "differs": list(one["differs"]),
                 "tables": [asdict(table) for table in (*one["tables"], *one["numbers"])],
             }
-            for one in exhibits
+            for one in figures
         ],
     )
     write_text(result.report_file, page)  # last: a folder with a report is a whole one
@@ -99,42 +99,42 @@ def claims_summary(claims: Table) -> str:
     return f"{held}. Each is decided by the numbers of this report."
 
 
-def _runs(exhibit: Exhibit, study: Study, results: Results) -> str:
+def _runs(figure: Figure, study: Study, results: Results) -> str:
     """How many runs a figure shows; of one that does not name them those of the whole study."""
-    number = results.number(exhibit.cases()) or results.number(study.cases())
+    number = results.number(figure.cases()) or results.number(study.cases())
     return "1 run" if number == 1 else f"{number} runs"
 
 
-def _exhibit(exhibit: Exhibit, results: Results, result: Result, signed: str) -> Mapping[str, Any]:
-    tables = [part.table(results) for part in exhibit.tables]
+def _figure(figure: Figure, results: Results, result: Result, signed: str) -> Mapping[str, Any]:
+    tables = [part.table(results) for part in figure.tables]
     for i, table in enumerate(tables, start=1):
-        name = exhibit.key if len(tables) == 1 else f"{exhibit.key}-{i}"
+        name = figure.key if len(tables) == 1 else f"{figure.key}-{i}"
         write_text(result.tables / f"{name}.csv", table.csv())
     shown: dict[str, Any] = {
-        "key": exhibit.key,
-        "heading": exhibit.heading,
-        "short": exhibit.heading.split(":")[0],
-        "what": exhibit.what,
-        "differs": exhibit.differs,
+        "key": figure.key,
+        "heading": figure.heading,
+        "short": figure.heading.split(":")[0],
+        "what": figure.what,
+        "differs": figure.differs,
         "tables": tables,
-        "numbers": [panel.table(results) for panel in exhibit.panels],
+        "numbers": [panel.table(results) for panel in figure.panels],
         "picture": None,
-        "has_data": bool(exhibit.panels),
-        "narrow": not exhibit.drawing.is_wide if exhibit.drawing else len(exhibit.panels) == 1,
+        "has_data": bool(figure.panels),
+        "narrow": not figure.drawing.is_wide if figure.drawing else len(figure.panels) == 1,
     }
-    if exhibit.drawing:
-        shown["picture"] = _embedded(draw_freely(exhibit, results, result.figures, signed))
-        shown["alt"] = exhibit.drawing.alternative
-        shown["caption"] = exhibit.drawing.caption
-    if exhibit.panels:
-        shown["picture"] = _embedded(draw(exhibit, results, result.figures, signed))
-        shown["alt"] = alternative_text(exhibit)
-        published = any(panel.published for panel in exhibit.panels)
-        levels = any(panel.levels for panel in exhibit.panels)
+    if figure.drawing:
+        shown["picture"] = _embedded(draw_freely(figure, results, result.figures, signed))
+        shown["alt"] = figure.drawing.alternative
+        shown["caption"] = figure.drawing.caption
+    if figure.panels:
+        shown["picture"] = _embedded(draw(figure, results, result.figures, signed))
+        shown["alt"] = alternative_text(figure)
+        published = any(panel.published for panel in figure.panels)
+        levels = any(panel.levels for panel in figure.panels)
         bars = any(
             panel.kind in ("lines", "bars")
             and any(curve.series(results).has_intervals for curve in panel.curves)
-            for panel in exhibit.panels
+            for panel in figure.panels
         )
         shown["caption"] = " ".join(
             text
@@ -152,12 +152,12 @@ def _embedded(svg: Path) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.read_bytes()).decode()}"
 
 
-def alternative_text(exhibit: Exhibit) -> str:
+def alternative_text(figure: Figure) -> str:
     """For those who do not see the figure; its numbers are in the table below it."""
     panels = [
         f"{panel.key}: {panel.title}; {panel.y_label} over {panel.x_label}, "
         f"for {', '.join(curve.label for curve in panel.curves)}."
-        for panel in exhibit.panels
+        for panel in figure.panels
     ]
     return " ".join((*panels, "The numbers are in the tables below."))
 

@@ -21,16 +21,6 @@ from lab.spec.runs import ShopRun
 from lab.spec.sections import PolicyChoice
 from runtime.settings import Settings
 
-COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("reproduce", "lifo-pri", "--quick"),
-    ("reproduce", "sbac", "--quick"),
-    ("reproduce", "connection-sentry", "--quick"),
-    ("reproduce", "ad-server", "--quick"),
-    ("reproduce", "edragon", "--quick"),
-    ("leaderboard", "robustness"),
-    ("leaderboard", "hysteresis"),
-)
-"""Commands without a spec whose time is known before they begin."""
 RUN_CPU_S = 0.02
 """CPU seconds of a simulated run besides its requests, on the reference machine: its files."""
 DRAWN = 8.0

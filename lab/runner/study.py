@@ -10,8 +10,8 @@ from lab.executors.executor import run_tasks
 from lab.executors.tasks import Worker
 from lab.machine.description import describe_machine, describe_versions
 from lab.machine.progress_file import progress_file
-from lab.report.exhibits import Study
 from lab.report.page import made_by, write_report
+from lab.report.study_figures import Study
 from lab.report.terminal import TasksProgress, console
 from lab.results.metrics import Results
 from lab.results.study import Simulation, StudyResult, plan

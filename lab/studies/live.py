@@ -13,7 +13,7 @@ from lab.files.documents import read_json, write_json
 from lab.files.run_folder import PlannedRun, RunFolder
 from lab.machine import speeds
 from lab.machine.description import describe_machine, describe_versions
-from lab.report.exhibits import Study
+from lab.report.study_figures import Study
 from lab.report.terminal import console
 from lab.results.comparison import ComparisonResult
 from lab.results.metrics import Metrics, Results

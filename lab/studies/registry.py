@@ -3,7 +3,7 @@
 A paper is imported when it is asked for, so that its name alone costs nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -37,3 +37,8 @@ PAPERS = Papers(
         "edragon": "lab.studies.edragon",
     }
 )
+
+
+def is_offered(command: Sequence[str]) -> bool:
+    """Return whether a command of `doorbuster` is there: `reproduce` only for registered papers."""
+    return tuple(command[:1]) != ("reproduce",) or command[1] in PAPERS

@@ -37,7 +37,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from lab.report.exhibits import BuiltTable, EntryTable, Exhibit, Panel
+from lab.report.study_figures import BuiltTable, EntryTable, Figure, Panel
 
 DIFFERS = "Where it differs"
 _HEADING = re.compile(r"(#{1,4}) (.+?)(?: \{#([\w.-]+)\})?")
@@ -67,17 +67,17 @@ class ReportText:
     readings: Sequence[tuple[str, str]]
     figures: Mapping[str, FigureText]
 
-    def exhibit(
+    def figure(
         self,
         key: str,
         panels: Sequence[Panel] = (),
         tables: Sequence[EntryTable | BuiltTable] = (),
         *,
         stacked: bool = False,
-    ) -> Exhibit:
+    ) -> Figure:
         """Return a figure or table with the prose that stands under its key."""
         text = self._figure(key)
-        return Exhibit(
+        return Figure(
             key, text.heading, text.what, tuple(text.differs), panels, tables, stacked=stacked
         )
 

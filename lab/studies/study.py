@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from lab.report.claims import Claim
-from lab.report.exhibits import Exhibit, Study
+from lab.report.study_figures import Figure, Study
 from lab.studies.report_text import ReportText, read_report
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PaperFigures(Generic[CasesT_co]):
     cases: CasesT_co
     text: ReportText
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures and tables of these cases, in the order of the report."""
         raise NotImplementedError
 
@@ -95,7 +95,7 @@ class PaperStudy(Generic[C]):
             paper=self.name,
             title=text.title,
             summary=text.summary,
-            exhibits=self.figures(cases, text).all(),
+            figures=self.figures(cases, text).all(),
             claims=self.claims(cases),
             readings=text.readings,
         )

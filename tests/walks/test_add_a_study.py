@@ -48,7 +48,7 @@ def test_a_figure_takes_three_files(burst: ProjectCopy) -> None:
     figures = f"{FOLDER}/figures.py"
     line = "from lab.studies.burst.measures import completed_percent\n"
     burst.replace(figures, line, line.replace("import ", "import completed_length, "))
-    first = 'self.text.exhibit("figure-1", (panel,))'
+    first = 'self.text.figure("figure-1", (panel,))'
     burst.replace(figures, f"[{first}]", f"[{first}, self.lengths()]")
     changed = {path for path, text in before.items() if (burst.folder / path).read_bytes() != text}
     assert changed == {f"{FOLDER}/{name}" for name in ("measures.py", "figures.py", "report.md")}

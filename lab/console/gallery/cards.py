@@ -12,6 +12,7 @@ from lab.console.site.settings import LAB
 from lab.machine import speeds
 from lab.runner import estimates
 from lab.spec.experiment import SPECS, Spec, load_spec
+from lab.studies.registry import is_offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Card:
 LIFO_PRI, SBAC, SENTRY, AD_SERVER, EDRAGON = PAPERS.values()
 TODAY = "What would you use today?"
 
-CARDS: tuple[Card, ...] = (
+_SHIPPED: tuple[Card, ...] = (
     Card(
         "first-look",
         LIFO_PRI,
@@ -201,6 +202,8 @@ CARDS: tuple[Card, ...] = (
     ),
 )
 
+CARDS = tuple(one for one in _SHIPPED if is_offered(one.arguments))
+"""Those whose command is there."""
 TODAY_CARDS = tuple(one for one in CARDS if one.paper == TODAY)
 
 

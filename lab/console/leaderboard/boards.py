@@ -69,8 +69,10 @@ class BoardShown:
         return self.result.file("report.html") is not None
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
-        """Of one of its exhibits."""
-        return next((one["tables"] for one in self.result.exhibits() if one["key"] == key), [])
+        """Return the tables that stand under one key of the report."""
+        return next(
+            (one["tables"] for one in self.result.figures_and_tables() if one["key"] == key), []
+        )
 
     @property
     def ablation_tables(self) -> list[Mapping[str, Any]]:

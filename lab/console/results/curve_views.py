@@ -90,7 +90,7 @@ def _reports(request: HttpRequest, found: list[ResultEntry]) -> HttpResponse:
         "results": found,
         "differences": _differences(found),
         "claims": report_overlay.claims(found),
-        "exhibits": report_overlay.exhibits(found),
+        "figures_and_tables": report_overlay.figures_and_tables(found),
         "names": [
             (letter, _called(one, alone=len(found) == 1))
             for letter, one in zip("ABCDEF", found, strict=False)

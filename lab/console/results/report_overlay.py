@@ -1,6 +1,6 @@
-"""Reports of one paper over each other: their claims, figures and tables by exhibit.
+"""Reports of one paper over each other: their claims, and their figures and tables by key.
 
-The numbers behind a figure come from `figures/<exhibit>.csv`. What cannot be read is left out.
+The numbers behind a figure come from `figures/<key>.csv`. What cannot be read is left out.
 """
 
 import csv
@@ -29,15 +29,15 @@ def claims(results: Sequence[ResultEntry]) -> list[tuple[str, str, list[Mapping[
     ]
 
 
-def exhibits(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
-    """Return what each report has of an exhibit.
+def figures_and_tables(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
+    """Return what each report has of a figure or table.
 
-    An exhibit has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has
+    Each has `key`, `heading`, `what`, `parts` (result, figure, tables of each report that has
     it) and `panels`, which can be drawn together.
     """
     found: dict[str, dict[str, Any]] = {}
     for place, result in enumerate(results):
-        for one in result.exhibits():
+        for one in result.figures_and_tables():
             known = found.setdefault(
                 one["key"],
                 {
@@ -62,15 +62,15 @@ def exhibits(results: Sequence[ResultEntry]) -> list[dict[str, Any]]:
 
 
 def _add_panels(
-    panels: dict[str, dict[str, Any]], place: int, exhibit: Mapping[str, Any], result: ResultEntry
+    panels: dict[str, dict[str, Any]], place: int, shown: Mapping[str, Any], result: ResultEntry
 ) -> None:
     """Add the curves of one report: `lines` with `report`, `curve`, `x`, `mean`, `half`."""
     titles = {
         str(table.get("title", "")).split(": ")[0]: table
-        for table in exhibit["tables"]
+        for table in shown["tables"]
         if table.get("header")
     }
-    for row in _rows(result, exhibit["key"]):
+    for row in _rows(result, shown["key"]):
         table = titles.get(row["panel"], {})
         panel = panels.setdefault(
             row["panel"],

@@ -266,7 +266,7 @@ class ResultEntry:
         found: list[Mapping[str, str]] = self._read("claims.json")
         return found
 
-    def exhibits(self) -> list[Mapping[str, Any]]:
+    def figures_and_tables(self) -> list[Mapping[str, Any]]:
         """Of a report (a reproduction, a leaderboard) its tables and figures, in their order.
 
         As exhibits.json has them; a report from before there was one has its tables as CSV alone.
@@ -288,7 +288,7 @@ class ResultEntry:
         """All tables there are, in the order of the page."""
         if not self.is_reproduction:
             return self.tables()
-        return [table for one in self.exhibits() for table in one["tables"]]
+        return [table for one in self.figures_and_tables() for table in one["tables"]]
 
     def verdict(self) -> list[str]:
         """Return the conclusion, a sentence for each load; empty if there is none."""

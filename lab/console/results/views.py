@@ -74,7 +74,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
             "tables": result.tables(),
             "claims": claims,
             "held": held_words([str(claim.get("Holds")) for claim in claims]),
-            "exhibits": result.exhibits() if result.is_reproduction else [],
+            "figures_and_tables": result.figures_and_tables() if result.is_reproduction else [],
             "all_tables": result.every_table(),
             "figures": result.figures(),
             "has_report": result.file("report.html") is not None,

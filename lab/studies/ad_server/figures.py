@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lab.analysis.published import published
 from lab.report.drawing.pictures import Series
-from lab.report.exhibits import CaseCurve, Entry, EntryTable, Exhibit, FormulaCurve, Panel
+from lab.report.study_figures import CaseCurve, Entry, EntryTable, Figure, FormulaCurve, Panel
 from lab.results.metrics import Results, Value
 from lab.spec.cases import Case
 from lab.spec.runs import AdServerRun
@@ -57,7 +57,7 @@ class StreamCurve:
 class Figures(PaperFigures[Cases]):
     """All of them for the runs of `cases`."""
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, then what it did not try."""
         between = [n for n in self.cases.scale.clients if n not in (FEW, MANY)]
         return [
@@ -70,10 +70,10 @@ class Figures(PaperFigures[Cases]):
             self.alone(),
         ]
 
-    def figure_5(self) -> Exhibit:
+    def figure_5(self) -> Figure:
         """Streams of requests."""
         concepts = max(self.cases.scale.concepts)
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-5",
             [
                 Panel(
@@ -93,9 +93,9 @@ class Figures(PaperFigures[Cases]):
             ],
         )
 
-    def table_3(self) -> Exhibit:
+    def table_3(self) -> Figure:
         """Predictability."""
-        return self.text.exhibit(
+        return self.text.figure(
             "table-3",
             tables=(
                 EntryTable(
@@ -115,10 +115,10 @@ class Figures(PaperFigures[Cases]):
             ),
         )
 
-    def table_4(self) -> Exhibit:
+    def table_4(self) -> Figure:
         """Response times by clients."""
         scale = self.cases.scale
-        return self.text.exhibit(
+        return self.text.figure(
             "table-4",
             tables=(
                 EntryTable(
@@ -162,9 +162,9 @@ class Figures(PaperFigures[Cases]):
             ),
         )
 
-    def gains(self, key: str, clients: Sequence[int]) -> Exhibit:
+    def gains(self, key: str, clients: Sequence[int]) -> Figure:
         """Gain over threads by concepts, a panel for each number of clients."""
-        return self.text.exhibit(
+        return self.text.figure(
             key,
             [
                 Panel(
@@ -185,10 +185,10 @@ class Figures(PaperFigures[Cases]):
             ],
         )
 
-    def figure_8(self) -> Exhibit:
+    def figure_8(self) -> Figure:
         """Response times with many clients."""
         scale = self.cases.scale
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-8",
             [
                 Panel(
@@ -219,10 +219,10 @@ class Figures(PaperFigures[Cases]):
             ],
         )  # fmt: skip
 
-    def alone(self) -> Exhibit:
+    def alone(self) -> Figure:
         """One client: how near the ideal."""
         scale, cpus = self.cases.scale, self.cases.cpus
-        return self.text.exhibit(
+        return self.text.figure(
             "alone",
             [
                 Panel(

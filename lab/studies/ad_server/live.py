@@ -14,7 +14,7 @@ from lab.errors import ExperimentError
 from lab.files.documents import read_json, write_json
 from lab.machine.description import live_run_lock
 from lab.machine.other_load import Neighbours
-from lab.report.exhibits import Study
+from lab.report.study_figures import Study
 from lab.report.terminal import RunProgress, console
 from lab.results.metrics import Metrics, Results
 from lab.results.study import StudyResult

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from gateway.policies import Abandonment
 from lab.analysis.published import published
-from lab.report.exhibits import (
+from lab.report.ratios import Ratio, RatioCurve, RatioEntry
+from lab.report.study_figures import (
     CaseCurve,
     Entry,
     EntryTable,
-    Exhibit,
+    Figure,
     Panel,
     ProfileCurve,
     TableCell,
 )
-from lab.report.ratios import Ratio, RatioCurve, RatioEntry
 from lab.results.metrics import Value
 from lab.studies.connection_sentry import measures
 from lab.studies.connection_sentry.cases import (
@@ -103,7 +103,7 @@ class Measure(NamedTuple):
 class Figures(PaperFigures[Cases]):
     """All of them for the runs of `cases`."""
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, then what it did not try."""
         return [
             self.by_patience(),
@@ -114,7 +114,7 @@ class Figures(PaperFigures[Cases]):
             self.no_help(),
         ]
 
-    def by_patience(self) -> Exhibit:
+    def by_patience(self) -> Figure:
         """Tables 1 and 2."""
         cells = self.cases.by_patience()
         return self._pair(
@@ -125,7 +125,7 @@ class Figures(PaperFigures[Cases]):
             ("Table 2", printed("table2_throughput_by_patience_s", cells, patience_label)),
         )
 
-    def by_clients(self) -> Exhibit:
+    def by_clients(self) -> Figure:
         """Tables 3 and 4."""
         cells = self.cases.by_clients()
         return self._pair(
@@ -136,7 +136,7 @@ class Figures(PaperFigures[Cases]):
             ("Table 4", printed("table4_throughput_by_processes", cells, clients_label)),
         )
 
-    def paper_profile(self) -> Exhibit:
+    def paper_profile(self) -> Figure:
         """The heaviest cell with LIFO-Pri's pages."""
         return self._pair(
             "paper-profile",
@@ -146,7 +146,7 @@ class Figures(PaperFigures[Cases]):
             ("b", {}),
         )
 
-    def figure_7(self) -> Exhibit:
+    def figure_7(self) -> Figure:
         """Time per task of a page, without the sentry and with it."""
         live = self.cases.engine == "live"
         tasks = [
@@ -185,7 +185,7 @@ class Figures(PaperFigures[Cases]):
             for cell in self.cases.cells()
             for name, value in [("pages in service", measures.busy("in_service")), *tasks]
         ]
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-7",
             (panel,),
             (
@@ -197,7 +197,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )
 
-    def wasted_work(self) -> Exhibit:
+    def wasted_work(self) -> Figure:
         """The wasted-work meter in each cell."""
         columns: list[Column] = [
             ("Wasted CPU, %", measures.wasted_percent, 1),
@@ -215,7 +215,7 @@ class Figures(PaperFigures[Cases]):
                 ("Failed", measures.waste("cancels_failed"), 0),
             ]
         cells = self.cases.cells()
-        return self.text.exhibit(
+        return self.text.figure(
             "wasted-work",
             (
                 Panel(
@@ -258,7 +258,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )
 
-    def no_help(self) -> Exhibit:
+    def no_help(self) -> Figure:
         """LIFO-Pri's customers at ρ = 2, orphans executed against cancelled."""
         columns: list[Column] = [
             ("Completed requests", measures.completed, 0),
@@ -280,7 +280,7 @@ class Figures(PaperFigures[Cases]):
             for scheme in SCHEMES
             for abandonment, name in ABANDONMENTS.items()
         ]
-        return self.text.exhibit(
+        return self.text.figure(
             "no-help",
             tables=(
                 EntryTable(
@@ -305,7 +305,7 @@ class Figures(PaperFigures[Cases]):
         label: Label,
         latency: tuple[str, Printed],
         throughput: tuple[str, Printed],
-    ) -> Exhibit:
+    ) -> Figure:
         """Latency and throughput of the same cells, and the ratios of both."""
         shown = (
             Measure(*latency, "latency", "mean latency, s per request", measures.latency_s, 1),
@@ -315,7 +315,7 @@ class Figures(PaperFigures[Cases]):
         for measure in shown:
             tables += [self._table(measure, cells, label), self._ratios(measure, cells, label)]
         panels = [self._bars(measure, cells, label) for measure in shown]
-        return self.text.exhibit(key, panels, tables)
+        return self.text.figure(key, panels, tables)
 
     def _table(self, measure: Measure, cells: Sequence[Cell], label: Label) -> EntryTable:
         def entry(kind: str, cell: Cell, i: int, mode: str) -> Entry:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from lab.intervals import estimate
 from lab.report.drawing.pictures import Level, Stretch
-from lab.report.exhibits import (
+from lab.report.study_figures import (
     CaseCurve,
     EntryTable,
-    Exhibit,
+    Figure,
     FormulaCurve,
     Panel,
     ProfileCurve,
@@ -111,7 +111,7 @@ class ZoneEntry:
 class Figures(PaperFigures[Cases]):
     """All of them for the runs of `cases`."""
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, then the zones in numbers."""
         return [
             self.figure_1(),
@@ -139,9 +139,9 @@ class Figures(PaperFigures[Cases]):
             self.zones(),
         ]
 
-    def figure_1(self) -> Exhibit:
+    def figure_1(self) -> Figure:
         """What moved the authors: static and Linux default provisioning."""
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-1",
             [
                 self._load_panel("1, top"),
@@ -151,7 +151,7 @@ class Figures(PaperFigures[Cases]):
             stacked=True,
         )
 
-    def figure_4(self) -> Exhibit:
+    def figure_4(self) -> Figure:
         """Throughput over load, and its share of the largest."""
         claims = PAPER["claims"]
         theirs = {
@@ -174,10 +174,10 @@ class Figures(PaperFigures[Cases]):
             4, [("throughput", "replies/s", measures.throughput_ps)], tables=(table,)
         )
 
-    def over_time(self, arrangement: Arrangement) -> Exhibit:
+    def over_time(self, arrangement: Arrangement) -> Figure:
         """Load, throughput and processors with the CPU manager."""
         number = arrangement.figure
-        return self.text.exhibit(
+        return self.text.figure(
             f"figure-{number}",
             [
                 self._load_panel(f"{number}, top"),
@@ -196,9 +196,9 @@ class Figures(PaperFigures[Cases]):
             stacked=True,
         )
 
-    def zones(self) -> Exhibit:
+    def zones(self) -> Figure:
         """Every zone, both applications, published beside reproduced."""
-        return self.text.exhibit(
+        return self.text.figure(
             "zones",
             tables=(
                 self._zone_table(
@@ -224,10 +224,10 @@ class Figures(PaperFigures[Cases]):
         shown: Sequence[tuple[str, str, Value]],
         digits: int = 1,
         tables: Sequence[EntryTable] = (),
-    ) -> Exhibit:
+    ) -> Figure:
         letters = "ab" if len(shown) > 1 else [""]
         loads = self.cases.scale.loads
-        return self.text.exhibit(
+        return self.text.figure(
             f"figure-{number}",
             [
                 Panel(

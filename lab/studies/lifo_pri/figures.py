@@ -9,12 +9,12 @@ from lab.analysis.cells import Cell
 from lab.analysis.published import published
 from lab.files.run_summary import LoadGenerator, RunSummary
 from lab.report.drawing.table import Table
-from lab.report.exhibits import (
+from lab.report.study_figures import (
     BuiltTable,
     CaseCurve,
     Entry,
     EntryTable,
-    Exhibit,
+    Figure,
     Panel,
     ProfileCurve,
 )
@@ -51,7 +51,7 @@ class Figures(PaperFigures[Cases]):
     Live, the single queue is tried at its effective load only, with the long interval.
     """
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures and tables in the order of the paper."""
         if self.cases.engine == "live":
             return self.single_queue()
@@ -64,7 +64,7 @@ class Figures(PaperFigures[Cases]):
             self.figure_8(),
         ]
 
-    def single_queue(self) -> list[Exhibit]:
+    def single_queue(self) -> list[Figure]:
         """Section 3.1."""
         return [
             self.figure_3(),
@@ -83,15 +83,15 @@ class Figures(PaperFigures[Cases]):
         )
         return found
 
-    def figure_3(self) -> Exhibit:
+    def figure_3(self) -> Figure:
         """Response times below capacity."""
         rho = FIG3_RHO
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-3",
             (self._unanswered("3", f"ρ = {rho:g}, timeout 20 s", rho, 20, until_s=20),),
         )
 
-    def table_1(self) -> Exhibit:
+    def table_1(self) -> Figure:
         """Completed, timed out and dropped with one queue."""
         paper = published()["lifo_pri"]["table1"]
         rows = []
@@ -115,14 +115,14 @@ class Figures(PaperFigures[Cases]):
             rows,
             self.text.note("table-1", "Intervals"),
         )
-        return self.text.exhibit(
+        return self.text.figure(
             "table-1",
             tables=(table,),
         )
 
-    def response_times(self, key: str, name: str, timeout_s: int) -> Exhibit:
+    def response_times(self, key: str, name: str, timeout_s: int) -> Figure:
         """Histogram and distribution of response times at overload."""
-        return self.text.exhibit(
+        return self.text.figure(
             key,
             (
                 Panel(f"{name[7:]} histogram", f"timeout {timeout_s} s",
@@ -136,7 +136,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def page_readings(self) -> Exhibit:
+    def page_readings(self) -> Figure:
         """How much CPU the page takes, against the figures that depend on it."""
         paper = published()["lifo_pri"]
         table_1 = paper["table1"]["timeout_20s"]["completed"]
@@ -174,16 +174,16 @@ class Figures(PaperFigures[Cases]):
              "LIFO 20 s: within 10 s, %", "FIFO 40 s: mode, s", "LIFO 40 s: mode, s"),
             rows,
         )  # fmt: skip
-        return self.text.exhibit(
+        return self.text.figure(
             "page-readings",
             tables=(table,),
         )
 
-    def figure_6(self) -> Exhibit:
+    def figure_6(self) -> Figure:
         """Throughput against load."""
         claims = published()["lifo_pri"]["claims"]
         best = TITLES["8q-lifo-pri"]
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-6",
             (
                 Panel("6", "throughput against load", "offered load ρ", "completed requests/s",
@@ -192,19 +192,19 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def tables_4_and_5(self) -> Exhibit:
+    def tables_4_and_5(self) -> Figure:
         """Requests by type and outcome."""
         needs = [self.cases.shop(name, rho) for rho in TABLE_RHOS for name in SCHEMES]
 
         def built(make: Callable[[Sequence[Cell]], Table]) -> BuiltTable:
             return BuiltTable(needs, lambda results: make(_cells(needs, results)))
 
-        return self.text.exhibit(
+        return self.text.figure(
             "tables-4-and-5",
             tables=(built(table4), built(table5)),
         )
 
-    def figure_7(self) -> Exhibit:
+    def figure_7(self) -> Figure:
         """Response times of the home page at overload."""
         shares = published()["lifo_pri"]["claims"]["response_under_5s_share_br1_rho_1_4"]
         cases = {TITLES[name]: self.cases.shop(name, 1.4) for name in SCHEMES}
@@ -213,7 +213,7 @@ class Figures(PaperFigures[Cases]):
             (TITLES[name], FIG7_T_S): 100 * (1 - shares[name.replace("-", "_")])
             for name in SCHEMES
         }  # fmt: skip
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-7",
             (
                 Panel("7", "home page, ρ = 1.4", "response time t, s", NOT_ANSWERED,
@@ -222,9 +222,9 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_8(self) -> Exhibit:
+    def figure_8(self) -> Figure:
         """Mean response times against load."""
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-8",
             (
                 Panel("8a", "all completed requests", "offered load ρ", "mean response time, s",

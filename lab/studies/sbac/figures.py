@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from lab.analysis.published import published
-from lab.report.exhibits import (
+from lab.report.study_figures import (
     CaseCurve,
     Entry,
     EntryTable,
-    Exhibit,
+    Figure,
     FormulaCurve,
     Panel,
     ProfileCurve,
@@ -66,7 +66,7 @@ RUN_READINGS: Mapping[tuple[LengthKind, bool], str] = {
 class Figures(PaperFigures[Cases]):
     """The simulated figures, at the scale of `cases`."""
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return the figures in the order of the paper, Table 1's mixture and the readings last."""
         return [
             self.figure_2(),
@@ -83,7 +83,7 @@ class Figures(PaperFigures[Cases]):
             self.reading(),
         ]
 
-    def figure_2(self) -> Exhibit:
+    def figure_2(self) -> Figure:
         """Sensitivity to retries and think time."""
         throughput = always(self._throughput(15))
         retries = [
@@ -102,7 +102,7 @@ class Figures(PaperFigures[Cases]):
             )
             for s in (1.0, 2.0, 5.0)
         ]
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-2",
             (
                 Panel("2a", "client retries", LOAD, THROUGHPUT, retries),
@@ -110,7 +110,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )
 
-    def figure_3(self) -> Exhibit:
+    def figure_3(self) -> Figure:
         """Throughput and useful utilisation of an overloaded server."""
         paper = published()["sbac"]["overloaded"]["useful_utilisation"]
         divided = [
@@ -126,7 +126,7 @@ class Figures(PaperFigures[Cases]):
             for mean in MEANS
             for load, share in ((2.0, paper["at_200"]), (3.0, paper["at_300_below"]))
         }
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-3",
             (
                 Panel("3a", "throughput in completed sessions", LOAD, THROUGHPUT,
@@ -138,7 +138,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_4(self) -> Exhibit:
+    def figure_4(self) -> Figure:
         """Lengths of completed sessions without admission control."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
@@ -148,7 +148,7 @@ class Figures(PaperFigures[Cases]):
             ProfileCurve(label, case, range(3), [measures.bin_percent(which, i) for i in range(3)])
             for label, which in (("original", "bins"), ("completed", "completed_bins"))
         ]
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-4",
             (
                 Panel("4a", "mean length of completed sessions", LOAD, "requests",
@@ -163,7 +163,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_5(self) -> Exhibit:
+    def figure_5(self) -> Figure:
         """The cost of rejection against eq. 6."""
         loads = [percent(load) for load in self.cases.scale.loads if load >= 1]
         panels = [
@@ -185,15 +185,15 @@ class Figures(PaperFigures[Cases]):
             )
             for mean in MEANS
         ]  # fmt: skip
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-5",
             panels,
         )
 
-    def figure_6(self) -> Exhibit:
+    def figure_6(self) -> Figure:
         """Throughput and aborts with responsive admission."""
         aborted = published()["sbac"]["responsive_95"]["aborted_percent_at_300"]
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-6",
             (
                 Panel("6a", "throughput in completed sessions", LOAD, THROUGHPUT,
@@ -205,9 +205,9 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_7(self) -> Exhibit:
+    def figure_7(self) -> Figure:
         """Lengths and useful utilisation with responsive admission."""
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-7",
             (
                 Panel("7a", "mean length of completed sessions", LOAD, "requests",
@@ -218,7 +218,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_8(self) -> Exhibit:
+    def figure_8(self) -> Figure:
         """The family of ac-functions."""
         weights = {
             f"k = {weight:g}": (
@@ -226,7 +226,7 @@ class Figures(PaperFigures[Cases]):
             )
             for weight in self.cases.scale.weights
         }  # fmt: skip
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-8",
             (
                 Panel("8a", "throughput in completed sessions", LOAD, THROUGHPUT,
@@ -238,9 +238,9 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def figure_9(self) -> Exhibit:
+    def figure_9(self) -> Figure:
         """An ac-interval of 5 s."""
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-9",
             (
                 Panel("9", "aborted sessions, ac-interval 5 s", LOAD, ABORTED,
@@ -252,7 +252,7 @@ class Figures(PaperFigures[Cases]):
         """Responsive admission that measures over 5 s (Fig. 9)."""
         return self.cases.admitted("sbac-responsive", mean, load, ac_interval_s=5.0)
 
-    def figure_10(self) -> Exhibit:
+    def figure_10(self) -> Figure:
         """The load patterns."""
         curves = [
             FormulaCurve(
@@ -262,12 +262,12 @@ class Figures(PaperFigures[Cases]):
         ]
         panel = Panel("10", "load patterns", "interval", LOAD, curves, kind="steps", digits=0,
                       printed_x=range(1, 11))  # fmt: skip
-        return self.text.exhibit(
+        return self.text.figure(
             "figure-10",
             (panel,),
         )
 
-    def figure_11_and_table_2(self, segment_s: float) -> Exhibit:
+    def figure_11_and_table_2(self, segment_s: float) -> Figure:
         """Strategies compared over a day of ten intervals of `segment_s`."""
         means = MEANS if segment_s == SEGMENTS_S[0] else self.cases.scale.long_day_means
         tables = published()["sbac"]["table2_aborted_percent"]
@@ -315,13 +315,13 @@ class Figures(PaperFigures[Cases]):
                     rows,
                 )
             )
-        return self.text.exhibit(
+        return self.text.figure(
             f"figure-11-{segment_s:g}s",
             panels,
             parts,
         )
 
-    def table_1_mixture(self) -> Exhibit:
+    def table_1_mixture(self) -> Figure:
         """Sales and non-sales sessions as workload."""
         curves = [
             self._curve(
@@ -332,7 +332,7 @@ class Figures(PaperFigures[Cases]):
             for admission, label in (("none", "no admission control"), ("sbac-responsive", "SBAC"))
             for i, kind in enumerate(("sales", "non-sales"))
         ]
-        return self.text.exhibit(
+        return self.text.figure(
             "table-1-mixture",
             (
                 Panel("Table 1 mixture", "completed sessions by class", LOAD,
@@ -340,7 +340,7 @@ class Figures(PaperFigures[Cases]):
             ),
         )  # fmt: skip
 
-    def reading(self) -> Exhibit:
+    def reading(self) -> Figure:
         """Which reading of lengths and of the end of a run comes near the published figures."""
         paper = published()["sbac"]["overloaded"]
         lengths = paper["completed_length_mean_at_300"]
@@ -388,7 +388,7 @@ class Figures(PaperFigures[Cases]):
                 if kind == "geometric"
             ],
         )
-        return self.text.exhibit(
+        return self.text.figure(
             "readings",
             tables=(table, with_admission),
         )
@@ -423,13 +423,13 @@ class Figures(PaperFigures[Cases]):
 class LiveFigures(PaperFigures[LiveCases]):
     """Figures 6 and 7a as far as a shop can show them."""
 
-    def all(self) -> list[Exhibit]:
+    def all(self) -> list[Figure]:
         """Return a figure for each mean session length."""
         return [self.of_length(mean) for mean in LIVE_MEANS]
 
-    def of_length(self, mean: float) -> Exhibit:
+    def of_length(self, mean: float) -> Figure:
         """What becomes of sessions of `mean` requests under the strategies."""
-        return self.text.exhibit(
+        return self.text.figure(
             f"live-{mean}",
             (
                 Panel("a", "throughput", LOAD, "completed sessions, % of capacity",

@@ -38,8 +38,8 @@ def report(console, name, paper):
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     (folder / "reproduction.json").write_text(json.dumps({"paper": paper, "engine": "simulated"}))
     (folder / "report.html").write_text("<!doctype html>")
-    exhibit = {"key": "stubborn", "heading": "Stubborn customers", "what": "They ask again.",
+    figure = {"key": "stubborn", "heading": "Stubborn customers", "what": "They ask again.",
                "differs": [], "tables": []}  # fmt: skip
-    (folder / "exhibits.json").write_text(json.dumps([exhibit]))
+    (folder / "exhibits.json").write_text(json.dumps([figure]))
     for figure in ("robustness", "stubborn"):
         (folder / f"figures/{figure}.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")

@@ -76,10 +76,10 @@ def test_hysteresis_marks_it_too(path):
     case, *_ = study.cases()
     given_up = {"fallen_back": {"at_s": 12.3, "reason": "line 7: 1 / 0"}}
     results = Results({case.id: [run(1), run(2, **given_up), run(3, fallen_back=None)]})
-    table = study.exhibits[0].tables[0].table(results)
+    table = study.figures[0].tables[0].table(results)
     assert table.rows[0][0] == "late*"
     assert "1 of 3 runs, seed 2, at 12 s: line 7: 1 / 0. From then on" in table.note
     assert hysteresis_study.course("late", results.of(case)).title == "late*"
-    well = study.exhibits[0].tables[0].table(Results({case.id: [run(1)]}))
+    well = study.figures[0].tables[0].table(Results({case.id: [run(1)]}))
     assert well.rows[0][0] == "late"
     assert giving_up.MARK not in well.note

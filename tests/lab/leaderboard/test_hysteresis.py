@@ -88,7 +88,7 @@ def told(policy, *runs):
     (stubborn,) = [one for one in CONDUCTS if one.key == "stubborn"]
     case = case_of(board, stubborn, policy, quick=True)
     results = Results({case.id: runs})
-    table = study.exhibits[1].tables[0].table(results)
+    table = study.figures[1].tables[0].table(results)
     verdicts = [one.decide(results) for one in study.claims if one.needs == [case]]
     return table.rows[0], verdicts
 

@@ -62,12 +62,12 @@ def test_the_best_setting_of_a_row_is_compared_with_its_default_seed_by_seed():
     of_limit = [case for case in study.cases() if case.run.policy.gateway is None]
     results = Results.of_runs(run for case in {c.id: c for c in of_limit}.values()
                               for run in runs(case))  # fmt: skip
-    best = study.exhibits[0].tables[0].table(results)
+    best = study.figures[0].tables[0].table(results)
     (found,) = best.rows
     assert found[0] == "Fixed limit"
     assert found[1:3] == ("1", "12")
     assert found[5:] == ("0.10 ± 0.00", f"limit {limit}")
-    assert len(study.exhibits[1].tables[0].table(results).rows) == tuning.SETTINGS
+    assert len(study.figures[1].tables[0].table(results).rows) == tuning.SETTINGS
 
 
 def test_a_proxy_is_simulated_by_its_model():

@@ -7,8 +7,8 @@ import pytest
 
 from lab.files.documents import read_json
 from lab.report.claims import Claim
-from lab.report.exhibits import Study
 from lab.report.page import claims_summary, claims_table, write_report
+from lab.report.study_figures import Study
 from lab.results.metrics import Results
 from lab.results.study import StudyResult, plan
 from lab.studies.measures import simulate_case
@@ -46,7 +46,7 @@ def reported(tmp_path_factory):
     """The page of the small study, its store and its text."""
     study = small_study()
     store = StudyResult.create(tmp_path_factory.mktemp("report"), "small", {})
-    simulations = plan(study.exhibits[0].cases(), seed=1, repetitions=2)
+    simulations = plan(study.figures[0].cases(), seed=1, repetitions=2)
     for simulation in simulations:
         task = {"case": simulation.case.as_json(), "seed": simulation.seed}
         store.keep(simulation, simulate_case(task))
@@ -103,7 +103,7 @@ def test_figures_are_files_with_their_data(reported):
     ]
     assert rows[1]["published"] == "44.5"
     assert rows[0]["published"] == ""
-    case = small_study().exhibits[0].panels[0].curves[0].points[1][1]
+    case = small_study().figures[0].panels[0].curves[0].points[1][1]
     found = results.estimate(case, lambda m: 100 * m["completed"] / m["sessions"])
     assert float(rows[1]["mean"]) == pytest.approx(found.mean, rel=1e-4)
     assert float(rows[1]["half_width_95"]) == pytest.approx(found.half_width, rel=1e-4)

@@ -3,7 +3,7 @@
 from math import inf
 
 from lab.report.claims import Claim, within
-from lab.report.exhibits import CaseCurve, Exhibit, Panel, Study
+from lab.report.study_figures import CaseCurve, Figure, Panel, Study
 from lab.results.metrics import Results
 from lab.spec.cases import Case
 from lab.spec.runs import ShopRun
@@ -49,7 +49,7 @@ def small_case(load=2.0, measure=SESSION_METRICS, **changes):
 def small_study():
     """A figure of two curves that share a case, and a claim that holds."""
     calm, busy = small_case(0.3), small_case(2.0)
-    exhibit = Exhibit(
+    figure = Figure(
         "figure-1",
         "Figure 1: a small server",
         "Sessions under <two> loads.",
@@ -65,7 +65,7 @@ def small_study():
     )  # fmt: skip
     claim = within("The calm server completes", calm, completed_percent, -100, inf, "any", 1)
     never = Claim("Of another case", "anything", [small_case(9.0)], lambda results: ("", True))
-    return Study("small", "A small study", ("For tests.",), [exhibit], [claim, never])
+    return Study("small", "A small study", ("For tests.",), [figure], [claim, never])
 
 
 def repeated(runs):

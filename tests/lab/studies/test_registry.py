@@ -40,7 +40,7 @@ FIGURES = {
 @pytest.mark.parametrize("quick", [True, False])
 def test_the_plan_has_every_figure_and_no_case_twice(paper, quick):
     study = PAPERS[paper].build(quick=quick)
-    assert FIGURES[paper] <= {exhibit.key for exhibit in study.exhibits}
+    assert FIGURES[paper] <= {figure.key for figure in study.figures}
     planned = plan(study.cases(), seed=1, repetitions=2)
     assert len({simulation.name for simulation in planned}) == len(planned)
     # Figures share their cases: far fewer are simulated than are drawn.

@@ -67,15 +67,15 @@ def test_every_part_is_found(read):
     assert text.summary == ("The first paragraph, over two lines. A whole sentence.",)
     assert text.readings == (("Loads", "20000 and 20,000.0 of it, “< 3 | 4”."),)
     assert list(text.figures) == ["figure-a", "figure-b", "table-1"]
-    exhibit = text.exhibit("figure-b")
-    assert (exhibit.key, exhibit.heading, exhibit.what) == (
+    figure = text.figure("figure-b")
+    assert (figure.key, figure.heading, figure.what) == (
         "figure-b",
         "Figure b: b",
         "What it shows.",
     )
-    assert exhibit.differs == ("First.", "Second.")
+    assert figure.differs == ("First.", "Second.")
     assert text.note("figure-b", "Note") == "A note on b."
-    assert text.exhibit("table-1").differs == ()
+    assert text.figure("table-1").differs == ()
 
 
 def test_conditions_choose_sentences_and_paragraphs(read):
@@ -106,7 +106,7 @@ def test_what_is_in_the_wrong_place_is_named(text, said):
 def test_a_figure_or_note_without_prose_is_named_with_those_there_are(read):
     text = read(WHOLE, quick=True, engine="live", number=3)
     with pytest.raises(ReportTextError, match=r"figure-c.*figure-a, figure-b"):
-        text.exhibit("figure-c")
+        text.figure("figure-c")
     with pytest.raises(ReportTextError, match=r"figure-a.*“Other”"):
         text.note("figure-a", "Other")
 
@@ -119,6 +119,6 @@ def test_all_prose_of_a_paper_is_used_on_some_engine(paper, quick):
     for engine in study.engines:
         cases = study.cases_of(engine, quick=quick)
         written |= set(study.text(cases, quick=quick).figures)
-        drawn |= {exhibit.key for exhibit in study.build(engine, quick=quick).exhibits}
+        drawn |= {figure.key for figure in study.build(engine, quick=quick).figures}
     # A quick ad server has no number of clients between the two of the paper's figures.
     assert written - drawn <= ({"gain-between"} if quick else set())

@@ -25,16 +25,28 @@ from importlib import import_module
 from pathlib import Path
 from click.testing import CliRunner
 import lab
+import django
+import os
+
 from lab.cli.commands import main
+from lab.cli.estimates import COMMANDS, entries
+from lab.cli.reference_results import PARTS
 from lab.studies.registry import PAPERS
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "lab.console.site.settings"
+django.setup()
+from lab.console.gallery.cards import CARDS
 
 assert Path(lab.__file__).is_relative_to(Path.cwd()), lab.__file__
 for study in PAPERS.values():
     for engine in study.engines:
         built = study.build(engine, quick=True)
-        assert built.exhibits and list(built.cases())
+        assert built.figures and list(built.cases())
     if "live" in study.engines:
         assert import_module(f"{study.package}.live").live_study
+offered = [one.arguments for one in entries()] + [one.arguments for one in CARDS]
+offered += [*COMMANDS, *(part.command for part in PARTS)]
+assert {one[1] for one in offered if one[:1] == ("reproduce",)} == set(PAPERS)
 said = CliRunner().invoke(main, ["reproduce", "--help"])
 assert said.exit_code == 0, said.output
 print("".join(said.output.split()))

@@ -91,7 +91,7 @@ def test_reports_of_one_paper_are_drawn_over_each_other(console):
     assert "2 reports over each other" in page
     claim = json.loads((own / "claims.json").read_text())[0]
     assert page.count(claim["Found"]) >= 2
-    panels = re.findall(r'data-exhibit="[^"]+"></div><script[^>]*>(.*?)</script>', page)
+    panels = re.findall(r'data-figure="[^"]+"></div><script[^>]*>(.*?)</script>', page)
     lines = [line for text in panels for one in json.loads(text) for line in one["lines"].values()]
     assert {line["report"] for line in lines} == {0, 1}
     other = console.get(f"/results/overlay?of={own.name}&of=reference-hysteresis").text

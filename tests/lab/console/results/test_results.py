@@ -142,7 +142,7 @@ def test_a_reproduction_shows_its_claims_tables_and_figures(console, report):
     assert page.endswith("<!doctype html><title>Whole</title>")
 
 
-def test_a_report_from_before_exhibits_has_its_tables(console, report):
+def test_a_report_from_before_exhibits_json_has_its_tables(console, report):
     folder = console.results / report
     exhibits = (folder / "exhibits.json").read_text()
     (folder / "exhibits.json").unlink()

@@ -202,17 +202,17 @@ def test_high_priority_is_to_vary_less(high_rsd, holds):
 
 def test_published_stands_beside_measured():
     results = results_with(lambda cell: 20.0, low_rsd=50.0, high_rsd=40.0)
-    exhibits = {exhibit.key: exhibit for exhibit in FIGURES.all()}
-    [table_3] = [part.table(results) for part in exhibits["table-3"].tables]
+    figures = {figure.key: figure for figure in FIGURES.all()}
+    [table_3] = [part.table(results) for part in figures["table-3"].tables]
     by_threads = {row[0]: row[1:] for row in table_3.rows}
     assert by_threads["6"] == (
         "74.6 | 50.0 ± 0.0", "73.5 | 40.0 ± 0.0", "50.0 ± 0.0", "40.0 ± 0.0",
         "88.6 | 50.0 ± 0.0", "71.4 | 40.0 ± 0.0",
     )  # fmt: skip
-    times, gains = [part.table(results) for part in exhibits["table-4"].tables]
+    times, gains = [part.table(results) for part in figures["table-4"].tables]
     assert times.rows[0][:3] == ("10", "0.124 | 1.000 ± 0.000", "0.071 | 0.800 ± 0.012")
     assert gains.rows[0] == ("10", "42.7 | 20.0 ± 1.2", "20.0 ± 1.2", "49.8 | 20.0 ± 1.2")
-    [alone] = [part.table(results) for part in exhibits["alone"].tables]
+    [alone] = [part.table(results) for part in figures["alone"].tables]
     assert alone.rows[-1] == ("8", *["50 | 20.0 ± 1.2"] * 3)
 
 

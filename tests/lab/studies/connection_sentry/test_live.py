@@ -8,8 +8,8 @@ import pytest
 
 from lab.files.documents import read_json
 from lab.report.claims import Claim
-from lab.report.exhibits import Study
 from lab.report.page import write_report
+from lab.report.study_figures import Study
 from lab.results.comparison import ComparisonResult
 from lab.results.study import StudyResult
 from lab.runner.study import Options, simulate_missing

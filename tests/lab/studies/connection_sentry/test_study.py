@@ -91,7 +91,7 @@ def test_what_the_paper_printed_is_what_must_hold(cases):
 
 def test_published_and_reproduced_stand_side_by_side():
     found = published_results(WHOLE)
-    first, second, _, third, *_ = STUDY.report(WHOLE).exhibits
+    first, second, _, third, *_ = STUDY.report(WHOLE).figures
     assert third.key == "paper-profile"
     latency, ratios, *_ = (table.table(found) for table in first.tables)
     by_class = {row[0]: row[1:] for row in latency.rows}

@@ -128,10 +128,10 @@ def test_live_claims_are_about_what_two_processors_can_show():
     assert all(claim.decide(Results({}))[1] is None for claim in claims(TWO))
 
 
-def test_live_exhibits_have_no_replies_of_another_machine():
-    exhibits = {exhibit.key: exhibit for exhibit in STUDY.report(TWO).exhibits}
-    assert not exhibits["figure-9"].panels[1].levels
-    halves = {(level.low, level.high) for level in exhibits["figure-9"].panels[2].levels}
+def test_live_figures_have_no_replies_of_another_machine():
+    figures = {figure.key: figure for figure in STUDY.report(TWO).figures}
+    assert not figures["figure-9"].panels[1].levels
+    halves = {(level.low, level.high) for level in figures["figure-9"].panels[2].levels}
     assert (1.75, 1.75) in halves  # zone B's 3.5 of 4
 
 

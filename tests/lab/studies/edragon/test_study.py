@@ -316,11 +316,11 @@ def test_figures_of_merit_add_up_over_applications():
 
 @pytest.mark.parametrize("arrangement", [STATIC, LINUX, *MANAGED])
 def test_every_figure_over_time_shows_the_zones_and_what_was_printed(arrangement):
-    (exhibit,) = [
-        each for each in STUDY.report(WHOLE).exhibits if each.key == f"figure-{arrangement.figure}"
+    (figure,) = [
+        each for each in STUDY.report(WHOLE).figures if each.key == f"figure-{arrangement.figure}"
     ]
-    assert exhibit.stacked
-    panels = [panel for panel in exhibit.panels if arrangement.title in panel.title]
+    assert figure.stacked
+    panels = [panel for panel in figure.panels if arrangement.title in panel.title]
     for panel in panels:
         assert [stretch.name for stretch in panel.stretches] == list("ABCDE")
         for level in panel.levels:

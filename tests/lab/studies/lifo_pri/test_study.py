@@ -10,14 +10,14 @@ from tests.lab.studies.small import claim_named
 
 
 def test_tables_4_and_5_are_the_labs_own_tables():
-    exhibits = STUDY.build(quick=True).exhibits
-    (exhibit,) = (one for one in exhibits if one.key == "tables-4-and-5")
+    figures = STUDY.build(quick=True).figures
+    (figure,) = (one for one in figures if one.key == "tables-4-and-5")
     metrics = {
         case.id: [simulate_case({"case": case.with_(sessions=60).as_json(),
                                  "seed": 1})]
-        for case in exhibit.cases()
+        for case in figure.cases()
     }  # fmt: skip
-    four, five = (table.table(Results(metrics)) for table in exhibit.tables)
+    four, five = (table.table(Results(metrics)) for table in figure.tables)
     assert four.rows[0][:3] == ("0.85", "SQ", "Generated")
     assert "ρ = 1.4 8Q-LIFO-Pri" in five.header
 

@@ -75,7 +75,7 @@ addEventListener("DOMContentLoaded", () => {
   }
 
   const wanted = [];
-  for (const place of document.querySelectorAll("[data-exhibit]")) {
+  for (const place of document.querySelectorAll("[data-figure]")) {
     for (const panel of JSON.parse(place.nextElementSibling.textContent)) {
       const figure = document.createElement("figure");
       const element = Object.assign(document.createElement("div"), { className: "chart" });

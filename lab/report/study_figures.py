@@ -228,8 +228,8 @@ class Drawing:
 
 
 @dataclass(frozen=True, slots=True)
-class Exhibit:
-    """A figure or a table of the paper: what it is, its panels and tables, where it differs."""
+class Figure:
+    """A figure or table of a report: what it is, its panels and tables, where it differs."""
 
     key: str
     heading: str
@@ -253,7 +253,7 @@ class Study:
     paper: str
     title: str
     summary: Sequence[str]
-    exhibits: Sequence[Exhibit]
+    figures: Sequence[Figure]
     claims: Sequence[Claim]
     readings: Sequence[tuple[str, str]] = ()
     """How the paper was read where it leaves room: name, explanation."""
@@ -269,6 +269,6 @@ class Study:
     def cases(self) -> Iterable[AnyCase]:
         """All cases, some of them more than once."""
         return chain(
-            chain.from_iterable(exhibit.cases() for exhibit in self.exhibits),
+            chain.from_iterable(figure.cases() for figure in self.figures),
             chain.from_iterable(claim.needs for claim in self.claims),
         )
