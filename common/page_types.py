@@ -1,8 +1,7 @@
 """The eight page types of the shop, LIFO-Pri's chain over them and its Table 2.
 
-Owns: names, addresses, mean execution times, where customers go next. Everything else derives them
-or is checked against them (`tests/test_page_types.py`). Standard library only.
-Must not know: how a page is made, served or chosen.
+Everything else derives them or is checked against them (`tests/test_page_types.py`). The module
+imports the standard library only.
 """
 
 from collections.abc import Mapping

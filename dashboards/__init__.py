@@ -1,1 +1,1 @@
-"""What watches the lab: metrics as they are, Prometheus, Grafana."""
+"""Monitoring of the lab: the metrics of all parts, Prometheus, Grafana."""

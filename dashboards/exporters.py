@@ -1,7 +1,6 @@
-"""What rules and dashboards use of exporters that are not ours: names and labels.
+"""The names and labels that rules and dashboards use of other projects' exporters.
 
-Owns: the list; tests/dashboards/prometheus/test_exporters.py holds it to the exporters where they
-are installed. Must not know: what is made of it.
+tests/dashboards/prometheus/test_exporters.py compares the list with installed exporters.
 """
 
 from typing import Final

@@ -1,9 +1,7 @@
-"""Every metric of our parts, as their own collectors tell it.
-
-Owns: making each part's collector without starting the part, reading it. Must not know: who asks.
+"""Every metric of the project's parts, read from their own collectors.
 
 `python -m dashboards.metrics PART` prints one part's metrics as JSON. Each part is read in a
-process of its own, for a process can be of one Django project only.
+separate process, because a process can belong to one Django project only.
 """
 
 import asyncio

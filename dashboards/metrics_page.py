@@ -1,7 +1,4 @@
-"""docs/metrics.md, from the collectors themselves: `python -m dashboards.metrics_page`.
-
-Owns: the page, the units that names may end in. Must not know: any metric.
-"""
+"""docs/metrics.md, from the collectors themselves: `python -m dashboards.metrics_page`."""
 
 from collections.abc import Iterator
 from pathlib import Path

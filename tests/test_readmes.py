@@ -7,7 +7,14 @@ import pytest
 
 from tests.test_arrows import REPOSITORY
 
-PACKAGES = ("common", "hosting", "simulator")
+PACKAGES = (
+    "common",
+    "dashboards",
+    "dashboards/grafana",
+    "dashboards/grafana/boards",
+    "hosting",
+    "simulator",
+)
 HEADERS = re.compile(r"\bOwns:|\bMust\s+not\s+know:")
 
 

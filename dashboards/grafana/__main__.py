@@ -1,7 +1,4 @@
-"""`python -m dashboards.grafana`: write the dashboards that are committed.
-
-Owns: their form as files. Must not know: what they show.
-"""
+"""`python -m dashboards.grafana`: write the dashboards that are committed."""
 
 import json
 

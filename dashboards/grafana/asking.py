@@ -1,7 +1,6 @@
-"""`python -m dashboards.grafana.asking`: ask a running Prometheus everything the dashboards ask.
+"""`python -m dashboards.grafana.asking`: send every query of the dashboards to Prometheus.
 
-Owns: asking. Must not know: how dashboards are made. Where no Grafana can be had, this shows that
-they have data.
+It shows that the dashboards have data where there is no Grafana.
 """
 
 import contextlib

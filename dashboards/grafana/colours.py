@@ -1,7 +1,6 @@
-"""The console's colours, as it has them on a dark page: Grafana's own default.
+"""The console's colours on a dark page, which is Grafana's default.
 
-Owns: which colour means what. Must not know: panels. Every line also has its name in a legend, and
-what must be told apart without colour is dashed.
+Every line also has its name in a legend; lines that must differ without colour are dashed.
 """
 
 from collections.abc import Mapping

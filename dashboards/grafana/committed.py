@@ -1,8 +1,4 @@
-"""The dashboards as they are committed, and the queries in them.
-
-Owns: their folder, finding the queries, filling in Grafana's variables. Must not know: how
-dashboards are made, who is asked.
-"""
+"""The dashboards as they are committed, and the queries in them."""
 
 import json
 from collections.abc import Iterator

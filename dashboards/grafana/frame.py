@@ -1,7 +1,4 @@
-"""What every dashboard has around its panels: variables, annotations, links, the grid.
-
-Owns: these, and the uids. Must not know: what a dashboard shows.
-"""
+"""The frame of every dashboard: variables, annotations, links, the grid."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,6 @@
 """Panels: lines over time, single figures, bars, tables, heat maps.
 
-Owns: how each looks, the same on every dashboard. Must not know: what they show.
-Every panel has a unit, and says in its description what one should see in a rush.
+Every panel has a unit, and its description says what to look for in a rush.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

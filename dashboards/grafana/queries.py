@@ -1,8 +1,4 @@
-"""What the dashboards ask: Prometheus and the results in PostgreSQL.
-
-Owns: the data sources' fixed uids, how often each job is scraped, how a query is written down.
-Must not know: panels.
-"""
+"""The queries of the dashboards, to Prometheus and to the results in PostgreSQL."""
 
 from dataclasses import dataclass
 

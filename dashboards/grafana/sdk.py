@@ -1,8 +1,7 @@
 """The Grafana Foundation SDK as this project uses it: the classic dashboard model.
 
-Owns: the query of PostgreSQL that it lacks, JSON from its models and back.
-Must not know: which dashboards there are. The SDK would rather have the second form of dashboards
-and says so when it is imported; Grafana 12 does not provision that from files by default.
+It adds the query of PostgreSQL that the SDK lacks. The SDK prefers the second form of dashboards
+and warns when it is imported; Grafana 12 does not provision that form from files by default.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""The dashboards, a module each.
-
-Owns: which there are, in the order of a list. Must not know: how they are written to files.
-"""
+"""The dashboards, a module each, in the order of the list."""
 
 from collections.abc import Sequence
 

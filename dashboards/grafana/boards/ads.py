@@ -1,7 +1,4 @@
-"""Ad server: how quickly banners are chosen, whether slots are filled, what is not yet reported.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""Ad server: how quickly banners are chosen, whether slots are filled, what is not yet reported."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, WARNING
 from dashboards.grafana.frame import Board, Part

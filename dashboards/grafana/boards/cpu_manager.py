@@ -1,7 +1,4 @@
-"""CPU manager: processors that applications of the hosting platform ask for, get and use.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""CPU manager: processors that applications of the hosting platform ask for, get and use."""
 
 from dashboards.grafana.boards.rush import ANSWERED, RESPONSE
 from dashboards.grafana.colours import BAD, GOOD

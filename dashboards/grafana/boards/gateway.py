@@ -1,7 +1,4 @@
-"""Gateway and policies: queues, priorities, what becomes of requests, connections.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""Gateway and policies: queues, priorities, fates of requests, connections."""
 
 from dashboards.grafana.boards.rush import ANSWERED, RESPONSE
 from dashboards.grafana.colours import BAD, GOOD, OUTCOMES, PAGES

@@ -1,7 +1,4 @@
-"""Experiment results: the figures of whole runs, from the results database.
-
-Owns: this dashboard. Must not know: the others, how results came about.
-"""
+"""Experiment results: the metrics of whole runs, from the results database."""
 
 from grafana_foundation_sdk.builders import dashboard
 from grafana_foundation_sdk.models import dashboard as models

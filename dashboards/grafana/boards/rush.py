@@ -1,7 +1,4 @@
-"""Rush at a glance: what one looks at first, and what one projects on a wall.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""Rush at a glance: the dashboard for a first look and for a projector."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, PAGES, QUANTILES, SOFT, WORK
 from dashboards.grafana.frame import Board, Part

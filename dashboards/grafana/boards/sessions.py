@@ -1,7 +1,4 @@
-"""Sessions and admission: who may begin, who finishes.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""Sessions and admission: which sessions begin and which complete."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, OUTCOMES, WARNING
 from dashboards.grafana.frame import Board, Part

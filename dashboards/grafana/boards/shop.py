@@ -1,7 +1,4 @@
-"""Shop and database: what pages cost, what is wasted, what PostgreSQL and Redis do.
-
-Owns: this dashboard. Must not know: the others.
-"""
+"""Shop and database: the cost of pages, wasted work, PostgreSQL and Redis."""
 
 from dashboards.grafana.colours import ACCENT, BAD, GOOD, PAGES, SOFT, WARNING, WORK
 from dashboards.grafana.frame import Board, Part
