@@ -1,6 +1,5 @@
 """The gateway as a process."""
 
-import json
 import os
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from common import ports
+from common.http_json import JsonClient
 from tests.gateway.real_sockets import PATIENCE_S
 from tests.waiting import until
 
@@ -40,8 +40,8 @@ def health(admin_port):
 
 def snapshot(admin_port):
     """Everything a gateway says of itself."""
-    with _call(admin_port, "/snapshot") as answer:
-        return json.load(answer)
+    with JsonClient("127.0.0.1", admin_port, timeout_s=PATIENCE_S) as gateway:
+        return gateway.call("GET", "/snapshot")
 
 
 def requests_in(admin_port):

@@ -1,7 +1,5 @@
 """An appliance under load, and the queries of the dashboards that had no data meanwhile."""
 
-import http.client
-import json
 import ssl
 import time
 import urllib.request
@@ -9,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from subprocess import Popen
 
+from common.http_json import JsonClient
 from dashboards.grafana import asking
 from dashboards.grafana.committed import Asked
 from runtime.settings import Settings
@@ -67,17 +66,9 @@ class Observed:
 
     def _put(self, path: str, body: object) -> None:
         """A call of the gateway's admin API."""
-        gateway = http.client.HTTPConnection(
-            "127.0.0.1", self._settings.gateway_admin_port, timeout=60
-        )
-        headers = {
-            "Content-Type": "application/json",
-            "Authorization": f"Bearer {self._settings.inner_token}",
-        }
-        gateway.request("PUT", path, json.dumps(body), headers)
-        answer = gateway.getresponse()
-        assert answer.status == 200, answer.read()
-        gateway.close()
+        port, token = self._settings.gateway_admin_port, self._settings.inner_token
+        with JsonClient("127.0.0.1", port, timeout_s=60, token=token) as gateway:
+            gateway.call("PUT", path, body)
 
     def _knock_by_tls(self) -> None:
         """A page by TLS, from somebody who asks for no certificate."""

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,8 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
+from common import processes
+from common.http_json import JsonClient
 from lab.results.comparison import ComparisonResult
 from lab.students.template import write_policy
 from runtime.settings import REPOSITORY, Settings, load
@@ -42,9 +43,8 @@ class Studio:
         self.lab = lab
         self.console = f"http://127.0.0.1:{lab.lab_port}"
         self.shop = f"http://127.0.0.1:{lab.gateway_port}"
-        self._snapshot = urllib.request.Request(
-            f"http://127.0.0.1:{lab.gateway_admin_port}/snapshot",
-            headers={"Authorization": f"Bearer {lab.inner_token}"},
+        self._gateway = JsonClient(
+            "127.0.0.1", lab.gateway_admin_port, timeout_s=60, token=lab.inner_token
         )
 
     def open(self, address: str) -> None:
@@ -65,9 +65,7 @@ class Studio:
 
     def snapshot(self) -> dict[str, Any]:
         """What the gateway says of itself."""
-        with urllib.request.urlopen(self._snapshot, timeout=60) as answer:
-            found: dict[str, Any] = json.load(answer)
-        return found
+        return dict(self._gateway.call("GET", "/snapshot"))
 
     def wait_until(self, condition: Callable[[], object], what: str) -> None:
         """Returns when it holds; ends the program after PATIENCE_S."""
@@ -89,8 +87,7 @@ class Studio:
         try:
             yield
         finally:
-            process.terminate()
-            process.wait(PATIENCE_S)
+            processes.end(process, PATIENCE_S)
 
 
 def gallery(studio: Studio) -> None:

@@ -1,6 +1,5 @@
 """The customers in the real shop: Django, PostgreSQL, Redis."""
 
-import json
 import subprocess
 import sys
 import urllib.request
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from common.http_json import JsonClient, NoAnswerError
 from loadgen.attempt_log import read_attempts
 from loadgen.browser import Browser, ShopAddress
 from loadgen.options import plan_of
@@ -20,15 +20,11 @@ from tests.conftest import serving
 from tests.loadgen import locust_process
 
 
-def _answer(method: str, port: int, path: str, body: object = None) -> dict[str, object]:
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}{path}",
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Content-Type": "application/json"},
-        method=method,
-    )
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return dict(json.loads(answer.read()))
+def _answer(
+    method: str, port: int, path: str, body: dict[str, object] | None = None
+) -> dict[str, object]:
+    with JsonClient("127.0.0.1", port, timeout_s=60) as shop:
+        return dict(shop.call(method, path, body))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +44,7 @@ def real_shop(
             _answer("GET", appliance_database.shop_controller_port, "/status")
             with urllib.request.urlopen(f"http://127.0.0.1:{appliance_database.shop_port}/"):
                 return None
-        except OSError as error:
+        except (OSError, NoAnswerError) as error:
             return str(error)
 
     log = tmp_path_factory.mktemp("shop") / "shop.log"
