@@ -146,10 +146,11 @@ test-ansible: lab-tools ## the roles on Debian 12 and 13 system containers, on t
 ##@ Development
 
 .PHONY: test test-browser test-long test-docker test-chaos test-labs lab-pictures check docs dashboards format environment help
-# Processes of make test, each with services of its own; WORKERS=1 is one process without more.
-WORKERS ?= 2
-test: environment ## all tests but the browser's, the long ones and those of containers, in two processes with services of their own (WORKERS=1: in one)
-	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile) --durations=25 $(ARGS)
+# Processes of make test, each with its own services; one more than the cores of a small machine, because
+# tests wait for processes that they start. WORKERS=1 is one process.
+WORKERS ?= 3
+test: environment ## all tests but the browser's, the long ones and those of containers, in three processes with services of their own (WORKERS=1: in one)
+	@$(bin)/python -m pytest --ignore=tests/docker --ignore=tests/chaos -m "not browser and not long" $(if $(filter-out 1,$(WORKERS)),--numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder) --durations=25 $(ARGS)
 test-long: environment ## comparisons on the whole appliance that take a minute and more each
 	@$(bin)/python -m pytest -m long $(ARGS)
 test-browser: environment ## a purchase in headless Chromium

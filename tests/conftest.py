@@ -28,6 +28,7 @@ from runtime.settings import REPOSITORY, Settings, load
 from tests import skips
 
 PATIENCE_S = 120.0
+LONG_FIRST = ("tests/walks/", "tests/lab/console/", "tests/runtime/", "tests/system/")
 
 # The same examples every time, and no deadline: a slow or busy machine fails no test.
 hypothesis.settings.register_profile(
@@ -50,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     # Ignored where this runs in the background; parts would inherit that and miss their end.
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     postgres_port, redis_port, broker_port, *others = ports.free(10)
     # Not pytest's temporary folder: as root that is closed to the user PostgreSQL runs under.
     state_dir = Path(tempfile.mkdtemp(prefix="doorbuster-test-"))
@@ -84,6 +87,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
         os.environ["DJANGO_SETTINGS_MODULE"] = "shop.settings"
         django.setup()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Give long files to processes first, so that none of them begins while the others end."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith(LONG_FIRST))
 
 
 @pytest.hookimpl(wrapper=True)

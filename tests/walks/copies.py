@@ -44,7 +44,7 @@ class ProjectCopy:
             shutil.copytree(
                 REPOSITORY / part,
                 folder / part,
-                ignore=shutil.ignore_patterns("__pycache__", "node_modules"),
+                ignore=shutil.ignore_patterns("node_modules"),
             )
         for file in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
             shutil.copy(REPOSITORY / file, folder)
@@ -81,7 +81,7 @@ class ProjectCopy:
             str(path.relative_to(self.folder)): path.read_bytes()
             for part in PARTS
             for path in (self.folder / part).rglob("*")
-            if path.is_file()
+            if path.is_file() and path.suffix != ".pyc"
         }
 
     def python(self, *arguments: str) -> str:
@@ -92,7 +92,6 @@ class ProjectCopy:
             env={
                 **os.environ,
                 "PYTHONPATH": str(self.folder),
-                "PYTHONDONTWRITEBYTECODE": "1",
                 "COLUMNS": "200",
                 "DJANGO_SETTINGS_MODULE": "lab.console.site.settings",
                 "DOORBUSTER_RESULTS_DIR": str(self.folder / "results"),

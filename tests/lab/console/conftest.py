@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,18 @@ COMPARED = Spec.model_validate(
 )
 
 
+class Workers:
+    """The workers of a console, which cost seconds of CPU and start when they are first needed."""
+
+    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+        self._start = start
+
+    @cached_property
+    def process(self) -> subprocess.Popen[bytes]:
+        """Their process, which runs from now on."""
+        return self._start()
+
+
 @dataclass
 class Console:
     """A console to talk to as a browser does."""
@@ -61,7 +74,7 @@ class Console:
     results: Path
     environment: dict[str, str]
     session: requests.Session = field(default_factory=requests.Session)
-    worker: subprocess.Popen[bytes] | None = None
+    workers: Workers | None = None
     authority: Path | None = None
     """Who signed the certificate of a console that speaks TLS."""
     log: Path = Path()
@@ -99,6 +112,7 @@ class Console:
         self, title: str, *, sessions: int = 300, seed: int = 1, repetitions: int = 1
     ) -> str:
         """Upload a simulated spec; the id of its launch."""
+        self.start_workers()
         text = SPEC.format(title=title, seed=seed, sessions=sessions, repetitions=repetitions)
         answer = self.upload("spec", "/upload/", "my.toml", text.encode())
         found = re.search(r"/launches/([0-9a-f]+)/$", answer.url)
@@ -116,7 +130,13 @@ class Console:
         assert found
         return found[1]
 
+    def start_workers(self) -> None:
+        """Start this console's own workers, if it has some and they do not run yet."""
+        if self.workers is not None:
+            _ = self.workers.process
+
     def wait_until(self, launch: str, *states: str) -> None:
+        self.start_workers()
         until(lambda: self.state_of(launch) in states, f"{launch} {' or '.join(states)}")
 
 
@@ -162,13 +182,14 @@ def environment_of(database: Settings, state: Path) -> dict[str, str]:
 def console(
     appliance_database: Settings, prepared: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Console]:
-    """Served, with workers; results and database in a folder of the module's own."""
+    """Served, with workers once one is needed; results and database in the module's own folder."""
     folder = tmp_path_factory.mktemp("console")
     environment = environment_of(appliance_database, folder / "state")
     shutil.copytree(prepared, folder / "state")
     lab_port = int(environment["DOORBUSTER_LAB_PORT"])
     made = Console(lab_port, folder / "state", folder / "results", environment)
-    with served(made, folder), worker(made, folder) as made.worker:
+    with served(made, folder), ExitStack() as processes:
+        made.workers = Workers(lambda: processes.enter_context(worker(made, folder)))
         yield made
 
 

@@ -217,7 +217,7 @@ def test_workers_that_die_leave_the_truth_and_the_next_run_works(console, tmp_pa
     launch = console.launch("Doomed", sessions=100_000, repetitions=20)
     console.wait_until(launch, "running")
     until(lambda: commands_of(console), "its command")
-    process = psutil.Process(console.worker.pid)
+    process = psutil.Process(console.workers.process.pid)
     for one in [*process.children(recursive=False), process]:
         os.kill(one.pid, signal.SIGKILL)
     console.wait_until(launch, "interrupted")

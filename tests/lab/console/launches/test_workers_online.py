@@ -4,10 +4,17 @@ import os
 import signal
 import time
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.lab.console.conftest import environment_of, served, worker
 from tests.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def started(console):
+    """All tests here are about the console's workers."""
+    console.start_workers()
 
 
 def value_of(console, name):
@@ -39,12 +46,12 @@ def test_a_worker_that_was_killed_does_not_count(console):
 
 def test_tasks_wait_while_the_worker_stands_still(console):
     until(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
-    console.worker.send_signal(signal.SIGSTOP)
+    console.workers.process.send_signal(signal.SIGSTOP)
     try:
         launch = console.launch("Waits", sessions=60)
         until(lambda: value_of(console, "queued_tasks") >= 1, "the message of a launch")
     finally:
-        console.worker.send_signal(signal.SIGCONT)
+        console.workers.process.send_signal(signal.SIGCONT)
     console.wait_until(launch, "done")
     until(lambda: value_of(console, "queued_tasks") == 0, "an empty queue")
     assert value_of(console, "workers") == 1

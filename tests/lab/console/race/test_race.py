@@ -19,6 +19,7 @@ FORM = {"policies": ["sq", "8q-af", "8q-lifo-pri"], "rho": "1.6", "sessions": "3
 @pytest.fixture(scope="module")
 def race(console):
     """The name of a result of three policies, made from the race page."""
+    console.start_workers()
     answer = console.post("/race/", FORM)
     assert "/race/waiting/" in answer.url, answer.text
     until(lambda: "/race/?result=" in console.session.get(answer.url).url, "the race")
