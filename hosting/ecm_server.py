@@ -46,7 +46,7 @@ class EcmServer:
     def __init__(self, manager: CpuManager, listener: socket.socket) -> None:
         self.manager = manager
         self._listener = listener
-        self._connections: set[_Connection] = set()
+        self._connections: set[Connection] = set()
         self._stop = asyncio.Event()
 
     def stop(self) -> None:
@@ -56,7 +56,7 @@ class EcmServer:
     async def serve(self) -> None:
         """Takes a turn every interval, on a fixed grid, until told to stop; hands all CPUs back."""
         loop = asyncio.get_running_loop()
-        server = await loop.create_unix_server(lambda: _Connection(self), sock=self._listener)
+        server = await loop.create_unix_server(lambda: Connection(self), sock=self._listener)
         due_s = loop.time()
         try:
             while not self._stop.is_set():
@@ -85,18 +85,18 @@ class EcmServer:
 
     # ---- as the connections' server --------------------------------------------------------------
 
-    def connected(self, connection: "_Connection") -> bool:
+    def connected(self, connection: "Connection") -> bool:
         """False if there are too many."""
         if len(self._connections) >= _MOST_CONNECTIONS:
             return False
         self._connections.add(connection)
         return True
 
-    def lost(self, connection: "_Connection") -> None:
+    def lost(self, connection: "Connection") -> None:
         self._connections.discard(connection)
 
 
-class _Connection(asyncio.BufferedProtocol):
+class Connection(asyncio.BufferedProtocol):
     """One application, or somebody who only asks.
 
     Who does not read is not waited for and costs no memory: it is told the newest assignment once

@@ -64,7 +64,7 @@ class RunningApplication:
         )
         try:
             for port in self.controller_ports:
-                self._ask(port, "GET", "/health")
+                self.ask(port, "GET", "/health")
             connection.request("GET", "/")
             response = connection.getresponse()
             response.read()
@@ -76,7 +76,7 @@ class RunningApplication:
 
     def prepare(self, options: PlatformOptions) -> None:
         """The same shop each time: seeded stock, the options' page work in every shop process."""
-        self._ask(self.controller_ports[0], "POST", "/reset")
+        self.ask(self.controller_ports[0], "POST", "/reset")
         for number, port in enumerate(self.controller_ports):
             wanted = {
                 "profile": options.profile,
@@ -84,15 +84,15 @@ class RunningApplication:
                 "seed": options.seed + number,
                 "ads": False,
             }
-            self._ask(port, "PUT", "/settings", wanted)
+            self.ask(port, "PUT", "/settings", wanted)
 
     def snapshot(self) -> dict[str, Any]:
         """Everything the gateway says of itself; raises HostingError."""
-        return self._ask(self.admin_port, "GET", "/snapshot")
+        return self.ask(self.admin_port, "GET", "/snapshot")
 
     def orders(self) -> int:
         """How many books have been ordered from it; raises HostingError."""
-        return int(self._ask(self.controller_ports[0], "GET", "/orders")["orders"])
+        return int(self.ask(self.controller_ports[0], "GET", "/orders")["orders"])
 
     def cpu_s(self) -> float:
         """CPU of its whole process tree since it began, real seconds."""
@@ -106,7 +106,7 @@ class RunningApplication:
     def _context(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.authority))
 
-    def _ask(
+    def ask(
         self, port: int, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
         try:

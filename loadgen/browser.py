@@ -121,12 +121,12 @@ class _Response:
 class Browser:
     """One customer's connection and cookies."""
 
-    __slots__ = ("_connection", "_cookies", "_fixed", "_origin")
+    __slots__ = ("_connection", "_fixed", "_origin", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
         """`connected` hears of every connection that is opened, or is not."""
         self._connection = Connection(address, connected)
-        self._cookies: dict[str, str] = {}
+        self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
         self._fixed = (
             f"Host: {address.host_field}\r\n"
@@ -168,8 +168,8 @@ class Browser:
 
     def _request(self, method: str, path: str, form: str | None, attempt: int) -> bytes:
         head = f"{method} {path} HTTP/1.1\r\n{self._fixed}X-Doorbuster-Attempt: {attempt}\r\n"
-        if self._cookies:
-            pairs = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        if self.cookies:
+            pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
             head += f"Cookie: {pairs}\r\n"
         if form is None:
             return f"{head}\r\n".encode("latin-1")
@@ -230,9 +230,9 @@ class Browser:
             pair, _, attributes = line.partition(";")
             name, _, value = pair.partition("=")
             if not value.strip('" ') or "max-age=0" in attributes.lower():
-                self._cookies.pop(name.strip(), None)
+                self.cookies.pop(name.strip(), None)
             else:
-                self._cookies[name.strip()] = value.strip()
+                self.cookies[name.strip()] = value.strip()
 
 
 def _judge(response: _Response) -> Fetched:

@@ -18,7 +18,7 @@ import httptools
 from common import hosts
 
 DEADLINE_S = 0.05
-_ANSWER_BYTES = 64 * 1024
+ANSWER_BYTES = 64 * 1024
 
 
 class Failed(Exception):  # noqa: N818
@@ -83,14 +83,14 @@ class AdServer:
 
     def __init__(self, port: int, deadline_s: float = DEADLINE_S, host: str = "127.0.0.1") -> None:
         self.port = port
-        self._deadline_s = deadline_s
+        self.deadline_s = deadline_s
         self._whereabouts = _Whereabouts(host)
         self._authority = hosts.authority(host, port)
         self._mine = threading.local()
 
     def get(self, target: str) -> bytes:
         """The body of a 200. Raises Failed or Refused before the deadline is over by much."""
-        deadline_s = time.monotonic() + self._deadline_s
+        deadline_s = time.monotonic() + self.deadline_s
         question = f"GET {target} HTTP/1.1\r\nHost: {self._authority}\r\n\r\n".encode("ascii")
         # Taken away until the answer is complete: what is left half-way is never used again.
         kept: socket.socket | None = self._mine.__dict__.pop("connection", None)
@@ -134,8 +134,8 @@ class AdServer:
                 if not data:
                     raise ConnectionResetError("it closed the connection")
                 answer.parser.feed_data(data)
-                if len(answer.body) > _ANSWER_BYTES:
-                    raise Failed(f"an answer of more than {_ANSWER_BYTES} bytes")
+                if len(answer.body) > ANSWER_BYTES:
+                    raise Failed(f"an answer of more than {ANSWER_BYTES} bytes")
         except ConnectionError as error:
             raise _Closed(str(error)) from error
         if answer.keep:

@@ -17,7 +17,7 @@ from shop.models import SeedState
 Progress = Callable[[str], None]
 
 _BATCH = 10_000
-_COLUMNS = tuple(name for name in NewBook.__slots__ if name not in ("shelf", "author"))
+COLUMNS = tuple(name for name in NewBook.__slots__ if name not in ("shelf", "author"))
 
 _size: int | None = None
 
@@ -82,7 +82,7 @@ def _batches(new: Iterator[NewBook]) -> Iterator[list[NewBook]]:
 
 
 def _insert(batch: list[NewBook]) -> None:
-    columns = ", ".join(_COLUMNS)
+    columns = ", ".join(COLUMNS)
     with connection.cursor() as cursor:
         cursor.execute(
             "CREATE TEMPORARY TABLE new_book ON COMMIT DROP AS "
@@ -90,7 +90,7 @@ def _insert(batch: list[NewBook]) -> None:
         )
         with cursor.copy(f"COPY new_book ({columns}, shelf, author) FROM STDIN") as copy:
             for book in batch:
-                values = [getattr(book, name) for name in _COLUMNS]
+                values = [getattr(book, name) for name in COLUMNS]
                 copy.write_row([*values, book.shelf, book.author])
         cursor.execute(
             "INSERT INTO shop_author (name) SELECT DISTINCT author FROM new_book ORDER BY author "
@@ -100,7 +100,7 @@ def _insert(batch: list[NewBook]) -> None:
         cursor.execute(
             f"""
             INSERT INTO shop_book ({columns}, category_id, author_id, search)
-            SELECT {", ".join(f"new_book.{name}" for name in _COLUMNS)},
+            SELECT {", ".join(f"new_book.{name}" for name in COLUMNS)},
                    shop_category.id, shop_author.id, {searching.VECTOR_SQL}
             FROM new_book
             JOIN shop_category ON shop_category.slug = shelf

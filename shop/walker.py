@@ -93,7 +93,7 @@ class Walker:
         )
         self._url = url.rstrip("/")
         self._page = ""
-        self._cookies: dict[str, str] = {}
+        self.cookies: dict[str, str] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -103,7 +103,7 @@ class Walker:
 
     def request(self, path: str, fields: dict[str, str] | None = None) -> tuple[int, str, float]:
         """GET, or POST if there are fields: status, body, seconds. Raises OSError."""
-        headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
+        headers = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
         if self._page:
             headers["Referer"] = self._page  # without it no form is taken over https
         if fields is not None:
@@ -121,7 +121,7 @@ class Walker:
         self._page = self._url + path
         for header in response.headers.get_all("Set-Cookie") or ():
             for name, morsel in SimpleCookie(header).items():
-                self._cookies[name] = morsel.value
+                self.cookies[name] = morsel.value
         return response.status, html, response_s
 
     def walk(self, shelf: str, words: str, book: int, username: str) -> Iterator[Visit]:

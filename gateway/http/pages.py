@@ -37,7 +37,7 @@ class PageRules:
 
     def __init__(self, rules: list[Rule]) -> None:
         self._rules = rules
-        self._known: dict[tuple[bytes, bytes], Page | None] = {}
+        self.known: dict[tuple[bytes, bytes], Page | None] = {}
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -49,7 +49,7 @@ class PageRules:
         raw = target.partition(b"?")[0]
         key = (method, raw)
         try:
-            return self._known[key]
+            return self.known[key]
         except KeyError:
             pass
         # Decoded once, as the shop does: "/%73earch/" must not slip past the policy.
@@ -59,9 +59,9 @@ class PageRules:
             if method in rule.methods and rule.path.fullmatch(path):
                 page = rule.page
                 break
-        if len(self._known) >= _REMEMBERED:
-            self._known.clear()
-        self._known[key] = page
+        if len(self.known) >= _REMEMBERED:
+            self.known.clear()
+        self.known[key] = page
         return page
 
 

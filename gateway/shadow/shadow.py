@@ -68,8 +68,8 @@ class Shadow:
         self._cases: dict[int, _Case] = {}
         self._leaving: list[tuple[float, int]] = []  # a heap: when, whose customer
         self._left: set[int] = set()  # whose customer has gone here, but not in the real world
-        self._gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
-        self._driver = Dispatcher(
+        self.gone: OrderedDict[str, int] = OrderedDict()  # sessions, the request refused to them
+        self.dispatcher = Dispatcher(
             policy, workers=real.acting.workers, clock_s=lambda: self._now_s, host=self
         )
         self._busy_s = 0.0
@@ -79,12 +79,12 @@ class Shadow:
     @property
     def waiting(self) -> int:
         """Requests that wait in its world."""
-        return self._driver.waiting
+        return self.dispatcher.waiting
 
     @property
     def in_service(self) -> int:
         """Requests in service in its world."""
-        return self._driver.in_service
+        return self.dispatcher.in_service
 
     def begin(self, deeds: Mapping[int, Deed]) -> None:
         """From the real world as it stands, as if the policies were switched now."""
@@ -97,24 +97,24 @@ class Shadow:
         for request in others.in_service:
             deed = deeds[request.id]
             self._shop.start(self._now_s, deed, real_work_s - deed.from_work_s)
-        self._driver.take_over(others)
+        self.dispatcher.take_over(others)
 
     def end(self) -> None:
         """Let the policy go, and with it its process if it has one; nothing is told any more."""
-        del self._driver  # each knows the other: they would outlive their use
+        del self.dispatcher  # each knows the other: they would outlive their use
 
     # ---- what happens in the real world --------------------------------------------------------
 
     def arrival(self, time_s: float, deed: Deed) -> None:
         self.run(time_s)
         request = deed.request
-        if request.session in self._gone:
+        if request.session in self.gone:
             self.tally.absent(request)
             return
-        if self._driver.waiting >= MOST_WAITING:
+        if self.dispatcher.waiting >= MOST_WAITING:
             raise ShadowError(f"{MOST_WAITING:,} requests wait in its world")
         self._cases[request.id] = _Case(deed)
-        self._driver.submit(
+        self.dispatcher.submit(
             request.id,
             request.page,
             session=request.session,
@@ -134,7 +134,7 @@ class Shadow:
 
     def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
         self.run(time_s)
-        self._driver.client_left(id, mode)
+        self.dispatcher.client_left(id, mode)
         self._undecided_left(id)
 
     def load_sample(self, time_s: float, sample: LoadSample) -> None:
@@ -150,14 +150,14 @@ class Shadow:
         if abs(busier_s) > EXACT_S:
             ratio = min(1.0, max(0.0, ratio + busier_s / sample.interval_s))
         busy_workers = max(0, sample.busy_workers + busier)
-        self._driver.load_sample(LoadSample(ratio, busy_workers, sample.interval_s))
+        self.dispatcher.load_sample(LoadSample(ratio, busy_workers, sample.interval_s))
 
     def tick(self, time_s: float, due_s: float) -> None:
         self.run(time_s)
-        self._driver.tick(due_s)
+        self.dispatcher.tick(due_s)
 
     def next_timer_s(self) -> float | None:
-        return self._driver.next_timer_s()
+        return self.dispatcher.next_timer_s()
 
     def switched(self, time_s: float) -> None:
         """Another policy acts from now on: what was counted was beside the one before."""
@@ -168,8 +168,8 @@ class Shadow:
         """The acting policy has decided on a request."""
         request, decision = deed.request, deed.decision
         assert decision is not None
-        if decision.kind == "refused" and self._gone.get(request.session or "") == request.id:
-            del self._gone[request.session or ""]  # refused by both: what it does next it does
+        if decision.kind == "refused" and self.gone.get(request.session or "") == request.id:
+            del self.gone[request.session or ""]  # refused by both: what it does next it does
         case = self._cases.get(request.id)
         if case is not None:
             self._compare(case)
@@ -184,7 +184,7 @@ class Shadow:
             self._work(time_s)
             if self._is_here(id):
                 self._left.add(id)
-                self._driver.client_left(id, self._real.acting.abandonment)
+                self.dispatcher.client_left(id, self._real.acting.abandonment)
                 self._undecided_left(id)
         self._work(until_s)
 
@@ -198,9 +198,9 @@ class Shadow:
         deed = self._say(id, "refused", verdict.reason)
         session, acted = deed.request.session, deed.decision
         if is_awaited and session is not None and (acted is None or acted.kind != "refused"):
-            self._gone[session] = id
-            if len(self._gone) > SESSIONS_REMEMBERED:
-                self._gone.popitem(last=False)
+            self.gone[session] = id
+            if len(self.gone) > SESSIONS_REMEMBERED:
+                self.gone.popitem(last=False)
 
     def cancel(self, id: int) -> None:
         if not self._shop.deed(id).is_in_service(self._now_s):
@@ -240,7 +240,7 @@ class Shadow:
         deed = self._shop.end(time_s, id)
         has_left = deed.has_left or id in self._left
         self._left.discard(id)
-        self._driver.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
+        self.dispatcher.finished(id, outcome or _outcome(deed, time_s, has_left=has_left))
 
     def _say(self, id: int, kind: str, reason: str = "") -> Deed:
         """The shadow has decided, perhaps when nobody waited any more."""
@@ -254,7 +254,7 @@ class Shadow:
         return case.deed
 
     def _decision(self, kind: str, reason: str = "") -> Decision:
-        return Decision(kind, self._now_s, self._driver.waiting, reason)
+        return Decision(kind, self._now_s, self.dispatcher.waiting, reason)
 
     def _compare(self, case: _Case) -> None:
         acted, said, request = case.deed.decision, case.said, case.deed.request

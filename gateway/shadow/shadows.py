@@ -55,7 +55,7 @@ class Shadows:
         self._real = Account(clock_s())
         self._needs = Needs()
         self._customers = Customers()
-        self._deeds: dict[int, Deed] = {}
+        self.deeds: dict[int, Deed] = {}
         self._decided: list[Deed] = []
         self._over: list[int] = []
         self.entries: tuple[Entry, ...] = ()
@@ -140,7 +140,7 @@ class Shadows:
         self._settle()
 
     def completion(self, time_s: float, id: int, outcome: Outcome) -> None:
-        deed = self._deeds.pop(id, None)
+        deed = self.deeds.pop(id, None)
         if deed is None:
             return
         real = self._real
@@ -157,7 +157,7 @@ class Shadows:
         self._settle()
 
     def abandonment(self, time_s: float, id: int, mode: Abandonment) -> None:
-        deed = self._deeds.get(id)
+        deed = self.deeds.get(id)
         if deed is not None:
             self._left(time_s, deed)
         self._tell(lambda shadow: shadow.abandonment(time_s, id, mode))
@@ -217,7 +217,7 @@ class Shadows:
         before, self.entries = self.entries, tuple(entries)
         for entry in self.entries:
             if entry.shadow is not None and entry not in before:
-                self._tell_one(entry, lambda new: new.begin(self._deeds))
+                self._tell_one(entry, lambda new: new.begin(self.deeds))
         for entry in before:
             if entry.shadow is not None and entry not in self.entries:
                 entry.shadow.end()
@@ -228,7 +228,7 @@ class Shadows:
         self._real = Account(now_s)
         waiting, in_service, gone = self._acting.at_hand()
         self._real.in_service = len(in_service)
-        self._deeds = {
+        self.deeds = {
             **{one.id: Deed(one) for one in waiting},
             **{
                 one.id: Deed(one, Decision("served", now_s, 0), now_s, is_measured=False)
@@ -236,17 +236,17 @@ class Shadows:
             },
         }
         for id in gone:
-            self._deeds[id].has_left = True
-            self._deeds[id].decision = Decision("left", now_s, len(waiting))
+            self.deeds[id].has_left = True
+            self.deeds[id].decision = Decision("left", now_s, len(waiting))
 
     def _fresh(self, now_s: float, policy: Policy) -> Shadow:
         real = RealWorld(self._acting, self._real, self._needs, self._customers)
         return Shadow(policy, now_s=now_s, real=real)
 
     def _deed(self, request: Request) -> Deed:
-        deed = self._deeds.get(request.id)
+        deed = self.deeds.get(request.id)
         if deed is None:
-            deed = self._deeds[request.id] = Deed(request)
+            deed = self.deeds[request.id] = Deed(request)
         return deed
 
     def _left(self, time_s: float, deed: Deed) -> None:
@@ -266,7 +266,7 @@ class Shadows:
         for deed in self._decided:
             self._tell(lambda shadow, deed=deed: shadow.acted(deed))  # type: ignore[misc]
         for id in self._over:
-            self._deeds.pop(id, None)
+            self.deeds.pop(id, None)
         self._decided.clear()
         self._over.clear()
 

@@ -119,22 +119,22 @@ def _check_name(name: str) -> None:
         raise PolicyError("policy", f"{name}: tables call another policy {stem(name)}", allowed)
 
 
-_known: OrderedDict[str, PolicyFile] = OrderedDict()
+remembered: OrderedDict[str, PolicyFile] = OrderedDict()
 _judged: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 """By the digest of the text: its impurities."""
 
 
 def remember(file: PolicyFile) -> None:
     """Let `known` find this text, in this process."""
-    _known[file.sha256] = file
-    if len(_known) > _REMEMBERED:
-        _known.popitem(last=False)
+    remembered[file.sha256] = file
+    if len(remembered) > _REMEMBERED:
+        remembered.popitem(last=False)
 
 
 def known(name: str, sha256: str) -> PolicyFile:
     """The text with this digest, remembered or still at its path; raises PolicyError."""
     _check_name(name)
-    found = _known.get(sha256)
+    found = remembered.get(sha256)
     if found is not None:
         return PolicyFile(name, found.text)
     file = read(name)

@@ -26,7 +26,7 @@ class _Started(NamedTuple):
     holding: Mapping[str, str]
 
 
-_known: OrderedDict[str, _Started] = OrderedDict()
+remembered: OrderedDict[str, _Started] = OrderedDict()
 """By the digest of the text, the last asked for at the end: to know it takes a process."""
 
 
@@ -42,8 +42,8 @@ def confinement_of_file(file: PolicyFile) -> Mapping[str, str]:
 
 def _of(file: PolicyFile) -> _Started:
     try:
-        _known.move_to_end(file.sha256)
-        return _known[file.sha256]
+        remembered.move_to_end(file.sha256)
+        return remembered[file.sha256]
     except KeyError:
         child = _started(file, WITHOUT_CUSTOMERS)
         child.end()
@@ -93,10 +93,10 @@ def _started(file: PolicyFile, limits: Limits) -> Child:
         child = Child(file, limits)
     except MisbehavedError as fault:
         raise _refused(file, fault) from None
-    _known[file.sha256] = _Started(child.sheet, child.holding)
-    _known.move_to_end(file.sha256)
-    if len(_known) > _REMEMBERED:
-        _known.popitem(last=False)
+    remembered[file.sha256] = _Started(child.sheet, child.holding)
+    remembered.move_to_end(file.sha256)
+    if len(remembered) > _REMEMBERED:
+        remembered.popitem(last=False)
     return child
 
 

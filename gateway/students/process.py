@@ -28,7 +28,7 @@ from gateway.students.limits import MOST_WAITING, OF_READING, Limits
 from gateway.students.policy_file import PolicyFile
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_PROGRAM: Final = (
+PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from gateway.students.child import main; main(int(sys.argv[2]), int(sys.argv[3]))"
 )
@@ -54,15 +54,15 @@ class Confined:
     def __init__(self, limits: Limits) -> None:
         """Starts and confines it; takes a tenth of a second, `limits.start_s` at most."""
         self._limits = limits
-        self._begun_s = time.monotonic()
+        self.begun_s = time.monotonic()
         try:
             ours, theirs = socket.socketpair()
         except OSError as fault:
             raise _no_process(fault) from None
         with theirs:
-            command = (sys.executable, "-P", "-s", "-S", "-B", "-c", _PROGRAM)
+            command = (sys.executable, "-P", "-s", "-S", "-B", "-c", PROGRAM)
             try:
-                self._process = subprocess.Popen(
+                self.process = subprocess.Popen(
                     [*command, str(_ROOT), str(theirs.fileno()), str(os.getpid())],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -75,8 +75,8 @@ class Confined:
             except OSError as fault:
                 ours.close()
                 raise _no_process(fault) from None
-        self._socket = ours
-        self.end = weakref.finalize(self, _end, self._process, ours)
+        self.line = ours
+        self.end = weakref.finalize(self, _end, self.process, ours)
         """Ends the process, whatever it does; harmless the second time."""
         try:
             self.holding = self._confine()
@@ -88,7 +88,7 @@ class Confined:
         """The layers of confinement that hold (`confinement.LAYERS`)."""
         limits = self._limits
         confined = {"cpu_s": limits.cpu_s, "memory_bytes": limits.memory_bytes}
-        holding = _texts(self._ask(confined, limits.start_s, "its process", self._begun_s))
+        holding = _texts(self.ask(confined, limits.start_s, "its process", self.begun_s))
         lacks = [confinement.LAYERS[name] for name in confinement.NEEDED if name not in holding]
         if lacks:
             raise MisbehavedError(
@@ -96,7 +96,7 @@ class Confined:
             )
         return holding
 
-    def _ask(
+    def ask(
         self,
         message: object,
         limit_s: float,
@@ -106,7 +106,7 @@ class Confined:
     ) -> Any:
         """The child's answer, asking included within `limit_s` (of now, unless of `since_s`);
         MisbehavedError for a `fault`, and for an answer larger than `most`."""
-        line = self._socket
+        line = self.line
         deadline_s = (time.monotonic() if since_s is None else since_s) + limit_s
         try:
             line.settimeout(_until(deadline_s))
@@ -131,7 +131,7 @@ class Confined:
     def cpu_s(self) -> float:
         """CPU that the child has used."""
         try:
-            return time.clock_gettime((~self._process.pid << 3) | _OF_A_PROCESS)
+            return time.clock_gettime((~self.process.pid << 3) | _OF_A_PROCESS)
         except OSError:  # it has ended: the next question shows it
             return 0.0
 
@@ -142,8 +142,8 @@ class Confined:
         while len(content) < 4 or len(content) < 4 + wire.HEAD.unpack_from(content)[0]:
             if len(content) >= 4:
                 wire.check_size(wire.HEAD.unpack_from(content)[0], most)
-            self._socket.settimeout(_until(deadline_s))
-            found = self._socket.recv(_RECEIVED_BYTES)
+            self.line.settimeout(_until(deadline_s))
+            found = self.line.recv(_RECEIVED_BYTES)
             if not found:
                 raise ConnectionError
             content += found
@@ -154,7 +154,7 @@ class Confined:
     def _how_it_ended(self, what: str, deadline_s: float) -> str:
         """It has closed the line, and is ending if it has not only closed it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            status = self._process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
+            status = self.process.wait(max(_ENDS_WITHIN_S, deadline_s - time.monotonic()))
             how = f"signal {-status}" if status < 0 else f"status {status}"
             return (
                 f"its process ended in {what} ({how}); "
@@ -171,14 +171,14 @@ class Child(Confined):
         super().__init__(limits)
         self._owed_s = 0.0
         """Time taken and not yet earned, of `limits.burst_s`."""
-        self._paid_s = self._begun_s
+        self._paid_s = self.begun_s
         self._looked = (self._paid_s, 0.0)
         """When its CPU was looked at, and what it had used."""
         self._own_cpu_s = 0.0
         """CPU of our own on its answers, since then."""
         order, most = ["load", file.name, file.text], wire.OF_A_FILE
         try:
-            answer = self._ask(order, limits.start_s, "the file", self._begun_s, most)
+            answer = self.ask(order, limits.start_s, "the file", self.begun_s, most)
             self.sheet: Sheet = _read(wire.sheet_of, answer)
         except MisbehavedError:
             self.end()
@@ -190,7 +190,7 @@ class Child(Confined):
 
     def make(self, parameters: Mapping[str, Any]) -> None:
         """A fresh policy with these parameters, checked before; `start_s` is for all of it."""
-        answer = self._ask(["make", parameters], self._limits.start_s, "make()", self._begun_s)
+        answer = self.ask(["make", parameters], self._limits.start_s, "make()", self.begun_s)
         self.timer_s, self.ignores = _read(wire.made_of, answer)
 
     def tell(
@@ -220,7 +220,7 @@ class Child(Confined):
     def _decision(self, message: object, what: str, reader: Callable[[object], T], most: Most) -> T:
         """Return the answer to a message; a request may be waiting for it."""
         asked_s, asked_cpu_s = time.monotonic(), time.thread_time()
-        answer = _read(reader, self._ask(message, self._limits.decision_s, what, most=most))
+        answer = _read(reader, self.ask(message, self._limits.decision_s, what, most=most))
         self._own_cpu_s += time.thread_time() - asked_cpu_s
         self._pay(asked_s, time.monotonic())
         return answer
@@ -254,7 +254,7 @@ def impurities(name: str, text: str) -> list[str]:
     reader = Confined(OF_READING)
     try:
         order, limit_s = ["read", name, text], OF_READING.start_s
-        answer = reader._ask(order, limit_s, "reading it", reader._begun_s, wire.OF_A_FILE)
+        answer = reader.ask(order, limit_s, "reading it", reader.begun_s, wire.OF_A_FILE)
         return [_printable(line) for line in _read(wire.impurities_of, answer)]
     finally:
         reader.end()

@@ -49,8 +49,8 @@ class StandIn:
         """`child` has made its policy."""
         self.name = name
         self.fallen_back: FallBack | None = None
-        self._child = child
-        self._limits = limits
+        self.child = child
+        self.limits = limits
         self._on_fall_back = on_fall_back
         self._ledger: Ledger[Request] = Ledger(remembered=REMEMBERED)
         self._fifo: Policy | None = None
@@ -65,10 +65,10 @@ class StandIn:
         if self._fifo is not None:
             return self._fifo.arrival(time_s, request)
         self._ledger.waiting[request.id] = request
-        if len(self._ledger.waiting) > self._limits.waiting:
+        if len(self._ledger.waiting) > self.limits.waiting:
             self._fall_back(
                 time_s,
-                f"more than {self._limits.waiting:,} requests wait; Drop or Reject some of them",
+                f"more than {self.limits.waiting:,} requests wait; Drop or Reject some of them",
             )
             return ()
         return self._ask(time_s, "arrival", (request,)) or ()
@@ -104,26 +104,26 @@ class StandIn:
     def timer_due(self, time_s: float) -> Verdicts:
         if self._fifo is not None or self._is_silent(time_s):
             return ()
-        timer_s = self._child.timer_s
+        timer_s = self.child.timer_s
         if timer_s is None or timer_s > time_s:
             return ()  # it was the silence that was due, and it is over
         if time_s >= self._timers_from_s + 1.0:
             self._timers_from_s, self._timers = time_s, 0
         self._timers += 1
-        if self._timers > self._limits.timers:
+        if self._timers > self.limits.timers:
             self._fall_back(
                 time_s,
-                f"timer_due was wanted more than {self._limits.timers} times within a second; "
+                f"timer_due was wanted more than {self.limits.timers} times within a second; "
                 "after timer_due, next_timer_s must give a later time or None",
             )
             return ()
         return self._ask(time_s, "timer_due", ()) or ()
 
     def next_timer_s(self) -> float | None:
-        timer_s = None if self._fifo is not None else self._child.timer_s
+        timer_s = None if self._fifo is not None else self.child.timer_s
         if self._unanswered_s is None:
             return timer_s
-        silent_s = self._unanswered_s + self._limits.silence_s
+        silent_s = self._unanswered_s + self.limits.silence_s
         return silent_s if timer_s is None else min(timer_s, silent_s)
 
     def adopt(self, time_s: float, requests: Sequence[Request]) -> None:
@@ -141,7 +141,7 @@ class StandIn:
     def snapshot(self) -> Mapping[str, object]:
         if self._fifo is None:
             try:
-                return self._child.snapshot()
+                return self.child.snapshot()
             except MisbehavedError as fault:
                 self._fall_back(self._last_s, str(fault))
         assert self._fifo is not None
@@ -162,7 +162,7 @@ class StandIn:
         self._last_s = time_s
         try:
             about = len(self._ledger.waiting) + len(self._ledger.in_service)
-            verdicts = self._child.tell(event, time_s, told, about)
+            verdicts = self.child.tell(event, time_s, told, about)
             self._ledger.obey(time_s, event, verdicts, offered)
             if self._ledger.in_service or not self._ledger.waiting:
                 self._unanswered_s = None
@@ -173,7 +173,7 @@ class StandIn:
 
     def _is_silent(self, time_s: float) -> bool:
         since_s = self._unanswered_s
-        if since_s is None or time_s < since_s + self._limits.silence_s:
+        if since_s is None or time_s < since_s + self.limits.silence_s:
             return False
         waiting = len(self._ledger.waiting)
         self._fall_back(
@@ -184,7 +184,7 @@ class StandIn:
         return True
 
     def _fall_back(self, time_s: float, reason: str) -> None:
-        self._child.end()
+        self.child.end()
         self._fifo = registry.create("sq", {})
         self._fifo.adopt(time_s, list(self._ledger.waiting.values()))
         self._ledger = Ledger(remembered=REMEMBERED)

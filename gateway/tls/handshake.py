@@ -78,7 +78,6 @@ class Handshake(asyncio.Protocol):
 
     __slots__ = (
         "_computation",
-        "_fed_bytes",
         "_has_answered",
         "_has_begun",
         "_has_ended",
@@ -91,6 +90,7 @@ class Handshake(asyncio.Protocol):
         "_shared",
         "_ssl",
         "deadline_s",
+        "fed_bytes",
         "known",
     )
 
@@ -102,7 +102,7 @@ class Handshake(asyncio.Protocol):
         self._ssl: AskedSSLObject | None = None  # made in a thread: it costs
         self._computation: Future[None] | None = None
         self._held_back = bytearray()
-        self._fed_bytes = 0
+        self.fed_bytes = 0
         self._has_answered = False
         self._has_begun = False
         self._has_ended = False
@@ -206,7 +206,7 @@ class Handshake(asyncio.Protocol):
             self._hand_over(self._ssl)
         elif (
             step is Step.MORE
-            and self._fed_bytes <= _HANDSHAKE_BYTES
+            and self.fed_bytes <= _HANDSHAKE_BYTES
             and (self._held_back or not self._has_ended)
         ):
             if self._is_held:
@@ -224,7 +224,7 @@ class Handshake(asyncio.Protocol):
                 self._raw.close()
 
     def _go_on(self) -> None:
-        self._fed_bytes += self._incoming.write(self._held_back)
+        self.fed_bytes += self._incoming.write(self._held_back)
         self._held_back.clear()
         self._computation = self._shared.compute(self)
 

@@ -25,7 +25,7 @@ _METRICS = "    -- metrics of lab/analysis/metrics.py --\n"
 
 
 @cache
-def _statements() -> str:
+def statements() -> str:
     """The statements that make the tables, with a column for each metric of a run."""
     types = {True: "bigint", False: "double precision"}
     columns = "".join(f"    {one.name} {types[one.is_whole]},\n" for one in METRICS)
@@ -39,7 +39,7 @@ def _statements() -> str:
 @cache
 def _form() -> str:
     """Return the comment of the schema; a schema with another comment is replaced."""
-    digest = hashlib.sha256(_statements().encode()).hexdigest()
+    digest = hashlib.sha256(statements().encode()).hexdigest()
     return f"{_OURS}, form {digest[:12]}"
 
 
@@ -93,7 +93,7 @@ def make(connection: psycopg.Connection, lab: Settings) -> bool:
                 f"PostgreSQL at {_place(lab)}: the schema results belongs to another "
                 "program; rename it, or give Doorbuster another DOORBUSTER_POSTGRES_DB"
             )
-        connection.execute(_statements())
+        connection.execute(statements())
         connection.execute(f"COMMENT ON SCHEMA results IS {_quoted(_form())}")
         _tell(connection, lab)
     return True

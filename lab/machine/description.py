@@ -60,7 +60,7 @@ def describe_machine(lab: settings.Settings) -> dict[str, Any]:
 
 def describe_versions() -> dict[str, str]:
     """The project's commit, its code (two edited trees of one commit differ), what it runs on."""
-    ours = {"doorbuster": _commit(), "code": code_digest(), "parts": parts_digest()}
+    ours = {"doorbuster": commit(), "code": code_digest(), "parts": parts_digest()}
     return {**ours, "python": platform.python_version(), **_libraries()}
 
 
@@ -179,7 +179,7 @@ def _cpu_model() -> str:
 
 
 @cache
-def _commit() -> str:
+def commit() -> str:
     """Return the commit, with `-dirty` when files were edited.
 
     Git refuses a folder of another user unless its configuration names the folder as safe. This

@@ -29,7 +29,7 @@ _SYSTEM: Final = (
     *("/etc/ld.so.cache", "/etc/localtime", "/usr/share/zoneinfo"),
     *("/dev/zero", "/dev/urandom"),
 )
-_PROGRAM: Final = (
+PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from lab.students.own_tests import _become; _become(sys.argv[2:])"
 )
@@ -76,7 +76,7 @@ def run(
         values = (limits.cpu_s, limits.memory_bytes, limits.file_bytes, os.getpid())
         order = [*map(str, values), written, own, "--", *options, *chosen]
         process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-B", "-c", _PROGRAM, str(_ROOT), *order],
+            [sys.executable, "-P", "-s", "-B", "-c", PROGRAM, str(_ROOT), *order],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -72,14 +72,14 @@ class World:
             self._busy_s += passed_s * len(self._missing_s) / shares
             self.now_s = next_s
             if next_s == done_s:
-                self._done(min(self._missing_s, key=self._missing_s.get))
+                self.done(min(self._missing_s, key=self._missing_s.get))
             elif next_s == leaves_s:
                 id = min(self._leaves, key=self._leaves.get)
                 del self._leaves[id]
                 self.left.add(id)
                 self.acting.client_left(id)
                 while self._cancelled:
-                    self._done(self._cancelled.pop(), Outcome.CANCELLED)
+                    self.done(self._cancelled.pop(), Outcome.CANCELLED)
             elif next_s == arrival_s:
                 self._come(requests[place])
                 place += 1
@@ -97,7 +97,7 @@ class World:
             self._leaves[id] = one.at_s + one.patience_s
         self.acting.submit(id, one.page, session=one.session, session_is_new=one.is_new, attempt=1)
 
-    def _done(self, id, outcome=None):
+    def done(self, id, outcome=None):
         del self._missing_s[id]
         self._leaves.pop(id, None)
         awaited = Outcome.ORPHANED if id in self.left else Outcome.ANSWERED

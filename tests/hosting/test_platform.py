@@ -93,14 +93,14 @@ def test_a_session_of_one_application_is_nobody_in_the_other(hosted):
     one, other = hosted.applications
     with customer_of(one) as customer, customer_of(other) as stranger:
         buy(customer, "customer-0002")
-        assert {"application_1_sessionid", "application_1_csrftoken"} <= set(customer._cookies)
+        assert {"application_1_sessionid", "application_1_csrftoken"} <= set(customer.cookies)
         status, html, _ = customer.request("/account/")
         assert (status, "customer-0002" in html) == (200, True)
         # A browser shows its cookies to every port of a host.
-        stranger._cookies |= customer._cookies
-        stranger._cookies |= {
+        stranger.cookies |= customer.cookies
+        stranger.cookies |= {
             name.replace("application_1", "application_2"): value
-            for name, value in customer._cookies.items()
+            for name, value in customer.cookies.items()
         }
         status, html, _ = stranger.request("/account/")
         assert (status, "customer-0002" in html) == (302, False)
@@ -180,7 +180,7 @@ def test_what_connections_cost_is_measured_with_real_customers(hosted, monkeypat
     monkeypatch.setattr(connection_profile, "IDLE_REAL_S", 0.5)
     monkeypatch.setattr(connection_profile, "HANDSHAKES_REAL_S", 0.5)
     monkeypatch.setattr(connection_profile, "TIMEOUT_S", 10 * PATIENCE_S)
-    application._ask(application.admin_port, "PUT", "/connection-admission", {"name": "none"})
+    application.ask(application.admin_port, "PUT", "/connection-admission", {"name": "none"})
     costs = connection_profile.measure(
         hosted, interactions_mean=5, sessions=8, say=lambda words: None
     )

@@ -144,7 +144,7 @@ def test_a_retry_after_an_answer_that_was_lost_goes_on_to_one_order(
             request = shopper.request(page)
             if page == lost:
                 with closing(Browser(address)) as orphan:
-                    orphan._cookies.update(browser._cookies)
+                    orphan.cookies.update(browser.cookies)
                     assert orphan.fetch(*request, 1, 30).status == 200
                 browser.close()
             fetched = browser.fetch(*request, 1 + (page == lost), 30)

@@ -138,7 +138,7 @@ def test_no_banner_and_a_refusal_are_answers(fake, asking, clock):
         http({"banners": [{**PLACED, "alt": ""}]}),
         http({"banners": [{name: PLACED[name] for name in ("image", "click", "alt")}]}),
         http(b"[" * 60_000),
-        http(b"x" * (ad_server._ANSWER_BYTES + 1)),
+        http(b"x" * (ad_server.ANSWER_BYTES + 1)),
     ],
 )
 def test_anything_else_leaves_the_slot_empty(fake, asking, clock, reply):
@@ -168,7 +168,7 @@ def test_a_late_answer_is_not_taken_for_the_next_one(fake, asking):
     with pytest.raises(Failed):
         hasty.get("/ads/select")
     fake.reply = http({"banners": []})
-    hasty._deadline_s = PATIENCE_S
+    hasty.deadline_s = PATIENCE_S
     assert json.loads(hasty.get("/ads/select")) == {"banners": []}
     assert fake.connections == 2
     hasty.close()

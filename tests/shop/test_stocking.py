@@ -34,7 +34,7 @@ def ids():
 def fields(book):
     return {
         name: getattr(book, name)
-        for name in stocking._COLUMNS
+        for name in stocking.COLUMNS
         if name != "rating"  # a Decimal in one, a float in the other
     }
 

@@ -53,7 +53,7 @@ def test_a_form_counts_if_it_comes_from_this_very_place(door):
     with Walker(url, trusting) as customer:
         _, html, _ = customer.request("/books/21/")
         fields = form(html, "/checkout/login/").fields
-        cookie = "; ".join(f"{name}={value}" for name, value in customer._cookies.items())
+        cookie = "; ".join(f"{name}={value}" for name, value in customer.cookies.items())
     connection = http.client.HTTPSConnection(authority, timeout=PATIENCE_S, context=trusting)
     said = {}
     for origin in (url, f"http://{authority}", "https://elsewhere.example"):

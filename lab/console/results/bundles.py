@@ -63,7 +63,7 @@ def write(folder: Path, to: IO[bytes], most_bytes: int, notes: bytes = b"") -> N
     Files that are being written are left out, and those without a suffix: they steer a run that
     is under way (`load-factor`), and stay behind where one was killed.
     """
-    paths = list(_files(folder))
+    paths = list(files_of(folder))
     size_bytes = sum(path.stat().st_size for path in paths) + len(notes)
     if size_bytes > most_bytes:
         raise TooLargeError(size_bytes)
@@ -87,7 +87,7 @@ def unpack(asked: Mapping[str, Any]) -> dict[str, Any]:
     place, limits = Path(asked["place"]), asked["limits"]
     try:
         with zipfile.ZipFile(asked["file"]) as bundle:
-            name = _checked(bundle, limits)
+            name = checked(bundle, limits)
             size_bytes = _unpack(bundle, place, limits["bytes"])
             _check_result(place / name, limits)
     except _OverError as over:
@@ -109,7 +109,7 @@ class _OverError(Exception):
         self.limit, self.size = limit, size
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def files_of(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         is_being_written = path.name.startswith(".") or not path.suffix
         # What this console knows: whence the result came, and the notes that its database has.
@@ -118,7 +118,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
+def checked(bundle: zipfile.ZipFile, limits: Mapping[str, int]) -> str:
     """The one folder in it."""
     entries = bundle.infolist()
     if len(entries) > limits["files"]:

@@ -127,7 +127,7 @@ class AdServerStudy(LiveStudy[Cases]):
 
     def _plan_and_shares(self, result: StudyResult) -> "tuple[Plan, Shares]":
         plan = Plan.from_json(read_json(result.path / _PLAN))
-        return plan, _shares(result, self.runs, self.cases.cpus)
+        return plan, shares_of(result, self.runs, self.cases.cpus)
 
     def _started(self) -> AdServer:
         """Return the running server; it is started at the first call."""
@@ -249,7 +249,7 @@ class Shares(NamedTuple):
         )
 
 
-def _shares(result: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Shares:
+def shares_of(result: StudyResult, runs: Iterable[PlannedRun], cpus: int) -> Shares:
     wanted = {run.name for run in runs}
     told = {}
     for text in (result.path / _RUNS).read_text(encoding="utf-8").splitlines():

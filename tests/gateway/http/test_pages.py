@@ -40,7 +40,7 @@ def test_memory_is_bounded():
     rules = pages.load()
     for n in range(10_000):
         assert rules.page(b"GET", b"/books/%d/" % n) is Page.DETAILS
-    assert len(rules._known) <= 4096
+    assert len(rules.known) <= 4096
 
 
 RULE = '[[rule]]\npage = "Br-1"\nmethods = ["GET"]\npath = "/"\n'

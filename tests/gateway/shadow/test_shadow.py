@@ -54,7 +54,7 @@ def test_a_shadow_of_the_acting_policy_agrees_in_everything(
     assert own["verdicts"] == {name: 120 * (name == "same") for name in own["verdicts"]}
     assert world.shadows.disagreements()["itself"] == []
     assert (own["waiting"], own["in_service"]) == (0, 0)
-    assert not world.shadows._deeds
+    assert not world.shadows.deeds
 
 
 @pytest.mark.parametrize("policy", ["sq", "door-fifo", "waiting-room", "8q-lifo-pri"])
@@ -212,7 +212,7 @@ def test_a_shadow_refuses_about_as_many_as_it_would_when_it_acts(acting, other):
     world.beside(other=create(other, {}))
     world.run(crowd(1500, 11.0, seed=5))
     counts = figures(world)["other"]
-    refused = world.shadows.entries[0].shadow._driver.counts()
+    refused = world.shadows.entries[0].shadow.dispatcher.counts()
     refused = sum(row["dropped"] + row["rejected"] for row in refused.values())
     assert counts["fault"] == ""
     assert refused == pytest.approx(len(truth.refused), rel=0.15)
@@ -249,7 +249,7 @@ def test_who_waits_longer_there_leaves_after_a_while(mode, withdrawn):
     for one in lost:  # served in time, and waiting for 20 s in the shadow's world
         assert one["acted"]["after_s"] < 20.0
         assert one["said"]["after_s"] == pytest.approx(20.0)
-    counts = world.shadows.entries[0].shadow._driver.counts()["Br-1"]
+    counts = world.shadows.entries[0].shadow.dispatcher.counts()["Br-1"]
     assert counts["withdrawn"] == withdrawn * figures(world)["oldest"]["verdicts"]["would_lose"]
     assert counts["dispatched"] + counts["withdrawn"] == 40
 
@@ -264,7 +264,7 @@ def test_sessions_gone_are_forgotten_at_last(monkeypatch):
     )
     shadow = world.shadows.entries[0].shadow
     assert isinstance(shadow, Shadow)
-    assert list(shadow._gone) == ["s7", "s8", "s9"]
+    assert list(shadow.gone) == ["s7", "s8", "s9"]
 
 
 def test_a_shadow_that_turns_nobody_away_ends_before_the_memory_does(monkeypatch):
@@ -287,6 +287,6 @@ def test_a_failed_shop_fails_the_shadows_page_too():
     world.beside(listens=Listens("listens", capacity=10))
     world.run([Comes(0.0), Comes(0.0)], until_s=0.01)
     world.now_s = 0.02
-    world._done(1, Outcome.FAILED)
+    world.done(1, Outcome.FAILED)
     world.run([])
     assert ended == [(1, Outcome.FAILED), (2, Outcome.ANSWERED)]

@@ -85,7 +85,7 @@ def test_a_students_policy_as_a_shadow_falls_out_with_its_process():
             assert b"you asked for" in await b.get("/")
             _, found = await b.admin("GET", "/shadows")
             _, kept = b.gateway.parts.shadow_policies.entries
-            process = kept.shadow._driver.policy._child._process
+            process = kept.shadow.dispatcher.policy.child.process
             assert process.returncode is None
             del kept
             await b.admin("PUT", "/shadows", {"policies": []})
@@ -105,7 +105,7 @@ def test_own_policies_as_shadows_have_the_share_of_one_among_them():
             await b.admin("PUT", "/shadows", {"policies": [call]})
             (entry,) = b.gateway.parts.shadow_policies.entries
             acting = b.gateway.parts.pages.dispatcher.policy
-            return acting._limits.share_ratio, entry.shadow._driver.policy._limits.share_ratio
+            return acting.limits.share_ratio, entry.shadow.dispatcher.policy.limits.share_ratio
 
     acting, shadow = run(scene())
     assert 8 * shadow < acting == 0.25

@@ -104,7 +104,7 @@ def test_it_is_told_nothing_of_the_gateway(curious):
 def test_of_root_nothing_is_left(curious):
     if os.geteuid() != 0:
         pytest.skip("only root starts it under another account")
-    status = Path(f"/proc/{curious._process.pid}/status").read_text(encoding="ascii")
+    status = Path(f"/proc/{curious.process.pid}/status").read_text(encoding="ascii")
     fields = dict(line.split(":\t", 1) for line in status.splitlines())
     assert set(fields["Uid"].split()) == set(fields["Gid"].split()) == {fields["Uid"].split()[0]}
     assert fields["Uid"].split()[0] != "0"
@@ -116,7 +116,7 @@ def test_of_root_nothing_is_left(curious):
 def test_it_has_the_line_and_no_terminal(curious):
     if os.geteuid() != 0:
         pytest.skip("only root may look into another account's process")
-    folder = f"/proc/{curious._process.pid}/fd"
+    folder = f"/proc/{curious.process.pid}/fd"
     opened = sorted(os.readlink(f"{folder}/{each}") for each in os.listdir(folder))
     assert opened[:3] == ["/dev/null"] * 3
     assert len(opened) == 4
@@ -131,8 +131,8 @@ def test_every_layer_has_its_words(curious):
 @pytest.mark.parametrize("layer", NEEDED)
 def test_without_a_layer_that_is_needed_nothing_is_run(layer, monkeypatch):
     lacks = f"confinement.confine = lambda **_: dict.fromkeys({[*{*NEEDED} - {layer}]}, 'yes')"
-    program = process._PROGRAM.replace("main; ", f"main, confinement; {lacks}; ")
-    monkeypatch.setattr(process, "_PROGRAM", program)
+    program = process.PROGRAM.replace("main; ", f"main, confinement; {lacks}; ")
+    monkeypatch.setattr(process, "PROGRAM", program)
     with pytest.raises(MisbehavedError, match="this machine cannot confine it") as refused:
         Child(PolicyFile("own/plain.py", "raise SystemExit"), PATIENT)
     assert LAYERS[layer] in str(refused.value)
@@ -140,14 +140,14 @@ def test_without_a_layer_that_is_needed_nothing_is_run(layer, monkeypatch):
 
 def test_it_ends_with_the_line():
     child = Child(PolicyFile("own/plain.py", source()), PATIENT)
-    child._socket.shutdown(socket.SHUT_WR)
-    assert child._process.wait(PATIENT.start_s) == 0
+    child.line.shutdown(socket.SHUT_WR)
+    assert child.process.wait(PATIENT.start_s) == 0
     child.end()
 
 
 def test_it_ends_with_the_last_who_knows_it():
     child = Child(PolicyFile("own/plain.py", source()), PATIENT)
-    process = child._process
+    process = child.process
     del child
     assert process.returncode == -9
 

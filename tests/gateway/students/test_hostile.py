@@ -57,7 +57,7 @@ def test_a_hostile_file_is_read_soon(name):
     reader = process.Confined(PATIENT)
     order = ["read", "own/x.py", FILES[name]]
     with suppress(MisbehavedError):  # its memory did not suffice
-        answer = reader._ask(order, PATIENT.start_s, "reading it", None, wire.OF_A_FILE)
+        answer = reader.ask(order, PATIENT.start_s, "reading it", None, wire.OF_A_FILE)
         assert len(wire.impurities_of(answer)) <= 101
     assert reader.cpu_s() < 2 * SOON_S
     reader.end()

@@ -40,7 +40,7 @@ def test_by_path_it_decides_and_is_switched_away(tmp_path):
             assert len(answer["sha256"]) == 64
             assert {"limits", "seccomp"} <= answer["confinement"].keys()
             assert answer["parameters"] == {"capacity": 1}
-            process = b.gateway.parts.pages.dispatcher.policy._child._process
+            process = b.gateway.parts.pages.dispatcher.policy.child.process
             assert b"X-Doorbuster-Verdict: dropped" in await b.get("/?n=3")
             _, waiting = await b.admin("GET", "/waiting")
             assert waiting["waiting"] == 1

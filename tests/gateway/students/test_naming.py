@@ -9,7 +9,7 @@ from tests.gateway.students.policies import source
 
 def test_the_one_in_force_is_not_forgotten(monkeypatch):
     """Asked for again and again it needs no process, however many others there were."""
-    monkeypatch.setattr(naming, "_known", type(naming._known)())
+    monkeypatch.setattr(naming, "remembered", type(naming.remembered)())
     monkeypatch.setattr(naming, "_REMEMBERED", 2)
     in_force, *others = (PolicyFile("own/x.py", f"{source()}# {n}\n") for n in range(4))
     naming.sheet_of_file(in_force)
@@ -19,4 +19,4 @@ def test_the_one_in_force_is_not_forgotten(monkeypatch):
             patched.setattr(naming, "Child", lambda *_: pytest.fail("a process is started"))
             assert naming.sheet_of_file(in_force).name == "plain"
             assert {"limits", "seccomp"} <= naming.confinement_of_file(in_force).keys()
-    assert list(naming._known) == [others[-1].sha256, in_force.sha256]
+    assert list(naming.remembered) == [others[-1].sha256, in_force.sha256]

@@ -46,19 +46,19 @@ class SlowLine:
 def test_asking_and_answer_have_one_deadline(limit_s, limits_s, child, monkeypatch):
     clock = SimpleNamespace(now_s=100.0)
     line = SlowLine(clock)
-    monkeypatch.setattr(child, "_socket", line)
+    monkeypatch.setattr(child, "line", line)
     monkeypatch.setattr(process.time, "monotonic", lambda: clock.now_s)
     if len(limits_s) == 2:
-        assert child._ask(["waiting"], limit_s, "waiting()") == []
+        assert child.ask(["waiting"], limit_s, "waiting()") == []
     else:
         with pytest.raises(MisbehavedError, match="did not return within 3 s"):
-            child._ask(["waiting"], limit_s, "waiting()")
+            child.ask(["waiting"], limit_s, "waiting()")
     monkeypatch.undo()
     assert line.limits_s == limits_s
 
 
 def test_the_whole_start_has_one_deadline(child, monkeypatch):
-    now_s = child._begun_s + PATIENT.start_s
+    now_s = child.begun_s + PATIENT.start_s
     monkeypatch.setattr(process.time, "monotonic", lambda: now_s)
     with pytest.raises(MisbehavedError, match=r"make\(\) did not return within 240 s"):
         child.make({"capacity": 3})
@@ -70,7 +70,7 @@ def test_who_cannot_be_killed_is_not_waited_for(child, monkeypatch):
     def refused():
         raise PermissionError
 
-    theirs = child._process
+    theirs = child.process
     os.kill(theirs.pid, signal.SIGSTOP)  # nor does it end by itself
     monkeypatch.setattr(theirs, "kill", refused)
     monkeypatch.setattr(process, "_KILLED_WITHIN_S", 2 * PATIENCE_S)

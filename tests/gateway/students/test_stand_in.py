@@ -105,7 +105,7 @@ def test_an_endless_loop_ends_at_the_deadline(where):
         driven.submit(id)
     driven.finished(1)
     assert "did not return within 0.3 s" in driven.why
-    assert driven.policy._child._process.returncode == -9
+    assert driven.policy.child.process.returncode == -9
     driven.finished(2)
     driven.submit(4)
     assert driven.started == [1, 2, 3, 4]
@@ -214,14 +214,14 @@ def test_who_is_quick_but_costs_the_gateway_much_is_given_up(monkeypatch):
     slow += "w.packed = lambda m: w.HEAD.pack(60_000) + plain(m)[4:].ljust(60_000)"
     limits = replace(PATIENT, share_ratio=0.0, burst_s=0.0)
     driven = Driven(f"{source()}\n{slow}\n", limits=limits)
-    monkeypatch.setattr(driven.policy._child, "cpu_s", lambda: 0.0)
+    monkeypatch.setattr(driven.policy.child, "cpu_s", lambda: 0.0)
     driven.submit(1)
     assert "its answers take more than 0% of all time" in driven.why
 
 
 def test_a_machine_that_is_busy_is_not_the_policy_s_fault(monkeypatch):
     driven = Driven(source(), limits=replace(PATIENT, share_ratio=0.25, burst_s=0.0))
-    monkeypatch.setattr(driven.policy._child, "cpu_s", lambda: 0.0)
+    monkeypatch.setattr(driven.policy.child, "cpu_s", lambda: 0.0)
     monkeypatch.setattr(time, "thread_time", lambda: 0.0)
     for id in range(1, 10):
         driven.submit(id)

@@ -77,7 +77,7 @@ def test_a_trickle_keeps_no_place(files):
         ):
             handshakes = list(b.gateway.parts.connections.newcomers)
             trickling.write(hello()[10:20])
-            await b.until(lambda: max(each._fed_bytes for each in handshakes) == 20)
+            await b.until(lambda: max(each.fed_bytes for each in handshakes) == 20)
             await knows(b, 2, 0, 0)
             await serves(b, files)
             await b.until(trickling.is_closing)

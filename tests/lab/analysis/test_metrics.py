@@ -27,7 +27,7 @@ def test_the_documentation_has_all_of_them():
 def test_the_database_has_a_column_for_each(metric):
     """Its comment is the definition."""
     kind = "bigint" if metric.is_whole else "double precision"
-    made = schema._statements()
+    made = schema.statements()
     assert f"    {metric.name} {kind},\n" in made
     assert f"COMMENT ON COLUMN results.runs.{metric.name} IS " in made
 

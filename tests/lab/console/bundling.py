@@ -13,7 +13,7 @@ def bundle_of(folder: Path, name: str = "", changes: Mapping[str, bytes | str] |
     packed = io.BytesIO()
     left = dict(changes or {})
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for path in bundles._files(folder):
+        for path in bundles.files_of(folder):
             relative = path.relative_to(folder)
             pattern = next((one for one in changes or {} if relative.match(one)), None)
             left.pop(pattern, None)

@@ -41,7 +41,7 @@ def test_its_text_goes_with_the_task_and_what_became_of_it_comes_back(path, meas
     case = case_of(usual.spec(spec_of(path)), "late", measure)
     task = json.loads(json.dumps({"case": case.as_json(), "seed": 1}))
     path.unlink()
-    monkeypatch.setattr(files, "_known", OrderedDict())
+    monkeypatch.setattr(files, "remembered", OrderedDict())
     why = simulate_case(task)["fallen_back"]
     assert why["at_s"] >= 3.0
     assert "ZeroDivisionError" in why["reason"]

@@ -128,16 +128,16 @@ def test_a_result_can_say_where_and_with_what_it_was_measured():
 
 def test_the_version_is_the_commit_whoever_owns_the_folder(monkeypatch):
     """Git refuses a folder of another user; the version is its commit all the same."""
-    ours = machine._commit.__wrapped__()
+    ours = machine.commit.__wrapped__()
     assert ("commit unknown" in ours) == (not (REPOSITORY / ".git").exists())
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    assert machine._commit.__wrapped__() == ours
+    assert machine.commit.__wrapped__() == ours
 
 
 def test_a_version_without_a_commit_says_so(monkeypatch, tmp_path):
     """A copy without its history has the release as its version, and no more."""
     monkeypatch.setattr(machine, "ROOT", tmp_path)
-    assert machine._commit.__wrapped__() == f"{metadata.version('doorbuster')}, commit unknown"
+    assert machine.commit.__wrapped__() == f"{metadata.version('doorbuster')}, commit unknown"
 
 
 def test_a_result_says_which_parts_were_on_other_machines():

@@ -21,7 +21,7 @@ SIMULATED = "version = 1\nengine = 'simulated'\n[load]\nrho = [1.4]\nsessions = 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
     """A policy's file, in a process that knows no other."""
-    monkeypatch.setattr(files, "_known", type(files._known)())
+    monkeypatch.setattr(files, "remembered", type(files.remembered)())
     path = tmp_path / "plain_queue.py"
     path.write_text(source())
     return path
@@ -53,19 +53,19 @@ def test_who_goes_by_sessions_needs_them_from_the_answer_on(path):
 
 
 def test_a_copy_that_is_too_large_for_a_policy_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_known", type(files._known)())
+    monkeypatch.setattr(files, "remembered", type(files.remembered)())
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "large.py").write_text("#" * (files.MOST_BYTES + 1))
     (tmp_path / "policies" / "mine.py").write_bytes(b"x = 1\r\n")
     own_policies.remember_copies(tmp_path)
-    assert [file.text for file in files._known.values()] == ["x = 1\r\n"]
+    assert [file.text for file in files.remembered.values()] == ["x = 1\r\n"]
 
 
 def test_another_text_is_another_experiment_and_the_old_one_is_not_made_of_it(path, monkeypatch):
     before = spec_of(path)
     path.write_text(source() + "\n# better\n")
     assert spec_of(path).fingerprint != before.fingerprint
-    monkeypatch.setattr(files, "_known", type(files._known)())
+    monkeypatch.setattr(files, "remembered", type(files.remembered)())
     with pytest.raises(SpecError, match="is not what it was when this was written down"):
         own_policies.of_spec(before)
 
@@ -76,7 +76,7 @@ def test_a_result_keeps_the_text_and_gives_it_back(path, tmp_path, monkeypatch):
     (copy,) = (folder.path / "policies").iterdir()
     assert (copy.name, copy.read_text()) == ("plain_queue.py", source())
     path.unlink()
-    monkeypatch.setattr(files, "_known", type(files._known)())
+    monkeypatch.setattr(files, "remembered", type(files.remembered)())
     with pytest.raises(SpecError, match="No such file"):
         own_policies.of_spec(spec)
     assert own_policies.of_spec(folder.spec())[0].text == source()
@@ -132,7 +132,7 @@ def test_a_worker_elsewhere_decides_by_the_text_of_its_task(path, monkeypatch):
         "own": [file.text for file in own_policies.of_spec(spec)],
     }
     path.unlink()
-    monkeypatch.setattr(files, "_known", type(files._known)())
+    monkeypatch.setattr(files, "remembered", type(files.remembered)())
     assert "attempts.parquet" in make_packed_run(task)["files"]
 
 

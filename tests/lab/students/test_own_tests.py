@@ -210,10 +210,10 @@ def test_without_a_layer_that_is_needed_no_test_is_run(layer, folder, monkeypatc
     """The command names what the machine lacks."""
     lacks = [one for one in confinement.NEEDED_BY_TESTS if one != layer]
     change = f"confinement.confine_tests = lambda **_: dict.fromkeys({lacks}, 'yes')"
-    program = own_tests._PROGRAM.replace(
+    program = own_tests.PROGRAM.replace(
         "import _become;", f"import _become, confinement; {change};"
     )
-    monkeypatch.setattr(own_tests, "_PROGRAM", program)
+    monkeypatch.setattr(own_tests, "PROGRAM", program)
     ran = Ran(written(folder, "raise SystemExit('it was run')\n"))
     assert ran.status == own_tests.UNCONFINED
     assert ran.shown.startswith("No test was run: this machine cannot confine them.")

@@ -78,9 +78,9 @@ class World:
         self.block, self.contracted = block, contracted
         self.inventory = inventory.of([banner(1, contracted=contracted)])
         self.reported = self.shown = self.lost = 0
-        self.processes = [self._process() for _ in range(processes)]
+        self.processes = [self.new_process() for _ in range(processes)]
 
-    def _process(self) -> Ledger:
+    def new_process(self) -> Ledger:
         return Ledger(self.inventory, [self.reported], self.block)
 
     def take(self, which: int) -> None:
@@ -97,7 +97,7 @@ class World:
         left = 0 if report is None else report.counts[1].impressions
         assert left <= self.block
         self.lost += left
-        self.processes[which] = self._process()
+        self.processes[which] = self.new_process()
 
 
 @given(
@@ -130,7 +130,7 @@ def test_the_bound_is_reached(processes):
     assert world.shown == processes
     world = World(processes, block, contracted=2 * block)
     world.reported = 2 * block - 1
-    world.processes = [world._process() for _ in range(processes)]
+    world.processes = [world.new_process() for _ in range(processes)]
     for which in range(processes):
         world.take(which)
     assert world.shown == processes  # each knew of one that was owed

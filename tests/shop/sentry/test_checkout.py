@@ -77,7 +77,7 @@ class Leaver(Walker):
 
     def buys(self, book):
         """Tr-1 and Tr-3, as somebody who is signed in; answers the form that Tr-4 takes."""
-        token = {"csrfmiddlewaretoken": self._cookies["csrftoken"]}
+        token = {"csrfmiddlewaretoken": self.cookies["csrftoken"]}
         assert self.request(LOGIN, token | {"book": str(book)})[0] == 200
         _, html, _ = self.request(PAY, token | ADDRESS)
         return form(html, CONFIRM).fields | PAYMENT
@@ -85,7 +85,7 @@ class Leaver(Walker):
     def sends(self, path, fields):
         """A request of its own connection, which can be left."""
         body = urlencode(fields).encode()
-        cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        cookies = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         head = (
             f"POST {path} HTTP/1.1\r\nHost: shop\r\nCookie: {cookies}\r\n"
             "Content-Type: application/x-www-form-urlencoded\r\n"

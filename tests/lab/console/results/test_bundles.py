@@ -252,7 +252,7 @@ def test_of_programs_only_copies_of_own_policies_are_part_of_a_result(name, is_p
     content = io.BytesIO(bundle_with(lambda b: b.writestr(name, "1")))
     with zipfile.ZipFile(content) as bundle:
         if is_part:
-            assert bundles._checked(bundle, {"files": 10, "bytes": 1000}) == "r"
+            assert bundles.checked(bundle, {"files": 10, "bytes": 1000}) == "r"
         else:
             with pytest.raises(SpecError, match="no part of a result"):
-                bundles._checked(bundle, {"files": 10, "bytes": 1000})
+                bundles.checked(bundle, {"files": 10, "bytes": 1000})

@@ -184,5 +184,5 @@ def test_a_torn_line_of_how_runs_went_does_not_lose_the_report(tmp_path):
     told = '{"run": "one", "cpu_s": 1.0, "took_s": 2.0, "others_ratio": 0.25}\n'
     (tmp_path / "runs.jsonl").write_text(told + '{"run": "two", "cpu')
     runs = [SimpleNamespace(name=name) for name in ("one", "two")]
-    shares = ad_server_live._shares(SimpleNamespace(path=tmp_path), runs, 2)
+    shares = ad_server_live.shares_of(SimpleNamespace(path=tmp_path), runs, 2)
     assert (shares.clients, shares.others) == ([0.25], [0.25])
