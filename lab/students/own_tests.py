@@ -22,7 +22,7 @@ from typing import Final
 from gateway.students import confinement
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_PACKAGES: Final = ("gateway", "loadgen", "simulator")
+_PACKAGES: Final = ("common", "gateway", "loadgen", "simulator")
 """Packages of the project that tests may import."""
 _SYSTEM: Final = (
     *("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"),

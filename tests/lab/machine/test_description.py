@@ -1,5 +1,4 @@
 import contextlib
-import dataclasses
 import os
 import subprocess
 import sys
@@ -114,8 +113,8 @@ def test_the_lock_is_free_again_after_an_error():
 def test_the_fingerprint_follows_what_decides_the_shops_speed():
     lab = load()
     assert fingerprint(lab) == fingerprint(load())
-    assert fingerprint(dataclasses.replace(lab, shop_workers=7)) != fingerprint(lab)
-    assert fingerprint(dataclasses.replace(lab, gateway_port=1)) == fingerprint(lab)
+    assert fingerprint(lab.changed(shop_workers=7)) != fingerprint(lab)
+    assert fingerprint(lab.changed(gateway_port=1)) == fingerprint(lab)
 
 
 def test_a_result_can_say_where_and_with_what_it_was_measured():
