@@ -79,7 +79,7 @@ def test_no_command_edits_a_reference():
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     done = CliRunner().invoke(main, ["report", str(folder)])
     assert done.exit_code == 2
-    assert "comes with Doorbuster" in done.output
+    assert "is included in Doorbuster" in done.output
     assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
