@@ -1,7 +1,5 @@
 """What a platform may be asked to be."""
 
-import dataclasses
-
 import pytest
 
 from common import cpus
@@ -118,7 +116,7 @@ def test_shop_threads_are_sized_by_the_connections_there_are(appliance_database)
 
 
 def test_an_appliance_that_is_down_is_said_to_be(appliance_database):
-    nobody = dataclasses.replace(appliance_database, postgres_port=1, redis_port=1)
+    nobody = appliance_database.changed(postgres_port=1, redis_port=1)
     with pytest.raises(HostingError, match=r"PostgreSQL does not answer on \S+:1 .*make up"):
         database.threads_of_a_shop(nobody, 1, None)
     with pytest.raises(HostingError, match=r"Redis does not answer on \S+:1 .*make up"):
