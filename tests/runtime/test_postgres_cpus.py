@@ -1,6 +1,5 @@
 """The real PostgreSQL of the session is moved and put back; what is not ours is left alone."""
 
-import dataclasses
 import os
 import pwd
 import shutil
@@ -54,7 +53,7 @@ def where_it_runs(settings: Settings) -> set[tuple[int, ...]]:
 @pytest.fixture
 def lab(appliance_database: Settings) -> Iterator[Settings]:
     """The session's services with a CPU for the shop alone; back on all CPUs afterwards."""
-    yield dataclasses.replace(appliance_database, shop_cpus=(ALL[-1],), other_cpus=(ALL[0],))
+    yield appliance_database.changed(shop_cpus=(ALL[-1],), other_cpus=(ALL[0],))
     server = postmaster(appliance_database)
     for process in [server, *server.children(recursive=True)]:
         try:
@@ -86,7 +85,7 @@ def test_sessions_old_and_new_are_moved_and_put_back(lab: Settings) -> None:
 
 def test_with_nothing_to_move_it_says_so(lab: Settings, caplog: pytest.LogCaptureFixture) -> None:
     before = where_it_runs(lab)
-    together = dataclasses.replace(lab, shop_cpus=(ALL[0],), other_cpus=(ALL[0],))
+    together = lab.changed(shop_cpus=(ALL[0],), other_cpus=(ALL[0],))
     with caplog.at_level("INFO", postgres_cpus.__name__):
         assert move(together, "shop") is True
     assert f"shop and database share CPU {cpus.written((ALL[0],))}: not moved" in caplog.text
@@ -95,7 +94,7 @@ def test_with_nothing_to_move_it_says_so(lab: Settings, caplog: pytest.LogCaptur
 
 def test_another_machines_is_left_alone(lab: Settings, caplog: pytest.LogCaptureFixture) -> None:
     before = where_it_runs(lab)
-    assert move(dataclasses.replace(lab, postgres_host="db.example"), "shop") is False
+    assert move(lab.changed(postgres_host="db.example"), "shop") is False
     assert "PostgreSQL on db.example is not ours to move" in caplog.text
     assert where_it_runs(lab) == before
 
@@ -105,7 +104,7 @@ def test_one_that_does_not_run_is_not_moved(
     lab: Settings, tmp_path: Path, pid_file: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nor is whoever has the process id of one that was killed."""
-    other = dataclasses.replace(lab, state_dir=tmp_path)
+    other = lab.changed(state_dir=tmp_path)
     data_dir(other).mkdir(parents=True)
     if pid_file is not None:
         (data_dir(other) / "postmaster.pid").write_text(pid_file.format(mine=os.getpid()))
@@ -120,7 +119,7 @@ def test_one_that_does_not_run_is_not_moved(
 def test_another_users_cannot_be_moved(
     lab: Settings, open_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = dataclasses.replace(lab, state_dir=open_folder)
+    other = lab.changed(state_dir=open_folder)
     data_dir(other).mkdir(parents=True)
     command = [sys.executable, "-c", "import sys; sys.stdin.read()", str(data_dir(other))]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as somebodys:

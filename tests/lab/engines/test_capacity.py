@@ -12,7 +12,7 @@ from runtime.settings import load
 
 @pytest.fixture
 def lab(tmp_path):
-    return dataclasses.replace(load(), state_dir=tmp_path)
+    return load().changed(state_dir=tmp_path)
 
 
 NOW = datetime(2026, 11, 21, 5, tzinfo=UTC)
@@ -55,7 +55,7 @@ def test_what_decides_the_capacity_has_its_own(lab, measured_for, asked_for):
 
 def test_another_machine_is_refused_with_the_date(lab):
     keep(measured(lab), lab)
-    changed = dataclasses.replace(lab, shop_workers=lab.shop_workers + 1)
+    changed = lab.changed(shop_workers=lab.shop_workers + 1)
     with pytest.raises(ExperimentError, match="2026-11-21"):
         kept(changed, spec(), now=NOW)
 

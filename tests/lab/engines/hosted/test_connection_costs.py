@@ -1,5 +1,3 @@
-import dataclasses
-
 import pytest
 
 from lab.engines.hosted.connection_costs import ConnectionCosts, keep, kept
@@ -12,7 +10,7 @@ WANTED = {"key": "rsa-4096", "profile": "paper", "time_scale": 20.0}
 
 @pytest.fixture
 def lab(tmp_path):
-    return dataclasses.replace(load(), state_dir=tmp_path)
+    return load().changed(state_dir=tmp_path)
 
 
 def measured(lab):
@@ -51,7 +49,7 @@ def test_each_key_profile_and_scale_has_its_own(lab, other):
 
 def test_another_machine_is_refused_with_the_date(lab):
     keep(measured(lab), lab)
-    changed = dataclasses.replace(lab, shop_workers=lab.shop_workers + 1)
+    changed = lab.changed(shop_workers=lab.shop_workers + 1)
     with pytest.raises(ExperimentError, match="2026-11-21"):
         kept(changed, **WANTED)
 

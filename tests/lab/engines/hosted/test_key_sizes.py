@@ -1,5 +1,3 @@
-import dataclasses
-
 import pytest
 
 from lab.engines.hosted import key_sizes
@@ -9,7 +7,7 @@ from runtime.settings import load
 
 @pytest.fixture
 def lab(tmp_path):
-    return dataclasses.replace(load(), state_dir=tmp_path)
+    return load().changed(state_dir=tmp_path)
 
 
 def test_only_the_signature_depends_on_the_key():
@@ -41,5 +39,5 @@ def test_another_machine_signs_in_its_own_time(lab, monkeypatch):
     monkeypatch.setattr(key_sizes, "_signature_s", lambda bits: 0.5)
     assert signatures_s(lab, [2048]) == {2048: 0.5}
     monkeypatch.setattr(key_sizes, "_signature_s", lambda bits: 0.7)
-    changed = dataclasses.replace(lab, shop_workers=lab.shop_workers + 1)
+    changed = lab.changed(shop_workers=lab.shop_workers + 1)
     assert signatures_s(changed, [2048]) == {2048: 0.7}
