@@ -85,7 +85,8 @@ def test_a_head_sorts_by_its_column_by_keyboard_too(console, boards, chromium):
     page.set_default_timeout(120_000)
     page.goto(console.url("/leaderboard/"))
     first = page.locator("table.sortable tbody tr").first.locator("th")
-    head = page.get_by_role("button", name="Policy")
+    heads = page.locator("thead th > button:first-child")
+    head = heads.filter(has_text="Policy")
     head.focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("th[aria-sort=ascending]")
@@ -94,6 +95,6 @@ def test_a_head_sorts_by_its_column_by_keyboard_too(console, boards, chromium):
     page.wait_for_selector("th[aria-sort=descending]")
     assert first.inner_text() == "Few hands"
     assert page.get_by_role("status").filter(has_text="Sorted by Policy, descending").count() == 1
-    page.get_by_role("button", name="ρ = 2").click()
+    heads.filter(has_text="ρ = 2").click()
     assert first.inner_text() == "DOOR-LIFO"  # the other has no figure, and comes last
     page.close()
