@@ -85,7 +85,7 @@ def test_a_head_sorts_by_its_column_by_keyboard_too(console, boards, chromium):
     page.set_default_timeout(120_000)
     page.goto(console.url("/leaderboard/"))
     first = page.locator("table.sortable tbody tr").first.locator("th")
-    heads = page.locator("thead th > button:first-child")
+    heads = page.locator("table.sortable thead th > button:first-child")
     head = heads.filter(has_text="Policy")
     head.focus()
     page.keyboard.press("Enter")
