@@ -1,6 +1,8 @@
 """The pages of the documentation site, as they were built, and a page for when they are not."""
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+import posixpath
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import static
 from django.views.decorators.http import require_safe
@@ -19,6 +21,8 @@ def documentation(request: HttpRequest, file: str = "index.html") -> HttpRespons
     """Return a file of the site, which needs no login, like the static files."""
     if not (SITE / "index.html").is_file():
         return missing(request)
+    if posixpath.normpath(file) != file:  # another spelling would avoid the pages for teachers
+        raise Http404
     answer = static.serve(request, file, document_root=str(SITE))
     answer.headers["Cache-Control"] = "no-cache"  # a new site has the same addresses
     return answer
