@@ -23,7 +23,10 @@ KINDS = {
 
 
 def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
-    """The attempts asked for, sorted as their kind wants; ExperimentError names a wrong field."""
+    """Return the attempts of a kind, page and session, in the order of the kind.
+
+    Raises ExperimentError, which names the wrong field.
+    """
     if kind not in KINDS:
         raise ExperimentError(f"kind: {kind!r}; allowed: {', '.join(KINDS)}")
     if page and page not in set(PAGES):
@@ -46,24 +49,24 @@ def chosen(table: pa.Table, kind: str, page: str, session: str) -> pa.Table:
 
 
 def _where(table: pa.Table, wanted: Mapping[str, object]) -> pa.Table:
-    """The rows whose columns are as wanted."""
+    """Return the rows that have these values in their columns."""
     for column, value in wanted.items():
         table = table.filter(pc.equal(table.column(column), value))
     return table
 
 
 def attempt_at(table: pa.Table, key: Mapping[str, object]) -> dict[str, Any] | None:
-    """The attempt of this `session`, `step` and `attempt`; None when there is none."""
+    """Return the attempt of this `session`, `step` and `attempt`; None when there is none."""
     found = _where(table, key).slice(0, 1).to_pylist()
     return found[0] if found else None
 
 
 def of_session(table: pa.Table, session: int) -> list[dict[str, Any]]:
-    """The attempts of a session in their order, at most MOST_OF_SESSION."""
+    """Return the attempts of a session in their order, at most MOST_OF_SESSION."""
     found: list[dict[str, Any]] = _where(table, {"session": session}).to_pylist()
     return found[:MOST_OF_SESSION]
 
 
 def response_s(row: Mapping[str, Any]) -> float | None:
-    """How long an attempt took, paper seconds; None for a page that was never asked for."""
+    """Return the paper seconds that an attempt took; None if it was not sent or has no end."""
     return row["finished_s"] - row["started_s"] if row["finished_s"] is not None else None

@@ -1,24 +1,23 @@
-"""The capacity bound: the most confirms that the customers and the server of a run allow any policy
-that does not know who will buy.
+"""The capacity bound: the most confirms that a policy can reach without knowing who will buy.
 
-docs/bound.md has the proof for readers.
+It follows from the customers and the server of a run. docs/bound.md has the proof for readers.
 
-The program. x_p is the number of sessions served at page p, per session that arrives; w_p what
-serving p costs of the server's time, in multiples of what serving everybody everything costs; r the
-room, the server's time over the same:
+The program has these variables and constants. x_p is the number of sessions served at page p, per
+session that arrives. w_p is the server time for page p, and r is the server time available. Both
+are multiples of the server time for serving all planned requests of all sessions:
 
     maximise    x_confirm
     subject to  x_first ≤ 1,  x_q ≤ Σ_p x_p P(p → q),  Σ_p x_p w_p ≤ r,  x ≥ 0
 
-Without the third line it is a Markov decision problem, whose corners are sets of pages: who is
-served at a page is served always or never. One more constraint mixes two such corners at most. So
-the optimum as a function of the server's time is the upper concave hull of the points (time,
-confirms) of all sets of pages: 2⁷ of them for the eight pages of a shop, each a linear system that
-`Chain.visits` solves in fractions. That is exact and needs no solver; the tests hold it against the
-program's dual, which proves a value the best.
+Without the third line it is a Markov decision problem, whose corners are sets of pages: a page
+serves all sessions that come to it, or none. One more constraint mixes two such corners at most. So
+the optimum as a function of the server time is the upper concave hull of the points (time,
+confirms) of all sets of pages. The eight pages of a shop have 2⁷ such sets, and `Chain.visits`
+solves the linear system of each in fractions. That is exact and needs no solver. The tests compare
+it with the program's dual, which proves that a value is the best.
 
-The room of a run is what the server can work from the first arrival to the last answer, over what
-its customers would have asked for.
+The r of a run is the work that the server can do from the first arrival to the last answer, divided
+by the work that its customers would have caused.
 """
 
 from collections.abc import Mapping
@@ -39,24 +38,26 @@ from loadgen.sessions import (
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best that can be done with the server's time."""
+    """The best use of the server time."""
 
     confirm_ratio: float
     """Confirms over those that the sessions planned, 0 to 1."""
     flow: Mapping[str, float]
     """Page → sessions served there, per session that arrives."""
     turned_away_ratio: Mapping[str, float]
-    """Page → share of those who come to it that are turned away; only pages anybody comes to."""
+    """Page → rejected share of the sessions that come to it; only pages to which sessions come."""
     worth_per_time: float
-    """Confirms (share of the planned) that a little more of the server's time would bring: the
-    price of capacity, the dual of its constraint; 0 where there is enough."""
+    """The confirms (share of the planned) that a little more server time would bring.
+
+    It is the price of capacity, the dual of its constraint; 0 where capacity is sufficient.
+    """
 
 
 class _Corner(NamedTuple):
-    """A set of pages that are served, everybody there; per session that arrives."""
+    """A set of pages that serve all sessions that come to them; numbers per arriving session."""
 
     time: float
-    """Of the server's, in multiples of what the whole chain takes."""
+    """Server time, in multiples of what the whole chain takes."""
     confirms: float
     flow: tuple[float, ...]
     arriving: tuple[float, ...]
@@ -65,23 +66,22 @@ class _Corner(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class CapacityBound:
-    """What a run is measured by: its customers' chain, and what its server can do."""
+    """The reference for a run: the chain of its customers and the capacity of its server."""
 
     model: SessionModel
     capacity_rps: float
-    """Requests of the customers' mix that the server can serve in a paper second, at the best."""
+    """Requests of the customers' mix that the server can serve in a paper second, at most."""
     cost_s: Mapping[str, float]
-    """Page → the server's time that it is believed to cost, in any unit; `capacity_rps` rests on
-    this."""
+    """Page → expected server time in any unit; `capacity_rps` depends on it."""
     slower_ratio: float = 1.0
-    """What pages cost in fact over what they are believed to."""
+    """Actual server time of pages divided by the expected time."""
 
     def reachable_ratio(self, planned: Mapping[str, int], working_s: float) -> float:
-        """The share of the planned confirms that can be reached, 0 to 1.
+        """Return the share of the planned confirms that can be reached, 0 to 1.
 
-        `planned`: page → requests, if every session were served to its end. `working_s`: how long
-        the server could work for them, paper seconds. For sessions known by their length alone,
-        where nobody buys, it is the share of the work.
+        `planned`: page → requests, if every session were served to its end. `working_s`: the paper
+        seconds in which the server could work for them. For sessions that have only a length, where
+        no customer buys, return the share of the work.
         """
         asked = sum(planned[page] * self.cost_s[page] for page in PAGES) * self.slower_ratio
         able = self.capacity_rps * self.model.mean_execution_s(self.cost_s) * working_s
@@ -95,10 +95,10 @@ class CapacityBound:
 def optimum(
     chain: Chain, room: float, execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> Optimum:
-    """The solution of the linear program, exact but for rounding.
+    """Return the solution of the linear program, exact except for rounding.
 
-    `room`: the server's time over what serving everybody everything would take; in an overload that
-    lasts 1 / ρ. `execution_s` says what pages cost, in any unit.
+    `room`: the server time available, divided by the time for serving all planned requests. It is 1
+    / ρ in an overload that lasts. `execution_s`: page → server time, in any unit.
     """
     hull = _hull(
         tuple((page, tuple(chain.row(page).items())) for page in PAGES),
@@ -116,7 +116,7 @@ def optimum(
 
 
 def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimum:
-    """`share` of the upper corner, the rest of the lower one."""
+    """Mix two corners: `share` of the upper one, the rest of the lower one."""
 
     def mix(low: float, high: float) -> float:
         return low + share * (high - low)
@@ -139,8 +139,11 @@ def _mixed(lower: _Corner, upper: _Corner, share: float, worth: float) -> Optimu
 def _hull(
     rows: tuple[tuple[str, tuple[tuple[str, float], ...]], ...], costs: tuple[float, ...]
 ) -> tuple[_Corner, ...]:
-    """The corners on the upper concave hull, from nobody served to the cheapest that has the most
-    confirms; times in multiples of what the whole chain takes, confirms of what it brings."""
+    """Return the corners on the upper concave hull, by increasing server time.
+
+    The first corner serves no session. The last one is the cheapest that has the most confirms.
+    Times are multiples of what the whole chain takes, confirms of what it brings.
+    """
     transitions = {page: dict(row) for page, row in rows}
     whole = _corner(transitions, frozenset(PAGES), costs)
     corners = [_corner(transitions, served, costs) for served in _sets()]
@@ -157,7 +160,7 @@ def _hull(
     hull: list[_Corner] = []
     for point in points:
         if hull and point.confirms <= hull[-1].confirms + _NOTHING:
-            continue  # dearer and no better
+            continue  # more expensive and no better
         while len(hull) > 1 and _is_below(hull[-1], hull[-2], point):
             hull.pop()
         hull.append(point)
@@ -165,11 +168,11 @@ def _hull(
 
 
 _NOTHING = 1e-12
-"""Rounding of numbers about 1."""
+"""Tolerance for rounding of numbers near 1."""
 
 
 def _is_below(middle: _Corner, left: _Corner, right: _Corner) -> bool:
-    """Whether `middle` is on or below the line from `left` to `right`."""
+    """Return whether `middle` is on or below the line from `left` to `right`."""
     rise = (middle.confirms - left.confirms) * (right.time - left.time)
     return rise <= (right.confirms - left.confirms) * (middle.time - left.time) + _NOTHING
 

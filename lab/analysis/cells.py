@@ -1,6 +1,6 @@
 """The repetitions of one policy at one load, read from a result folder.
 
-A cell also states whether LIFO-Pri published figures that its numbers can stand next to.
+A cell also states whether LIFO-Pri published metrics that are comparable with its own.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ from lab.titles import title_of
 from loadgen.sessions import FIRST_PAGE, MEAN_EXECUTION_S, PAGES
 
 FIG7_LIMIT_S = 5.0
-"""LIFO-Pri's text on Fig. 7: the share of Br-1 answered within 5 s."""
+"""The limit for answers to Br-1 in LIFO-Pri's text on Fig. 7, paper seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,60 +46,62 @@ class Cell:
     quick_share: tuple[float, ...]
     """Share of Br-1 attempts answered within FIG7_LIMIT_S, per repetition."""
     clients: tuple[Mapping[Part, Got], ...]
-    """In a closed loop what each set got, by class, per repetition; otherwise empty mappings."""
+    """Results of each set by class, per repetition of a closed loop; otherwise empty mappings."""
     published: str | None
-    """The policy whose published figures these can stand beside; None where there are none."""
+    """The policy whose published metrics are comparable with these; None if there is none."""
     load: str
-    """The offered load for people; of a schedule its mean, of a closed loop nothing."""
+    """The offered load as text: the mean of a schedule, empty for a closed loop."""
 
     @property
     def title(self) -> str:
-        """The policy for people."""
+        """The policy's name as people read it."""
         return title_of(self.policy)
 
     @property
     def heading(self) -> str:
-        """The same for the head of a column."""
+        """The policy's name for the head of a column."""
         return f"ρ = {self.load} {self.title}" if self.load else self.title
 
     @property
     def place(self) -> str:
-        """Policy and load for people."""
+        """The policy and the load as people read them."""
         return f"{self.title} at ρ = {self.load}" if self.load else self.title
 
     @property
     def confirms(self) -> int:
-        """Confirms of all repetitions together."""
+        """The confirms of all repetitions together."""
         return sum(run.confirms for run in self.runs)
 
     @property
     def bound(self) -> float:
-        """The most that all repetitions together allowed; 0 where no capacity is known."""
+        """The confirms that the bound allows all repetitions together; 0 if no capacity is
+        known."""
         return sum(run.confirm_bound or 0.0 for run in self.runs)
 
     def over(self, figure: Callable[[Outcomes], float]) -> Estimate:
-        """Mean and interval of a figure over the repetitions."""
+        """Return mean and interval of a metric over the repetitions."""
         return estimate([figure(run) for run in self.runs])
 
     def over_waste(self, figure: Callable[[Mapping[str, Any]], float | None]) -> Estimate | None:
-        """The same of a figure of the wasted-work meter; None when no run has it."""
+        """Return mean and interval of a metric of the wasted-work meter; None if no run has it."""
         metered = [summary.waste for summary in self.summaries if summary.waste is not None]
         known = [value for waste in metered if (value := figure(waste)) is not None]
         return estimate(known) if known else None
 
     def over_clients(self, part: Part, figure: Callable[[Got], float | None]) -> Estimate | None:
-        """The same of what a set's requests of a class got; None when no run has it."""
+        """Return mean and interval of a metric of one set and class; None if no run has it."""
         got = [sets[part] for sets in self.clients if part in sets]
         known = [value for one in got if (value := figure(one)) is not None]
         return estimate(known) if known else None
 
     def over_known(self, figure: Callable[[Outcomes], float | None]) -> Estimate | None:
-        """The same over the repetitions that have it; None when none has."""
+        """Return mean and interval over the repetitions that have the metric; None if none has
+        it."""
         known = [value for run in self.runs if (value := figure(run)) is not None]
         return estimate(known) if known else None
 
     def by_seed(self, figure: Callable[[Outcomes], float | None]) -> dict[int, float]:
-        """Seed → a figure, of the repetitions that have it."""
+        """Return seed → metric, for the repetitions that have it."""
         return {
             summary.seed: value
             for summary, run in zip(self.summaries, self.runs, strict=True)
@@ -108,7 +110,7 @@ class Cell:
 
 
 class _Repetition(NamedTuple):
-    """What a cell keeps of one run."""
+    """The part of one run that a cell keeps."""
 
     outcomes: Outcomes
     summary: RunSummary
@@ -117,9 +119,9 @@ class _Repetition(NamedTuple):
 
 
 def read_cells(folder: ComparisonResult) -> list[Cell]:
-    """The complete runs of an experiment, by ρ and policy in the order of the spec.
+    """Return the complete runs of an experiment, by ρ and policy in the order of the spec.
 
-    Raises ExperimentError for one of which the warm-up leaves nothing.
+    Raises ExperimentError if the warm-up leaves nothing of a run.
     """
     spec = folder.spec()
     bound = bound_of(folder, spec)
@@ -161,7 +163,7 @@ def bound_of(folder: ComparisonResult, spec: Spec) -> CapacityBound | None:
 def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
     """Return the bound of the runs of `spec`.
 
-    Live pages of profile `real` are taken to cost what LIFO-Pri's Table 2 says.
+    It takes the costs of live pages of profile `real` from LIFO-Pri's Table 2.
     """
     return CapacityBound(
         spec.customers.as_model(),
@@ -172,9 +174,9 @@ def bound_of_spec(spec: Spec, capacity_rps: float) -> CapacityBound:
 
 
 def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
-    """What a run's figures are made of: its attempts but those of the warm-up.
+    """Return the attempts that a run's metrics count: all except those of the warm-up.
 
-    Raises ExperimentError where that leaves nothing.
+    Raises ExperimentError if the warm-up leaves nothing.
     """
     left_out = started_after if spec.clients else after_warm_up
     attempts = left_out(run.attempts(), spec.warm_up_s)
@@ -187,14 +189,14 @@ def counted_attempts(spec: Spec, run: RunFolder) -> pa.Table:
 
 
 def load_words(load: Load, rho: float | None) -> str:
-    """`1.4`, or `1.37 (schedule)`; of a closed loop nothing."""
+    """Return `1.4`, or `1.37 (schedule)`; empty for a closed loop."""
     if rho is None:
         return ""
     return f"{load.offered(rho):.3g} (schedule)" if load.schedule else f"{rho:g}"
 
 
 def is_as_published(spec: Spec, policy: PolicyChoice) -> bool:
-    """Whether this is what LIFO-Pri's Tables 4 and 5 are about: its customers, server, policies."""
+    """Return whether customers, server and policy are those of LIFO-Pri's Tables 4 and 5."""
     return (
         policy.is_pure_queueing
         and policy.gateway is None

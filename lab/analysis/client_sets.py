@@ -1,6 +1,6 @@
 """The requests of clients in a closed loop, by set and class (Connection Sentry).
 
-Tables 1 to 4 of the paper are made of these numbers, which come from attempts alone.
+Tables 1 to 4 of the paper consist of these numbers, which follow from attempts alone.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SETS: tuple[ClientSet, ...] = ("control", "test")
 
 
 class Part(NamedTuple):
-    """One set's requests of one class."""
+    """The requests of one class from one set of clients."""
 
     clients: ClientSet
     kind: str
@@ -26,20 +26,23 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Got:
-    """What became of them."""
+    """The results of a part's requests."""
 
     served: int
     latency_s: float | None
-    """Mean of the served ones, paper seconds; None when there are none."""
+    """Mean latency of the served attempts, paper seconds; None when there are none."""
     p95_s: float | None
     left: int
     """Attempts whose client left."""
     turned_away: int
-    """Dropped, rejected, refused or failed."""
+    """Attempts that were dropped, rejected, refused or failed."""
 
 
 def by_class(attempts: pa.Table, control_clients: int) -> Mapping[Part, Got]:
-    """Every set and class that occurs; clients 0 … `control_clients` − 1 are the control set."""
+    """Return the results of every set and class that occurs.
+
+    Clients 0 … `control_clients` − 1 are the control set.
+    """
     is_control = pc.less(attempts.column("session"), control_clients)
     sets = {"control": attempts.filter(is_control), "test": attempts.filter(pc.invert(is_control))}
     found = {}

@@ -17,23 +17,26 @@ from lab.intervals import estimate
 from lab.results.comparison import ComparisonResult
 
 TIMES_S = np.arange(0.0, 40.25, 0.25)
-"""Where response times are looked at; LIFO-Pri's Figs. 4 to 7 end before."""
+"""The times at which response times are compared; LIFO-Pri's Figs. 4 to 7 end earlier."""
 BIN_S = 1.0
 """Width of a bar of the histogram."""
 ALL_PAGES = "all pages"
 
 Band = Mapping[str, Sequence[float | None]]
-"""`mean`, `low` and `high` of a curve at each place; low and high are null without repetitions."""
+"""`mean`, `low` and `high` of a curve at each x; low and high are null without repetitions."""
 
 
 def curves_of(folder: ComparisonResult) -> dict[str, Any]:
-    """JSON-ready: `times_s`, `lines` (one per policy and ρ) and `against_rho`.
+    """Return `times_s`, `lines` (one per policy and ρ) and `against_rho`, ready for JSON.
 
-    A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions`, `attempts` (page →
-    number), `above` (page → Band at `times_s`: share of attempts not answered within that time),
-    `histogram` (page → share of attempts answered within each second) and `fates` (fate of a
-    session → mean, low, high of its share of all that arrived). Raises ExperimentError when a log
-    is damaged.
+    A line has `key`, `policy`, `title`, `rho`, `load`, `repetitions` and these mappings:
+
+    - `attempts`: page → number,
+    - `above`: page → Band at `times_s`, the share of attempts not answered within that time,
+    - `histogram`: page → share of attempts answered within each second,
+    - `fates`: fate of a session → mean, low, high of its share of all sessions that arrived.
+
+    Raises ExperimentError when a log is damaged.
     """
     cells = read_cells(folder)
     capacity = folder.capacity()
@@ -47,7 +50,7 @@ def curves_of(folder: ComparisonResult) -> dict[str, Any]:
 
 
 def share_above(times_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """P(response time > t) at TIMES_S; attempts that were never answered are infinite."""
+    """Return P(response time > t) at TIMES_S; attempts without an answer are infinite."""
     ordered = np.sort(times_s)
     return 1.0 - np.searchsorted(ordered, TIMES_S, side="right") / len(ordered)
 
@@ -109,7 +112,7 @@ def _against_rho(cells: Sequence[Cell]) -> list[dict[str, Any]]:
 
 
 def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
-    """Mean and 95 % interval of the curves of repetitions, place by place."""
+    """Return mean and 95 % interval of the curves of repetitions, at each x."""
     stacked = np.stack(curves)
     mean = stacked.mean(axis=0)
     if len(curves) == 1:
@@ -124,7 +127,7 @@ def band(curves: Sequence[npt.NDArray[np.float64]]) -> Band:
 
 
 def _interval(values: Sequence[float], most: float = np.inf) -> dict[str, float | None]:
-    """Mean, low and high of what is never negative nor above `most`."""
+    """Return mean, low and high of a metric between 0 and `most`."""
     known = estimate(values)
     half = known.half_width
     return {

@@ -1,9 +1,9 @@
 """The decision trace of one attempt: why its request was served, held or refused.
 
-The simulated run is made once more, with an observer of the policy.
+`explain` runs the simulation again, with an observer of the policy.
 
-The same spec and seed make the same run to the last digit, so that what is seen in the second is
-what happened in the first. That is checked: the attempts must be the same.
+The same spec and seed give the same run to the last digit. So the observer records in the second
+run what happened in the first. `explain` checks this: the attempts must be the same.
 """
 
 from collections.abc import Mapping
@@ -29,16 +29,19 @@ from loadgen.attempt_log import AttemptLog
 from simulator.simulation import simulate
 
 PREFERRED_KEPT = 12
-"""So many of the decisions for others are kept one by one; the rest is counted."""
+"""The number of decisions for other requests that are kept in detail; the rest is counted."""
 
 Knew = Mapping[str, Any]
-"""A policy's snapshot; at the dispatch also `place` in its queue (`oldest`, `newest`, `only` or
-`between`), `of` how many, and how many were older, `before_it`."""
+"""A policy's snapshot.
+
+At the dispatch it also has `place` in the queue (`oldest`, `newest`, `only` or `between`), `of`
+(the length of the queue) and `before_it` (the number of older requests).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which attempt; the columns of attempts.parquet."""
+    """The attempt to explain; the columns of attempts.parquet."""
 
     session: int
     step: int
@@ -49,36 +52,37 @@ class Wanted:
 
 @dataclass(slots=True)
 class DecisionTrace:
-    """What happened to one attempt within the policy; times in paper seconds."""
+    """The way of one attempt through the policy; times in paper seconds."""
 
     found: bool = False
     arrived_s: float | None = None
     knew_at_arrival: Knew = field(default_factory=dict)
     load: dict[str, float] | None = None
-    """The newest load sample that the policy had been told when it decided first."""
+    """The newest load sample that the policy had received at its first decision."""
     refused: str = ""
-    """`drop` or `reject`; empty when it was let wait."""
+    """`drop` or `reject`; empty if the policy accepted the request."""
     refused_s: float | None = None
-    """When: as it came, or after it had waited."""
+    """The time of the refusal: at arrival or after waiting."""
     reason: str = ""
     dispatched_s: float | None = None
     knew_at_dispatch: Knew = field(default_factory=dict)
     served_before: dict[str, int] = field(default_factory=dict)
-    """Page type → others dispatched while it waited that had come before it."""
+    """Page type → older requests that were dispatched while this one waited."""
     overtook: dict[str, int] = field(default_factory=dict)
-    """Page type → others dispatched while it waited that had come after it."""
+    """Page type → newer requests that were dispatched while this one waited."""
     preferred: list[dict[str, Any]] = field(default_factory=list)
-    """The last decisions for another: `time_s`, `page`, `came_s`, and the snapshot, `knew`."""
+    """The last decisions for another request: `time_s`, `page`, `came_s`, and the snapshot,
+    `knew`."""
     disciplines: list[tuple[float, str]] = field(default_factory=list)
-    """The discipline in force when it came, and each change while it waited."""
+    """The discipline in force at arrival, and each change while the request waited."""
     left_s: float | None = None
-    """When its customer left."""
+    """The time at which the customer left."""
     withdrawn_s: float | None = None
     ended_s: float | None = None
     outcome: str = ""
-    """How its work ended, seen from the server's side; empty when it never was dispatched."""
+    """The outcome of its work on the server's side; empty if it was not dispatched."""
     same_run: bool = True
-    """Whether the attempts of the second run are those of the first."""
+    """Whether the attempts of both runs are the same."""
 
 
 class Watched(Recorded):
@@ -91,7 +95,7 @@ class Watched(Recorded):
         self._id: int | None = None
         self._waits = False
         self._beside: dict[int, Request] = {}
-        """Requests that wait at the same time, it among them."""
+        """The requests that wait at the same time, including this one."""
         self._knew: dict[str, Any] = {}
         self._load: LoadSample | None = None
 
@@ -114,14 +118,14 @@ class Watched(Recorded):
         return (
             self._id is None
             and time_s == wanted.started_s
-            # A customer without a cookie yet has a name of its own for each attempt: `17.2`.
+            # A customer without a cookie has another name in each attempt: `17.2`.
             and (request.session or "").split(".")[0] == str(wanted.session)
             and request.page == wanted.page
             and request.attempt == wanted.attempt
         )
 
     def _place(self) -> dict[str, Any]:
-        """Where in its queue the request stands, among those that wait beside it."""
+        """Return the place of the request in its queue, by age."""
         one_for_all = self._wanted.page not in self._knew.get("queues", {})
         line = [
             one.id for one in self._beside.values() if one_for_all or one.page == self._wanted.page
@@ -134,7 +138,7 @@ class Watched(Recorded):
     def _keep(
         self, name: str, time_s: float, told: tuple[Any, ...], verdicts: Verdicts
     ) -> Verdicts:
-        """Called after every event; keeps only what concerns the one attempt."""
+        """Record an event if it concerns the one attempt; called after every event."""
         trace = self.trace
         if name == "load_sample":
             self._load = told[0]
@@ -158,7 +162,7 @@ class Watched(Recorded):
         return verdicts
 
     def _decided(self, time_s: float, verdicts: Verdicts) -> None:
-        assert self._id is not None  # it waits
+        assert self._id is not None  # the request waits
         trace = self.trace
         discipline = str(self.policy.snapshot().get("discipline", ""))
         if discipline != trace.disciplines[-1][1]:
@@ -191,7 +195,7 @@ class Watched(Recorded):
 
 
 def explain(folder: ComparisonResult, planned: PlannedRun, wanted: Wanted) -> DecisionTrace:
-    """Make the run again and follow `wanted`; takes as long as the run took.
+    """Run the simulation again and follow `wanted`; this takes as long as the run took.
 
     Raises ExperimentError when the run was not simulated or its logs are damaged.
     """

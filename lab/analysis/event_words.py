@@ -1,4 +1,4 @@
-"""The events of a run in words, for marks in diagrams."""
+"""The events of a run as text, for marks in diagrams."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,22 +7,22 @@ from lab.titles import title_of
 
 
 def load_words(rho: float | None) -> str:
-    """What load a run has; `rho` None: clients in a closed loop offer none."""
+    """Return the load of a run as text; None stands for a closed loop, which offers no load."""
     return "closed loop" if rho is None else f"ρ = {rho:g}"
 
 
 def factor_words(factor: float) -> str:
-    """The load is changed."""
+    """Return the text for a change of the load."""
     return f"load × {factor:g}"
 
 
 def leaving_words(abandonment: str) -> str:
-    """What becomes of the request of a customer who leaves."""
+    """Return the text for how a run treats the request of a customer who leaves."""
     return f"who leaves: {title_of(abandonment)}"
 
 
 def event_words(event: Mapping[str, Any]) -> str:
-    """An event of a run's log, as `events.jsonl` has it."""
+    """Return the text for an event of `events.jsonl`."""
     if event["event"] == "switched":
         return f"{title_of(event['policy']['name'])}, {leaving_words(event['abandonment'])}"
     if event["event"] == "load changed":

@@ -1,13 +1,16 @@
-"""Hysteresis: how long the shop stays slow after a rush is over.
+"""Hysteresis: the time that the shop stays slow after a rush is over.
 
 Times are paper seconds.
 
-At time t one looks at the attempts that ended in the ten seconds up to t, answered or left by
-their customers; a customer who leaves counts as an endless response time, one who is turned away is
-not counted (who is told at once has not waited). Their 95th percentile is *normal* as long as it is
-at most twice that of the calm before the rush; where that calm is not known, or endless itself,
-nothing is normal. Recovered is the first time after the rush from which on it is normal for ten
-seconds without a break, of which at least half are known.
+The percentile at time t is the 95th percentile of the response times in the ten seconds up to t. It
+covers attempts that were answered and attempts that customers left. A customer who leaves counts as
+an infinite response time. Rejected customers do not count, because they get their answer at once
+and do not wait.
+
+The percentile is *normal* while it is at most twice the percentile of the calm before the rush. If
+that calm is unknown or infinite, no percentile is normal. The shop has recovered at the first time
+after the rush from which the percentile stays normal for ten seconds. At least half of these ten
+values must be known.
 """
 
 import math
@@ -29,28 +32,28 @@ RUSH_RHO = 3.0
 RUSH_S = 60.0
 WARM_UP_S = 60.0
 BEFORE_S = 360.0
-"""Calm before the rush, the warm-up included."""
+"""The length of the calm before the rush, including the warm-up."""
 AFTER_S = 900.0
-"""So long is watched; who has not recovered by then has not at all."""
+"""The time after the rush in which a policy can recover; later does not count."""
 QUICK_AFTER_S = 300.0
 
 WINDOW_S = 10.0
 STAYS_S = 10
 FEWEST = 5
-"""Attempts in a window that say something; with fewer the percentile is not known."""
+"""The fewest attempts in a window with a known percentile."""
 PERCENT = 95.0
 NORMAL_FACTOR = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How customers take it when nothing comes."""
+    """The behaviour of customers who get no answer."""
 
     key: str
     title: str
     what: str
     changes: Mapping[str, Any]
-    """Of the spec's section `[customers]`."""
+    """Changes to the spec's section `[customers]`."""
 
 
 CONDUCTS = (
@@ -73,7 +76,7 @@ CONDUCTS = (
 
 
 def schedule(*, quick: bool) -> list[dict[str, float]]:
-    """Calm, rush, calm: the steps of `load.schedule`."""
+    """Return the steps of `load.schedule`: calm, rush, calm."""
     after_s = QUICK_AFTER_S if quick else AFTER_S
     return [
         {"duration_s": BEFORE_S, "rho": CALM_RHO},
@@ -85,11 +88,12 @@ def schedule(*, quick: bool) -> list[dict[str, float]]:
 def course_of(
     attempts: pa.Table, samples: Mapping[str, Sequence[Any]], arrivals_until_s: float
 ) -> dict[str, Any]:
-    """Second by second since the start, JSON-ready.
+    """Return the course of a run second by second from its start, ready for JSON.
 
-    `response_p95_s` (None where too few attempts ended; "inf" where too many were left),
-    `answered_ratio` of the attempts that ended, `waiting` requests. And `calm_p95_s`: of the calm
-    before the rush; `arrivals_until_s`: what follows is the end of those who were there.
+    - `response_p95_s`: None where too few attempts ended, "inf" where customers left too many,
+    - `answered_ratio` of the attempts that ended, and `waiting` requests,
+    - `calm_p95_s`: the percentile of the calm before the rush,
+    - `arrivals_until_s`: the last arrival; later seconds only serve customers who came before.
     """
     rows = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     completed = is_outcome(rows, AttemptOutcome.COMPLETED)
@@ -116,8 +120,10 @@ def rolling(
     times_s: npt.NDArray[np.float64],
     grid: npt.NDArray[np.float64],
 ) -> npt.NDArray[np.float64]:
-    """The 95th percentile of the times that ended in the WINDOW_S up to each place of the grid;
-    nan where fewer than FEWEST did."""
+    """Return the 95th percentile of the times that ended in the WINDOW_S before each grid point.
+
+    It is nan where fewer than FEWEST ended.
+    """
     order = np.argsort(ended_s, kind="stable")
     ended_s, times_s = ended_s[order], times_s[order]
     first = np.searchsorted(ended_s, grid - WINDOW_S, side="right")
@@ -131,11 +137,11 @@ def rolling(
 
 
 def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> float | None:
-    """Seconds after the rush until the percentile is normal and stays so; None: not at all.
+    """Return the seconds after the rush until the percentile stays normal; None if it never does.
 
-    `p95_s` has a value per second from the start, the first at 1 s, the last while customers still
-    arrive; None is not known, and passed over, but at least half of STAYS_S must be known. Without
-    a normal (None) nobody recovers.
+    `p95_s` has a value per second from the start: the first is at 1 s, the last is while customers
+    still arrive. None is an unknown value and is skipped, but at least half of STAYS_S must be
+    known. Without a normal percentile (None) there is no recovery.
     """
     if normal_p95_s is None:
         return None
@@ -151,15 +157,17 @@ def recovered_s(p95_s: Sequence[float | None], normal_p95_s: float | None) -> fl
 
 
 def normal_p95_s(calms: Sequence[float | None]) -> float | None:
-    """Of the repetitions of one policy: the median of those that are known; None where none is, or
-    where it is endless."""
+    """Return the median of the known calms of one policy's repetitions.
+
+    Return None if no calm is known or if the median is infinite.
+    """
     known = [calm for calm in calms if calm is not None]
     middle = statistics.median(known) if known else math.inf
     return middle if math.isfinite(middle) else None
 
 
 def as_numbers(values: Sequence[float | str | None]) -> list[float | None]:
-    """As `course_of` wrote them, read back from JSON."""
+    """Return the numbers of a JSON list that `course_of` wrote."""
     return [math.inf if isinstance(value, str) else value for value in values]
 
 
@@ -170,7 +178,7 @@ def _plain(value: float) -> float | str | None:
 
 
 def _percentile(times_s: npt.NDArray[np.float64]) -> float:
-    """The PERCENT-th by order (no interpolation, which infinite times would spoil)."""
+    """Return the PERCENT-th value by rank; infinite times would spoil an interpolation."""
     if not len(times_s):
         return math.nan
     rank = math.ceil(PERCENT / 100 * len(times_s)) - 1
@@ -197,7 +205,7 @@ def _answered(
 def _at(
     time_s: Sequence[float], values: Sequence[float], grid: npt.NDArray[np.float64]
 ) -> list[int]:
-    """The newest value at each place of the grid."""
+    """Return the newest value at each grid point."""
     place = np.searchsorted(np.asarray(time_s, dtype=float), grid, side="right") - 1
     found = np.asarray(values)[np.maximum(place, 0)]
     return [int(value) for value in np.where(place >= 0, found, 0)]

@@ -1,8 +1,7 @@
-"""Questions to the raw logs of a result, with answers in plain JSON values.
+"""Queries on the raw logs of a result, with answers in plain JSON values.
 
-Every question takes one dictionary and can be answered in a process with limits
-(`common.bounded`). Files may be damaged: a question raises ExperimentError, or any other exception
-of what it met.
+Every query takes one dictionary and can be answered in a process with limits (`common.bounded`).
+Files may be damaged: a query raises ExperimentError, or any other exception that the damage causes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from loadgen.attempt_log import require_attempts
 from loadgen.rows import RowsFileError, Size, check_rows, pieces, size_of
 
 MOST_FRAMES = 1200
-"""Samples of a run in a race, about."""
+"""The approximate number of samples of a run in a race."""
 _COLUMNS = ("policy", "discipline", "cpu_utilisation_ratio", "in_service", "waiting")
 _TOTALS = ("arrived_total", "answered_total", "dropped_total", "rejected_total", "orphaned_total",
            "confirms_total")  # fmt: skip
@@ -36,7 +35,7 @@ Asked = Mapping[str, Any]
 
 
 def size(folder: ComparisonResult, run: str | None = None) -> tuple[int, int]:
-    """(rows, bytes) of the tables of one run, or of all runs; read from the files' ends.
+    """Return (rows, bytes) of the tables of one run, or of all runs, from the files' footers.
 
     Raises ExperimentError when one of them is damaged.
     """
@@ -85,14 +84,14 @@ def check(folder: Path, most_rows: int) -> None:
 
 
 def curves(asked: Asked) -> dict[str, Any]:
-    """The curves of a comparison (`path`), as `curves_of` gives them."""
+    """Return the curves of a comparison (`path`), in the form of `curves_of`."""
     return curves_of(ComparisonResult(Path(asked["path"])))
 
 
 def attempts(asked: Asked) -> dict[str, Any]:
-    """Attempts of a `run` by `kind`, `page` type and `session`: `number`, and `rows`.
+    """Return attempts of a `run` by `kind`, `page` type and `session`: `number`, and `rows`.
 
-    `rows` are at most `most` of them from `first` on.
+    `rows` has at most `most` of them, beginning with number `first`.
     """
     _, _, run = _run(asked)
     found = attempt_choice.chosen(run.attempts(), asked["kind"], asked["page"], asked["session"])
@@ -101,7 +100,7 @@ def attempts(asked: Asked) -> dict[str, Any]:
 
 
 def attempt(asked: Asked) -> dict[str, Any]:
-    """One attempt of a `run` by `session`, `step` and `attempt` (None when there is none).
+    """Return one attempt of a `run` by `session`, `step` and `attempt`, or None.
 
     `others` are the attempts of its session.
     """
@@ -121,14 +120,14 @@ def _with_response(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def around(asked: Asked) -> dict[str, Any]:
-    """`samples` of a live `run` around an attempt of `page`, and the `events` of the run.
+    """Return `samples` of a live `run` around an attempt of `page`, and the `events` of the run.
 
-    `started_s` and `finished_s` are those of the attempt.
+    `started_s` and `finished_s` are the times of the attempt.
     """
     _, _, run = _run(asked)
     columns = run.samples().to_pydict()
     times = columns["time_s"]
-    # The sampler starts a little before the customers: the first arrival is both clocks' mark.
+    # The sampler starts a little before the customers: the first arrival is on both clocks.
     arrived = columns["arrived_total"]
     first = next((i for i, count in enumerate(arrived) if count > arrived[0]), 0)
     shift_s = times[first] if times else 0.0
@@ -156,9 +155,10 @@ def around(asked: Asked) -> dict[str, Any]:
 
 
 def lane(asked: Asked) -> dict[str, Any]:
-    """About MOST_FRAMES samples of a `run` as columns; paper seconds since customers came.
+    """Return about MOST_FRAMES samples of a `run` as columns; paper seconds since the first
+    customer.
 
-    Totals count from the run's start. `marks` are what was changed meanwhile.
+    Totals count from the run's start. `marks` are the changes during the run.
     """
     folder, _, run = _run(asked)
     samples = run.samples()
@@ -166,7 +166,7 @@ def lane(asked: Asked) -> dict[str, Any]:
     if not rows:
         raise ExperimentError(f"{run.samples_file} has no samples")
     step = max(1, -(-rows // MOST_FRAMES))
-    kept = [*range(0, rows - 1, step), rows - 1]  # the end counts: it is the result
+    kept = [*range(0, rows - 1, step), rows - 1]  # keep the last sample: it is the result
     columns = samples.take(kept).to_pydict()
     first = samples.slice(0, 1).to_pydict()
     events = run.events()
@@ -190,9 +190,9 @@ def lane(asked: Asked) -> dict[str, Any]:
 def _customers_came_s(
     folder: ComparisonResult, run: RunFolder, events: Sequence[Mapping[str, Any]]
 ) -> float:
-    """When, on the clock of the samples, the load generator's clock began; a simulation's is 0.
+    """Return the start of the load generator on the samples' clock; 0 for a simulation.
 
-    Lanes are in step by their customers: one load generator may take longer to start.
+    The runs of a race are aligned by their customers, because a load generator may start late.
     """
     spec = folder.spec()
     if spec.engine != "live":

@@ -1,7 +1,7 @@
 """The metrics of a run: each is declared once, here.
 
-Tables, CSV files, curves, the results database (`results.runs`) and docs/run-metrics.md are made
-from these declarations. A metric's number comes from the outcomes of one run.
+These declarations define tables, CSV files, curves, the results database (`results.runs`) and
+docs/run-metrics.md. The outcomes of one run give a metric's number.
 """
 
 from collections.abc import Callable
@@ -24,31 +24,31 @@ class Curve(NamedTuple):
     key: str
     """Its name in addresses of the console."""
     words: str
-    """What its axis says."""
+    """The text of its axis."""
     place: int
-    """Pages offer the curves in this order, and show the first at first."""
+    """The position on a page; a page offers the curves in this order and shows the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a run: what it is called, in which unit, what it means, where it comes from."""
+    """One number of a run: its name, unit, meaning and calculation."""
 
     name: str
     """The column in the database. `_ratio` is 1 at 100 %, `_s` are paper seconds."""
     title: str
-    """The head of its column in tables."""
+    """The title of its column in tables."""
     unit: Unit
-    """As tables print it: a ratio in `%` is printed times 100."""
+    """The unit in tables: a ratio in `%` is printed times 100."""
     definition: str
     of: Callable[[Outcomes], float | None]
-    """None where the run has no such number."""
+    """The calculation; it returns None if the run has no such number."""
     digits: int = 0
     if_unknown: str = "none"
-    """What tables print where no run has the number."""
+    """The text in tables if no run has the number."""
     curve: Curve | None = None
-    """How it is drawn against the offered load; None if it is not."""
+    """The curve against the offered load; None if the metric is not drawn."""
     is_of_sessions: bool = False
-    """Whether a closed loop, whose sessions never end, has none."""
+    """Whether a closed loop lacks the metric, because its sessions never end."""
     tables: tuple[TableName, ...] = ()
     """The tables of a comparison that print it."""
     is_pooled: bool = False
@@ -56,11 +56,11 @@ class Metric:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it counts something."""
+        """Whether the metric is a count."""
         return self.unit in ("requests", "attempts", "sessions", "confirms") and not self.digits
 
     def text(self, cell: Cell) -> str:
-        """Return what tables print: mean and interval over the repetitions, or their sum."""
+        """Return the text in tables: mean and interval over the repetitions, or their sum."""
         if self.is_pooled:
             return f"{sum(self.of(run) or 0.0 for run in cell.runs):.0f}"
         found = cell.over_known(self.of)
@@ -281,7 +281,7 @@ METRICS: tuple[Metric, ...] = (
         tables=("Who sells",),
     ),
 )
-"""All of them, in the order of tables and of the database's columns."""
+"""All metrics, in the order of tables and of the database's columns."""
 
 BY_NAME = {metric.name: metric for metric in METRICS}
 

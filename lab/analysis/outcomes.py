@@ -1,6 +1,6 @@
 """The outcomes of a run: counts, percentages, revenue and the fates of sessions.
 
-Tables 4 and 5, revenue efficiency and the table of sessions are made of these numbers, which come
+Tables 4 and 5, revenue efficiency and the table of sessions consist of these numbers. They follow
 from attempts alone.
 """
 
@@ -18,35 +18,38 @@ from loadgen.attempts import AttemptOutcome
 from loadgen.sessions import CONFIRM_PAGE, PAGES
 
 GROUP = {page: "Browsing" if page.startswith("Br") else page for page in PAGES}
-"""The column of Table 4 a page type is counted in."""
+"""Page type → its column of Table 4."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionFates:
-    """How the sessions of a run ended, as wholes.
+    """The number of sessions of a run by how they ended.
 
     Every session that arrived has exactly one fate: rejected, never let in, lost or completed.
     """
 
     arrived: int
     rejected: int
-    """Got a rejection page at their very first attempt, and no page of the shop after it."""
+    """Sessions with a rejection page at their first attempt, and no page of the shop later."""
     never_let_in: int
-    """Got no page of the shop either: they gave up waiting for the first one, or were dropped,
-    refused, failed, or rejected at a later attempt."""
+    """Other sessions without any page of the shop.
+
+    Their customers gave up waiting, or the requests were dropped, refused, failed, or rejected at a
+    later attempt.
+    """
     completed: int
-    """Every request they planned was answered in time."""
+    """Sessions whose planned requests were all answered in time."""
     completed_requests: int
-    """Requests of the completed ones."""
+    """Requests of the completed sessions."""
 
     @property
     def lost(self) -> int:
-        """Sessions that got a page of the shop at least, but not all they planned."""
+        """Sessions that got at least one page of the shop, but not all they planned."""
         return self.arrived - self.rejected - self.never_let_in - self.completed
 
     @property
     def completed_of_let_in_ratio(self) -> float | None:
-        """Completed sessions over those that got a page at all; None when none did."""
+        """Completed sessions over those that got at least one page; None when none did."""
         let_in = self.completed + self.lost
         return self.completed / let_in if let_in else None
 
@@ -56,7 +59,7 @@ class SessionFates:
         return self.completed_requests / self.completed if self.completed else None
 
     def share(self, fate: str) -> float:
-        """The sessions with a fate of FATES over all that arrived."""
+        """Return the share of a fate of FATES in all sessions that arrived."""
         number: int = getattr(self, fate)
         return number / self.arrived if self.arrived else 0.0
 
@@ -67,7 +70,7 @@ FATES = {
     "never_let_in": "never let in",
     "rejected": "rejected at once",
 }
-"""Fate of a session → its words, in the order in which pages show them; they add up to all."""
+"""Fate of a session → its words, in the order of pages; the fates add up to all sessions."""
 FATES_MEANING = (
     "Each session has one of four fates. Completed: every request that it planned was answered in "
     "time. Lost after being let in: it got at least one page of the shop, but not all. Rejected at "
@@ -75,7 +78,7 @@ FATES_MEANING = (
     "either; it gave up waiting for the first one, or was dropped, refused, or rejected when it "
     "tried again."
 )
-"""What FATES mean, for readers of tables and pages."""
+"""The meaning of FATES, for readers of tables and pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +88,31 @@ class Outcomes:
     rho: float | None
     """None in a closed loop."""
     attempts: Mapping[str, Mapping[str, int]]
-    """Page type (of clients `file` too) → outcome → attempts; retries are attempts of their own."""
+    """Page type (including `file`) → outcome → attempts; each retry is a separate attempt."""
     planned: Mapping[str, int]
     """Page type → requests, if every session completed."""
     fates: SessionFates
     confirms: int
     duration_s: float
-    """First arrival to the end of the last session, paper seconds."""
+    """The time from the first arrival to the end of the last session, paper seconds."""
     arrivals_s: float = 0.0
-    """First arrival to the last, paper seconds."""
+    """The time from the first arrival to the last, paper seconds."""
     useful_in_arrivals: int = 0
-    """Requests of sessions that completed which were answered by the last arrival."""
+    """Requests of completed sessions that were answered by the last arrival."""
     expected_confirm_ratio: float | None = None
-    """The share of the planned confirms that sessions can be expected to have made that were served
-    as these were; None when no session plans to buy."""
+    """The expected share of the planned confirms for sessions served like these.
+
+    None when no session plans to buy.
+    """
     reachable_ratio: float | None = None
-    """The share of the planned confirms that can be reached, by the capacity bound of this run;
-    None where no capacity is known, as in a closed loop."""
+    """The share of the planned confirms that this run's capacity bound allows.
+
+    None if no capacity is known, as in a closed loop.
+    """
     lasting_ratio: float | None = None
-    """The same, had the server stopped with the last arrival: in an overload that lasts."""
+    """The same share if the server stopped at the last arrival: in an overload that lasts."""
     undisturbed_ratio: float = 1.0
-    """The share of the arrivals' time that was over when the first attempt failed."""
+    """The share of the arrivals' time before the first attempt that failed."""
 
     @property
     def sessions(self) -> int:
@@ -113,51 +120,57 @@ class Outcomes:
         return self.fates.arrived
 
     def generated(self, page: str) -> int:
-        """Attempts made for a page, retries included, as Table 4 counts."""
+        """Return the attempts for a page, including retries, as Table 4 counts."""
         counts = self.attempts[page]
         return sum(n for outcome, n in counts.items() if outcome != AttemptOutcome.NOT_GENERATED)
 
     def count(self, outcome: AttemptOutcome) -> int:
-        """Attempts of all pages with this outcome."""
+        """Return the attempts of all pages with this outcome."""
         return sum(counts.get(outcome, 0) for counts in self.attempts.values())
 
     @property
     def completed_ratio(self) -> float:
-        """Completed requests over those the sessions would have made."""
+        """Completed requests over those that the sessions planned."""
         return self.count(AttemptOutcome.COMPLETED) / sum(self.planned.values())
 
     @property
     def timed_out_ratio(self) -> float:
-        """Attempts that timed out over the requests the sessions would have made."""
+        """Attempts that timed out over the requests that the sessions planned."""
         return self.count(AttemptOutcome.TIMED_OUT) / sum(self.planned.values())
 
     @property
     def turned_away_ratio(self) -> float:
-        """Attempts rejected, dropped, refused or failed, over the same."""
+        """Attempts rejected, dropped, refused or failed, over the requests that the sessions
+        planned."""
         return self._turned_away() / sum(self.planned.values())
 
     @property
     def throughput_rps(self) -> float:
-        """Completed requests per paper second of the whole run, to the end of its last session."""
+        """Completed requests per paper second of the whole run, until its last session ends."""
         return self.count(AttemptOutcome.COMPLETED) / self.duration_s if self.duration_s else 0.0
 
     @property
     def useful_rps(self) -> float:
-        """Requests of sessions that completed, per paper second while sessions arrived (SBAC's
-        useful work): after the last arrival the longest session sets the time, another one for each
-        policy."""
+        """Requests of completed sessions per paper second of arrivals (SBAC's useful work).
+
+        Later seconds do not count: after the last arrival the longest session sets the time, and
+        that session differs between policies.
+        """
         return self.useful_in_arrivals / self.arrivals_s if self.arrivals_s else 0.0
 
     @property
     def useful_ratio(self) -> float | None:
-        """Share of them in all that were answered in time; None when nothing was."""
+        """Share of completed sessions' requests in all answered requests; None without any."""
         answered = self.count(AttemptOutcome.COMPLETED)
         return self.fates.completed_requests / answered if answered else None
 
     @property
     def confirm_bound(self) -> float | None:
-        """The most confirms that this run's customers and server allow any policy that cannot know
-        who will buy (docs/bound.md); None where no capacity is known."""
+        """The most confirms that a policy can reach in this run without knowing who will buy.
+
+        It follows from the run's customers and server (docs/bound.md); None if no capacity is
+        known.
+        """
         if self.reachable_ratio is None:
             return None
         return self.planned[CONFIRM_PAGE] * self.reachable_ratio
@@ -169,17 +182,17 @@ class Outcomes:
 
     @property
     def estimated_efficiency_ratio(self) -> float | None:
-        """Revenue efficiency by the confirms to be expected, not by who bought by chance.
+        """Expected confirms over the capacity bound; None when no session plans to buy.
 
-        It has the same mean as confirms / bound as long as nobody can know who will buy, and it
-        scatters far less: each page served counts, not only the 2.7 % of sessions that buy.
+        It has the same mean as confirms / bound if no policy can know who will buy. It scatters far
+        less: each served page counts, not only the 2.7 % of sessions that buy.
         """
         if self.expected_confirm_ratio is None or self.reachable_ratio is None:
             return None
         return self.expected_confirm_ratio / self.reachable_ratio
 
     def table4(self) -> dict[str, dict[str, int]]:
-        """Row → column → attempts, in the form of Table 4; `other` is what the paper has not."""
+        """Return row → column → attempts, in the form of Table 4; `other` is not in the paper."""
         rows = ("generated", "completed", "timed_out", "dropped", "other")
         table = {row: dict.fromkeys(GROUP.values(), 0) for row in rows}
         for page, counts in self.attempts.items():
@@ -192,13 +205,15 @@ class Outcomes:
         return table
 
     def table5(self) -> dict[str, float]:
-        """Percentages as Table 5 has them.
+        """Return the percentages of Table 5.
 
         In overload the paper divides by the browsing requests of the full sessions (54,480 of its
-        57,528); its 100 % at ρ = 0.85 is only possible over all requests. `not_generated` is what
-        is left of 100, as in the paper: retries, which are counted and were not planned, make it
-        smaller than `never_asked_for`, the share of those requests that customers never sent, and
-        may make it negative. `dropped` takes in all that were turned away or failed.
+        57,528); its 100 % at ρ = 0.85 is only possible over all requests.
+
+        `not_generated` is what remains of 100, as in the paper. Retries count but were not planned,
+        so it is smaller than `never_asked_for` and may be negative. `never_asked_for` is the share
+        of those requests that customers never sent. `dropped` includes all rejected, refused and
+        failed attempts.
         """
         counted = [page for page in self.planned if (self.rho or 0.0) <= 1 or page.startswith("Br")]
         whole = sum(self.planned[page] for page in counted)
@@ -227,10 +242,10 @@ class Outcomes:
 
 
 def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
-    """The attempts of sessions that arrived after `warm_up_s` paper seconds, sessions whole."""
+    """Return the attempts of all sessions that arrived after `warm_up_s` paper seconds."""
     if warm_up_s == 0:
         return attempts
-    # Of the first page the first attempt: a retry comes later than its session.
+    # The first attempt of the first page counts: a retry comes later than its session.
     is_arrival = pc.and_(
         pc.equal(attempts.column("step"), 0), pc.equal(attempts.column("attempt"), 1)
     )
@@ -240,16 +255,17 @@ def after_warm_up(attempts: pa.Table, warm_up_s: float) -> pa.Table:
 
 
 def started_after(attempts: pa.Table, warm_up_s: float) -> pa.Table:
-    """The attempts that were begun after `warm_up_s` paper seconds: the warm-up of a closed loop,
-    whose sessions never end."""
+    """Return the attempts that began after `warm_up_s` paper seconds.
+
+    This is for a closed loop, whose sessions never end.
+    """
     return attempts.filter(pc.greater_equal(attempts.column("started_s"), warm_up_s))
 
 
 def outcomes_of(
     attempts: pa.Table, rho: float | None, bound: CapacityBound | None = None
 ) -> Outcomes:
-    """Count a run's attempts; `bound` is what it is measured by, None where no capacity is
-    known."""
+    """Count a run's attempts; `bound` is its capacity bound, None if no capacity is known."""
     counts: dict[str, dict[str, int]] = {page: {} for page in PAGES}
     for page, outcome, n in _groups(attempts, "page", "outcome"):
         counts.setdefault(page, {})[outcome] = n
@@ -275,7 +291,7 @@ def outcomes_of(
 
 
 def _working_s(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) -> float:
-    """From the first arrival to the last answer, or to the last arrival if that is later."""
+    """Return the time from the first arrival to the last answer or arrival, whichever is later."""
     if not len(arrivals_s):
         return 0.0
     answered = attempts.filter(pa.array(is_outcome(attempts, AttemptOutcome.COMPLETED)))
@@ -295,11 +311,12 @@ def _undisturbed_ratio(attempts: pa.Table, arrivals_s: npt.NDArray[np.float64]) 
 
 
 def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
-    """What a walk along the pages confirms, on average, over what it would if all were served.
+    """Return expected confirms over those planned; the expectation follows from the served shares.
 
-    s_p: the share of the sessions that came to page p which were served there. P(p → q): how often
-    page q follows p in what the sessions planned. Sessions that come to the pages, per session:
-    a_q = start_q + Σ_p a_p s_p P(p → q). It needs no more than that nobody knows who will go on.
+    s_p is the share of sessions that page p served, among those that came to it. P(p → q) is how
+    often page q follows p in the planned sessions. The sessions that come to the pages, per
+    session, are a_q = start_q + Σ_p a_p s_p P(p → q). The only assumption is that no policy knows
+    which customer will go on.
     """
     of_session, _, completed = _lengths(attempts)
     is_planned = attempts.column("attempt").to_numpy() <= 1
@@ -327,7 +344,7 @@ def _expected_confirm_ratio(attempts: pa.Table) -> float | None:
 
 
 def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
-    """When each session was to arrive."""
+    """Return the planned arrival of each session."""
     first = _first_attempts(attempts)
     arrived = first.filter(pc.equal(first.column("step"), 0)).column("intended_s")
     times_s: npt.NDArray[np.float64] = arrived.drop_null().to_numpy()
@@ -335,10 +352,10 @@ def _arrivals_s(attempts: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def _useful_by(attempts: pa.Table, time_s: float) -> int:
-    """Requests of sessions that completed which were answered by `time_s`, paper seconds."""
+    """Return the requests of completed sessions that were answered by `time_s`, paper seconds."""
     of_session, length, completed = _lengths(attempts)
     whole = length == completed
-    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
     answered = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
     return int(np.count_nonzero(answered & whole[of_session]))
 
@@ -346,7 +363,7 @@ def _useful_by(attempts: pa.Table, time_s: float) -> int:
 def _lengths(
     attempts: pa.Table,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """(of each attempt its session's place, of each session its requests planned, completed)."""
+    """Return (session index of each attempt, requests planned per session, completed ones)."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
     is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED)
@@ -374,10 +391,10 @@ def session_fates(attempts: pa.Table) -> SessionFates:
 
 
 def completed_by(attempts: pa.Table, time_s: float) -> int:
-    """Sessions that had got everything they planned by `time_s`, paper seconds."""
+    """Return the sessions that were complete by `time_s`, paper seconds."""
     sessions, of_session = np.unique(attempts.column("session").to_numpy(), return_inverse=True)
     is_planned = attempts.column("attempt").to_numpy() <= 1
-    is_over = attempts.column("finished_s").to_numpy() <= time_s  # of no answer: nan, not over
+    is_over = attempts.column("finished_s").to_numpy() <= time_s  # nan without an answer: not over
     is_completed = is_outcome(attempts, AttemptOutcome.COMPLETED) & is_over
     length = np.bincount(of_session[is_planned], minlength=len(sessions))
     completed = np.bincount(of_session[is_completed], minlength=len(sessions))
@@ -385,27 +402,28 @@ def completed_by(attempts: pa.Table, time_s: float) -> int:
 
 
 def _first_attempts(attempts: pa.Table) -> pa.Table:
-    """A row per request that was planned: its first attempt, or that it was never asked for."""
+    """Return a row per planned request: its first attempt, or that it was never sent."""
     return attempts.filter(pc.less_equal(attempts.column("attempt"), 1))
 
 
 def _groups(table: pa.Table, *keys: str) -> list[tuple[Any, ...]]:
-    """Each combination of `keys` that occurs, and how often."""
+    """Return each combination of `keys` that occurs, and its number of rows."""
     rows = table.group_by(list(keys)).aggregate([([], "count_all")]).to_pylist()
     return [(*(row[key] for key in keys), row["count_all"]) for row in rows]
 
 
 def is_outcome(attempts: pa.Table, outcome: AttemptOutcome) -> npt.NDArray[np.bool_]:
-    """A value per row: whether the attempt ended so."""
+    """Return for each row whether the attempt has this outcome."""
     equal = pc.equal(attempts.column("outcome"), outcome.value)
     found: npt.NDArray[np.bool_] = equal.to_numpy(zero_copy_only=False)
     return found
 
 
 def response_times_s(attempts: pa.Table, page: str | None = None) -> npt.NDArray[np.float64]:
-    """Response times of attempts, infinite for those that never completed.
+    """Return response times of attempts, infinite for those that never completed.
 
-    Unconditional, as in LIFO-Pri's footnote 1: a timed-out or dropped request counts as infinite.
+    They are unconditional, as in LIFO-Pri's footnote 1: a timed-out or dropped request counts as
+    infinite.
     """
     table = attempts.filter(pc.not_equal(attempts.column("attempt"), 0))
     if page is not None:

@@ -1,4 +1,4 @@
-"""The authors' figures, from `published.toml`, in the shape that reports print."""
+"""The authors' published numbers, from `published.toml`, in the form that reports print."""
 
 import tomllib
 from functools import cache
@@ -25,14 +25,14 @@ Row = tuple[int | None, ...]
 
 @cache
 def published() -> dict[str, Any]:
-    """The whole file."""
+    """Return the content of the whole file."""
     return tomllib.loads((Path(__file__).parent / "published.toml").read_text(encoding="utf-8"))
 
 
 def table4(rho: float | None, policy: str) -> dict[str, Row]:
-    """Rows generated, completed, timed_out, dropped of Table 4, a number per column of GROUPS.
+    """Return the rows generated, completed, timed_out and dropped of Table 4, by column of GROUPS.
 
-    None where the paper gives no number for the column (SQ has totals only, in the first);
+    A number is None if the paper omits it (SQ has totals only, in the first column). The result is
     empty for a ρ or a policy that Table 4 does not have.
     """
     tables = published()["lifo_pri"]["table4"]
@@ -59,7 +59,7 @@ def table4(rho: float | None, policy: str) -> dict[str, Row]:
 
 
 def table5(rho: float | None, policy: str) -> dict[str, float]:
-    """Percentages of Table 5 by row; empty where the paper has none."""
+    """Return the percentages of Table 5 by row; empty if the paper has none."""
     rows = ("completed", "timed_out", "dropped", "not_generated")
     key = policy.replace("-", "_")
     percent = published()["lifo_pri"]["table5"]["rho_1_40"]

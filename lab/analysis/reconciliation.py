@@ -24,11 +24,11 @@ from loadgen.sessions import CONFIRM_PAGE, PAGES
 FILE = KIND_PAGE["file"]
 
 _CONNECTING_S = 1.0
-"""Real seconds within which a busy machine has connected and read a request."""
+"""Real seconds in which a busy machine connects and reads a request."""
 
 
 def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> RunSummary:
-    """Write run.json, with which the run is whole, and return what it says.
+    """Write run.json, which completes the run, and return its content.
 
     It has the counts of client, gateway and shop, and whether they agree.
     """
@@ -51,7 +51,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
         "checks": checks,
         "counts": {"before": before, "after": after},
     }
-    if not run.is_closed_loop:  # these come back for ever: their sessions have no fates
+    if not run.is_closed_loop:  # sessions of a closed loop never end
         known["sessions"] = asdict(outcomes.fates)
     summary = RunSummary.model_validate({**known, **record.facts})
     write_json(folder.summary_file, summary.as_json())
@@ -59,7 +59,7 @@ def summarise(run: ShopRun, seed: int, folder: RunFolder, record: RunRecord) -> 
 
 
 def _hasty(attempts: pa.Table, patience_s: float) -> Mapping[str, int]:
-    """Page → attempts given up so soon that the gateway may never have read them."""
+    """Return page → attempts that ended so soon that the gateway may not have read them."""
     hasty = attempts.filter(
         pc.and_(
             pc.equal(attempts.column("outcome"), AttemptOutcome.TIMED_OUT.value),
@@ -76,21 +76,22 @@ def reconcile(
     *,
     hasty: Mapping[str, int] | None = None,
 ) -> list[Check]:
-    """All checks of a run. `before` and `after` are `Appliance.counts()`.
+    """Return all checks of a run. `before` and `after` are `Appliance.counts()`.
 
-    A customer who leaves in the very moment of an answer counts it as timed out while the gateway
-    counts it as answered, dropped or rejected: so timed-out attempts are the slack of every client
-    bound. `hasty`: page → attempts that were given up before they need have arrived.
+    A customer may leave at the moment of an answer. Then the customer counts a timeout, and the
+    gateway counts an answer, a drop or a rejection. So timed-out attempts are the slack of every
+    client bound. `hasty`: page → attempts that ended so soon that they may not have reached the
+    gateway.
 
-    What the gateway stopped the shop has not served, unless the shop was `overdue`: then the
-    gateway waited no longer, and cannot know. Nor has it served what it answered with an error,
-    as it does while its database is away (`lost_to`).
+    The shop has not served requests that the gateway stopped, unless the shop was `overdue`: then
+    the gateway stopped waiting and cannot know. Requests that the shop answered with an error are
+    not served either (`lost_to`), for instance while its database is away.
     """
     overdue = _overdue(after) - _overdue(before)
     lost = _lost(after) - _lost(before)
     pages = {page: page for page in PAGES}
     if FILE in client.attempts:
-        pages[FILE] = "other"  # what the gateway counts it as
+        pages[FILE] = "other"  # the gateway's name for that outcome
     checks = []
     for page, known_as in pages.items():
         arrived = client.generated(page) - client.attempts[page].get(AttemptOutcome.REFUSED, 0)
@@ -127,7 +128,7 @@ def _check(statement: str, value: int, low: int, high: int) -> Check:
 
 
 def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]) -> list[Check]:
-    """Client and gateway on one page; and the gateway with itself."""
+    """Return the checks of one page: client against gateway, and the gateway against itself."""
     timed_out = client.get(AttemptOutcome.TIMED_OUT, 0)
     dropped = client.get(AttemptOutcome.DROPPED, 0)
     rejected = client.get(AttemptOutcome.REJECTED, 0)
@@ -152,10 +153,10 @@ def _with_gateway(page: str, client: Mapping[str, int], fates: Mapping[str, int]
 def _of_orders(
     client: Outcomes, before: Mapping[str, Any], after: Mapping[str, Any], overdue: int
 ) -> list[Check]:
-    """Tr-4: once past its commit point it is finished; stopped before, it leaves no order.
+    """Return the checks of orders: each Tr-4 that passes its commit point makes an order.
 
-    One whose customer gave up may have been finished: an order without a confirm. So may one that
-    was answered with an error, when the database went away after the commit.
+    If the customer gave up, Tr-4 may still have finished: then there is an order without a confirm.
+    The same holds for a Tr-4 with an error, if the database went away after the commit.
     """
     orders = after["shop"]["orders"] - before["shop"]["orders"]
     fates = _difference(before["gateway"][CONFIRM_PAGE], after["gateway"][CONFIRM_PAGE])
@@ -173,9 +174,9 @@ def _of_orders(
 
 
 def _of_sentry(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Check]:
-    """What the shop's sentry interrupted, the gateway saw end without an answer."""
+    """Return the check that each interruption by the shop's sentry ended without an answer."""
     if "sentry" not in after["shop"]:
-        return []  # a simulated one is the driver itself
+        return []  # in a simulation the driver itself is the sentry
     interrupted = after["shop"]["sentry"]["interrupted"] - before["shop"]["sentry"]["interrupted"]
     stopped = sum(
         after["gateway"][page]["cancelled"] - before["gateway"][page]["cancelled"]
@@ -189,7 +190,7 @@ def _difference(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str
 
 
 def _lost(counts: Mapping[str, Any]) -> int:
-    """Requests that the shop could not answer, for what is behind it was away."""
+    """Return the requests that the shop could not answer because a service behind it was away."""
     return sum(counts["shop"].get("lost_to", {}).values())
 
 

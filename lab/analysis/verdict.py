@@ -14,22 +14,22 @@ from lab.intervals import paired
 from lab.spec.experiment import Spec
 
 _TIMES_FROM_RATIO: Final = 1.5
-"""From this ratio on the sentence gives a lead as a factor."""
+"""The smallest ratio at which the sentence gives a lead as a factor."""
 
 
 _NEARLY_ALL_RATIO: Final = 0.95
-"""From this share of the bound on, policies that chance cannot tell apart sold nearly all."""
+"""The smallest share of the bound at which equal policies “sold nearly all”."""
 _SOLD_OUT: Final = "{policies} sold nearly all that is possible: {number} confirms{limit}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Aim:
-    """The number by which an experiment compares policies; more is better."""
+    """The number by which an experiment compares policies; a larger one is better."""
 
     of: Callable[[Cell], float]
-    """For the order of the policies: a sum or a mean over the repetitions."""
+    """The number that orders the policies: a sum or a mean over the repetitions."""
     of_run: Callable[[Outcomes], float | None]
-    """For the differences by seed; it may scatter less than `of`."""
+    """The number for the differences by seed; it may scatter less than `of`."""
     best: str
     """`{policy} sold the most: {number}{limit}`."""
     alike: str

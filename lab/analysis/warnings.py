@@ -21,16 +21,16 @@ WHY_IT_DIFFERS = (
     "useful work with about 60 % of its capacity; this one does so with nearly all."
 )
 LATE_SHARE_LIMIT = 0.01
-"""A run in which more attempts than this started late says so."""
+"""The largest share of late attempts in a run without a warning."""
 APART_LIMIT_S = 0.1
-"""Runs at once whose customers began further apart than this, in real seconds, say so."""
+"""The largest gap between customers' starts in runs at once without a warning, real seconds."""
 FEW_SALES = 30
-"""With a bound below it chance moves confirms / bound by a third and more."""
+"""The bound below which chance moves confirms / bound by a third and more."""
 UNDISTURBED_LIMIT = 0.5
-"""An overload that loses nobody for this share of the arrivals' time has not taken hold."""
+"""The undisturbed share of the arrivals' time from which an overload has not taken hold."""
 _NORMAL_975 = 1.96
 UNLIKE_LIMIT_RATIO = 0.1
-"""So do shops at once of which one serves so much more or less than all of them do."""
+"""The largest difference between shops at once without a warning, as a share of their median."""
 
 
 def honesty(cells: Sequence[Cell]) -> list[str]:
@@ -101,7 +101,7 @@ def honesty(cells: Sequence[Cell]) -> list[str]:
 
 
 def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
-    """Return warnings of confirms that the bound makes doubtful."""
+    """Return warnings about confirms that the bound makes doubtful."""
     known = [cell for cell in cells if cell.rho is not None and cell.bound]
     lines = []
     for cell in known:
@@ -133,7 +133,7 @@ def _of_the_bound(cells: Sequence[Cell]) -> list[str]:
 
 
 def _lasting(run: Outcomes) -> float:
-    """The bound, had the server stopped with the last arrival."""
+    """Return the bound of a run whose server stops at the last arrival."""
     return run.planned[CONFIRM_PAGE] * (run.lasting_ratio or 0.0)
 
 
@@ -161,7 +161,7 @@ def _of_proxies(summaries: Sequence[RunSummary]) -> list[str]:
 
 
 def _of_runs_at_once(summaries: Sequence[RunSummary]) -> list[str]:
-    """Return where runs at the same time ran, with warnings; nothing for runs in turn."""
+    """Return where runs at the same time ran, with warnings; nothing for consecutive runs."""
     found = [summary.at_once for summary in summaries if summary.at_once is not None]
     if not found:
         return []
@@ -198,7 +198,7 @@ def _all(runs: int) -> str:
 
 
 def _changes(summary: RunSummary) -> list[str]:
-    """Return what was changed during the run: policies and offered load."""
+    """Return the changes of policies and offered load during the run."""
     switched = [
         f"{change['policy']['name']} with {change['policy']['admission']['name']} admission, "
         f"abandonment {change['abandonment']}, from {change['time_s']:.0f} s"
