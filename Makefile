@@ -41,7 +41,7 @@ compose: environment ## docker compose of the appliance's containers (ARGS="exec
 	@$(run) compose $(ARGS)
 images-offline: ## stand-ins for the base images from the distribution's packages, where no registry is (root)
 	@docker/offline/build.sh $(ARGS)
-doctor: environment ## check this machine; says the mend of what is missing
+doctor: environment ## check this machine; prints how to fix what is missing
 	@$(run) doctor
 certs: environment ## the certificate of the TLS port (KEY=rsa-7680 for another kind, ARGS=--replace for a new one)
 	@$(run) certs $(if $(KEY),--key $(KEY)) $(ARGS)

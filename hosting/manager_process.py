@@ -92,7 +92,7 @@ class ManagerProcess:
         """Somebody else's CPU manager would be taken for ours, and end with us."""
         if wait_while(self._accepts, LEFT_OVER_PATIENCE_S):
             raise HostingError(
-                f"another platform has its CPU manager on {self.socket}; mend: end it"
+                f"another platform has its CPU manager on {self.socket}; fix: end it"
             )
 
     def _accepts(self) -> bool:

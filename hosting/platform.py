@@ -165,7 +165,7 @@ class Platform(Started):
             return ports.free(count)
         for port in range(first, first + count):
             if (who := ports.holder(port)) is not None:
-                raise HostingError(f"port {port} is taken by {who}; mend: end it, or other ports")
+                raise HostingError(f"port {port} is taken by {who}; fix: end it, or other ports")
         return list(range(first, first + count))
 
     def _start_application(

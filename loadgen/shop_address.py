@@ -41,20 +41,20 @@ class ShopAddress:
         the system are. Raises `HostError` for anything else, for a name that has no address, and
         for an authority that cannot be read or has nobody to vouch for.
         """
-        mend = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
+        fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:
             parts = urlsplit(url)
             port = parts.port or {"https": 443}.get(parts.scheme, 80)
         except ValueError as error:
-            raise HostError(f"--host {url}: {error}; {mend}") from None
+            raise HostError(f"--host {url}: {error}; {fix}") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-            raise HostError(f"--host {url}: not an address of the shop; {mend}")
+            raise HostError(f"--host {url}: not an address of the shop; {fix}")
         if authority is not None and parts.scheme != "https":
             raise HostError(f"--authority: {url} has no certificate; give an https:// --host")
         try:
             found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise HostError(f"--host {url}: {error.strerror or error}; {mend}") from None
+            raise HostError(f"--host {url}: {error.strerror or error}; {fix}") from None
         family, _, _, _, peer = found[0]
         tls = _trusting(authority) if parts.scheme == "https" else None
         return cls(family, peer, parts.netloc.rpartition("@")[2], parts.hostname, tls)

@@ -1,6 +1,6 @@
 """The command line `python -m runtime`, which the Makefile calls.
 
-Owns: commands, exit codes and how an error reaches a person: one line that says the mend, no
+Owns: commands, exit codes and how an error reaches a person: one line that says the fix, no
 traceback. Must not know: how anything is done.
 """
 
@@ -131,7 +131,7 @@ def _status(settings: Settings, progress: Progress) -> None:
 
 @main.command()
 def doctor() -> None:
-    """Check this machine and say the mend of what is missing."""
+    """Check this machine and say the fix of what is missing."""
     sys.exit(doctor_module.doctor(Progress()))
 
 
@@ -162,7 +162,7 @@ def _certs(settings: Settings, key: str | None, replace: bool) -> None:
     if not why and key not in (None, certificates.key_name(there)):
         raise certificate_files.CertificateError(
             f"KEY={key}: there is a good certificate with {certificates.key_name(there)} already; "
-            "mend: ARGS=--replace"
+            "fix: ARGS=--replace"
         )
     click.echo(f"{'Made' if why else 'Kept'}{f' ({why})' if why else ''}:")
     rows = {
@@ -237,7 +237,7 @@ def _become(settings: Settings, command: tuple[str, ...]) -> None:
     if choice.to_use(settings) == "docker":
         _inside(settings, command)
     if not Supervisor(State(settings.state_dir)).is_running():
-        raise StateError("this needs the running appliance; mend: make up")
+        raise StateError("this needs the running appliance; fix: make up")
     wrapped = pinned.command(settings.other_cpus, command)
     # `python` is the one with the libraries, here as in a container.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
@@ -261,7 +261,7 @@ def _doorbuster(settings: Settings, arguments: tuple[str, ...]) -> None:
 def _inside(settings: Settings, command: tuple[str, ...]) -> None:
     project = _project(settings)
     if not compose_exec.runs(project):
-        raise StateError("this needs the running appliance; mend: make up")
+        raise StateError("this needs the running appliance; fix: make up")
     sys.exit(compose_exec.run(project, command))
 
 

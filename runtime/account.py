@@ -43,7 +43,7 @@ def for_database(cluster: Path | None = None) -> Account | None:
         return Account(name, entry.pw_uid, entry.pw_gid)
     raise LookupError(
         "PostgreSQL refuses to run as root and there is neither a user postgres nor nobody; "
-        "mend: run `make up` as an ordinary user, or `useradd --system postgres`"
+        "fix: run `make up` as an ordinary user, or `useradd --system postgres`"
     )
 
 

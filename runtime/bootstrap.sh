@@ -73,7 +73,7 @@ find_python() {
     fi
   done
   fail "Doorbuster needs Python 3.11 to 3.14; found: $(python3 --version 2>&1 || true)" \
-    "mend: $(as_root) apt-get install python3.11 python3.11-venv" \
+    "fix: $(as_root) apt-get install python3.11 python3.11-venv" \
     "      or name another one: make up PYTHON=/path/to/python3.12"
 }
 
@@ -91,12 +91,12 @@ make_environment() {
   # A fresh Debian or Ubuntu has venv without ensurepip, and venv's own message is long.
   "$PYTHON" -c 'import venv; from ensurepip import bootstrap' 2>/dev/null ||
     fail "$PYTHON ($version) cannot make virtual environments: the package python$version-venv is missing" \
-      "mend: $(as_root) apt-get install python$version-venv   (or python3-venv)"
+      "fix: $(as_root) apt-get install python$version-venv   (or python3-venv)"
   say "virtual environment: $ENVIRONMENT (Python $version)"
   "$PYTHON" -m venv --clear "$ENVIRONMENT" || {
     rm -rf "$ENVIRONMENT"
     fail "the virtual environment could not be made in $PWD/$ENVIRONMENT" \
-      "mend: see the message above; is the disk full or the folder another user's?"
+      "fix: see the message above; is the disk full or the folder another user's?"
   }
 }
 
@@ -114,7 +114,7 @@ install_uv() {
     "$ENVIRONMENT/bin/python" -m ensurepip --default-pip >/dev/null
   "$ENVIRONMENT/bin/python" -m pip install --quiet --disable-pip-version-check "uv==$UV_VERSION" ||
     fail "uv could not be installed from the package index" \
-      "mend: is there a network? Proxies and mirrors are read from the environment (PIP_INDEX_URL, HTTPS_PROXY)"
+      "fix: is there a network? Proxies and mirrors are read from the environment (PIP_INDEX_URL, HTTPS_PROXY)"
 }
 
 install_dependencies() {
@@ -131,7 +131,7 @@ install_dependencies() {
     UV_PYTHON_DOWNLOADS=never \
     runtime/locked.sh "$ENVIRONMENT/bin/uv" --inexact "${quiet[@]}" --reinstall-package doorbuster ||
     fail "the dependencies could not be installed" \
-      "mend: see the message above; a broken download is tried again by the same command"
+      "fix: see the message above; a broken download is tried again by the same command"
   # Without it only the playground is missing, and its page says how to fetch it.
   "$ENVIRONMENT/bin/python" lab/playground/pyodide.py >/dev/null || true
   locked_version >"$STAMP"

@@ -27,7 +27,7 @@ class Choice(NamedTuple):
 
 
 class RuntimeChoiceError(RuntimeError):
-    """RUNTIME= names none, or another than what runs; the message says the mend."""
+    """RUNTIME= names none, or another than what runs; the message says the fix."""
 
 
 def asked(environ: Mapping[str, str] = os.environ) -> Runtime | None:
@@ -67,7 +67,7 @@ def choose(settings: Settings) -> Choice:
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
         raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance runs already, {_in(now)}; mend: make down first"
+            f"RUNTIME={wanted}: the appliance runs already, {_in(now)}; fix: make down first"
         )
     if wanted is not None:
         return Choice(wanted, f"{VARIABLE}={wanted}")
@@ -91,7 +91,7 @@ def to_use(settings: Settings) -> Runtime:
     wanted, now = asked(), running(settings)
     if now is not None and wanted not in (None, now):
         raise RuntimeChoiceError(
-            f"RUNTIME={wanted}: the appliance runs {_in(now)}; mend: leave RUNTIME= out"
+            f"RUNTIME={wanted}: the appliance runs {_in(now)}; fix: leave RUNTIME= out"
         )
     return wanted or now or "native"
 

@@ -44,7 +44,7 @@ _CONTEXT = (
     *("loadgen", "simulator", "lab", "dashboards"),
 )
 _CONTEXT_FILES = ("pyproject.toml", "uv.lock", "runtime")
-_OFFLINE = "mend: make images-offline, or RUNTIME=native"
+_OFFLINE = "fix: make images-offline, or RUNTIME=native"
 
 
 def start(settings: Settings, progress: Progress) -> None:
@@ -96,7 +96,7 @@ def forget(settings: Settings, progress: Progress) -> None:
         if os.environ.get("FORCE") != "1":
             raise EngineError(
                 f"the volumes of containers (project {project.name}) cannot be removed, there is "
-                "no program docker; mend: install it, or make reset FORCE=1, which leaves them"
+                "no program docker; fix: install it, or make reset FORCE=1, which leaves them"
             )
         progress.say(
             f"Left, for there is no program docker: the volumes of project {project.name}. With "
@@ -305,7 +305,7 @@ def last_words(project: Project, service: str) -> str:
         check=False,
     ).stdout
     lines = "\n".join(f"    {line}" for line in shown.splitlines()) or "    (it printed nothing)"
-    return f'  last lines:\n{lines}\n  mend: make logs ARGS="{service}" shows more'
+    return f'  last lines:\n{lines}\n  fix: make logs ARGS="{service}" shows more'
 
 
 def _is_lost(one: Container, part: Part) -> bool:
@@ -341,7 +341,7 @@ def _compose(project: Project, *arguments: str) -> None:
         code = _compose_code(project, "--progress", "quiet", *arguments, output=output)
     if code != 0:
         said = log_tail.last_line(log_tail.read(log))
-        raise EngineError(f"docker compose {' '.join(arguments)} failed: {said}; mend: see {log}")
+        raise EngineError(f"docker compose {' '.join(arguments)} failed: {said}; fix: see {log}")
 
 
 def _compose_code(project: Project, *arguments: str, output: TextIO) -> int:

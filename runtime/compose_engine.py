@@ -16,9 +16,9 @@ from common import log_tail
 ANSWER_S = 120.0  # a busy machine takes its time
 PULL_S = 1800.0
 OR_NATIVE = ", or RUNTIME=native"
-_AS_ROOT = f"mend: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
-_START_IT = f"mend: sudo systemctl start docker{OR_NATIVE}"
-_GET_COMPOSE = "mend: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
+_AS_ROOT = f"fix: sudo usermod -aG docker $USER and log in again{OR_NATIVE}"
+_START_IT = f"fix: sudo systemctl start docker{OR_NATIVE}"
+_GET_COMPOSE = "fix: install docker-compose-plugin (Docker's packages) or docker-compose-v2"
 LEAST_COMPOSE = (2, 19)
 """The first that is told before its command how to show progress."""
 _PROJECT = "com.docker.compose.project"
@@ -26,7 +26,7 @@ _SERVICE = "com.docker.compose.service"
 
 
 class EngineError(RuntimeError):
-    """Containers cannot be had; one line with the mend."""
+    """Containers cannot be had; one line with the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,9 @@ class Container:
 
 
 def problem() -> str | None:
-    """Why no containers can be started here, one line with the mend; None if they can."""
+    """Why no containers can be started here, one line with the fix; None if they can."""
     if shutil.which("docker") is None:
-        return f"there is no program docker; mend: install Docker{OR_NATIVE}"
+        return f"there is no program docker; fix: install Docker{OR_NATIVE}"
     asked = _docker("version", "--format", "{{.Server.Version}}")
     if asked.returncode != 0:
         if "permission denied" in asked.stderr:
@@ -135,7 +135,7 @@ def _why(failed: subprocess.CompletedProcess[str]) -> str:
 def _untold(asked: subprocess.CompletedProcess[str]) -> EngineError:
     return EngineError(
         f"the Docker engine does not say which containers there are ({_why(asked)}); "
-        "mend: try again, or sudo systemctl restart docker"
+        "fix: try again, or sudo systemctl restart docker"
     )
 
 

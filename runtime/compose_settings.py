@@ -307,7 +307,7 @@ def _published(variable: str, host: str) -> str:
     except (OSError, UnicodeError) as error:
         raise SettingsError(
             f"{variable}={host}: this machine finds no address of that name "
-            f"({getattr(error, 'strerror', None) or error}); mend: an address of this machine"
+            f"({getattr(error, 'strerror', None) or error}); fix: an address of this machine"
         ) from None
     return f"[{address}]" if ":" in address else address
 
@@ -348,5 +348,5 @@ def _let_read(folder: Path) -> None:
             except OSError as error:
                 raise SettingsError(
                     f"{path} cannot be read by containers ({error.strerror}); "
-                    f"mend: sudo chmod -R go+rX {folder}"
+                    f"fix: sudo chmod -R go+rX {folder}"
                 ) from None

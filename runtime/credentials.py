@@ -33,7 +33,7 @@ VARIABLES = tuple(f"DOORBUSTER_{field.name.upper()}" for field in fields(Credent
 def read(state_dir: Path) -> Credentials:
     """The secrets of this state folder; empty ones if it has none or they are another user's.
 
-    Raises `ValueError` with the mend if the file is damaged.
+    Raises `ValueError` with the fix if the file is damaged.
     """
     path = state_dir / FILE_NAME
     try:
@@ -42,7 +42,7 @@ def read(state_dir: Path) -> Credentials:
         return Credentials()
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"{path} is damaged ({error}); mend: remove it, then empty the state with `make reset`"
+            f"{path} is damaged ({error}); fix: remove it, then empty the state with `make reset`"
         ) from error
 
 

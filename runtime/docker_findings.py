@@ -53,8 +53,8 @@ def containers(settings: Settings) -> Iterator[Finding]:
         if one.serves:
             yield Finding(Verdict.GOOD, one.service, f"healthy, CPUs {one.cpus}")
         elif not one.has_ended_well:
-            mend = f"make logs ARGS={one.service}; make up starts it again"
-            yield Finding(Verdict.BAD, one.service, one.health or one.state, mend)
+            fix = f"make logs ARGS={one.service}; make up starts it again"
+            yield Finding(Verdict.BAD, one.service, one.health or one.state, fix)
 
 
 def ports(settings: Settings, wanted: dict[str, int]) -> Iterator[Finding]:

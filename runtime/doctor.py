@@ -1,6 +1,6 @@
-"""`make doctor`: every condition of the appliance, one line each, with the mend.
+"""`make doctor`: every condition of the appliance, one line each, with the fix.
 
-Owns: the list of checks. Must not know: how to mend anything by itself.
+Owns: the list of checks. Must not know: how to fix anything by itself.
 """
 
 import os
@@ -60,8 +60,8 @@ def doctor(progress: Progress) -> int:
         bad += finding.verdict is Verdict.BAD
         line = f"  {finding.verdict} {finding.subject:<18} {escape(finding.found)}"
         progress.console.print(line)
-        if finding.mend:
-            progress.console.print(f"      [dim]mend:[/] {escape(finding.mend)}")
+        if finding.fix:
+            progress.console.print(f"      [dim]fix:[/] {escape(finding.fix)}")
     if bad:
         progress.failure(f"{bad} of these keep{'s' if bad == 1 else ''} Doorbuster from running.")
     return 1 if bad else 0
@@ -117,8 +117,8 @@ def _python() -> Finding:
 def _environment() -> Finding:
     inside = Path(sys.prefix) == REPOSITORY / ".venv"
     if not inside:
-        mend = "start it by `make doctor`, not by another Python"
-        return Finding(Verdict.BEWARE, "Environment", sys.prefix, mend)
+        fix = "start it by `make doctor`, not by another Python"
+        return Finding(Verdict.BEWARE, "Environment", sys.prefix, fix)
     return Finding(Verdict.GOOD, "Environment", f"{sys.prefix}, as uv.lock says")
 
 
@@ -131,16 +131,16 @@ def _where_settings_come_from() -> str:
 
 
 def _state_folder(state: State) -> Finding:
-    mend = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
+    fix = "set DOORBUSTER_STATE_DIR (environment or .env) to a folder of yours"
     folder = _existing(state.folder)
     if state.is_somebodys:
         found = f"there is something else in {state.folder} already"
-        return Finding(Verdict.BAD, "State folder", found, f"{mend}, or remove it")
+        return Finding(Verdict.BAD, "State folder", found, f"{fix}, or remove it")
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         found = f"{folder} is on a disk that is mounted read-only"
-        return Finding(Verdict.BAD, "State folder", found, f"mount it writable, or {mend}")
+        return Finding(Verdict.BAD, "State folder", found, f"mount it writable, or {fix}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", mend)
+        return Finding(Verdict.BAD, "State folder", f"{folder} cannot be written", fix)
     return Finding(Verdict.GOOD, "State folder", str(state.folder))
 
 
@@ -160,11 +160,11 @@ def _closed(settings: Settings, state: State) -> Finding:
 def _disk(state: State) -> Finding:
     free = shutil.disk_usage(_existing(state.folder)).free
     found = f"{_gigabytes(free)} free where the state folder lies"
-    mend = "free some, or set DOORBUSTER_STATE_DIR to a folder on another disk"
+    fix = "free some, or set DOORBUSTER_STATE_DIR to a folder on another disk"
     if free < LEAST_DISK_BYTES:
-        return Finding(Verdict.BAD, "Disk", found, mend)
+        return Finding(Verdict.BAD, "Disk", found, fix)
     if free < GOOD_DISK_BYTES:
-        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison wants 2 GB", mend)
+        return Finding(Verdict.BEWARE, "Disk", f"{found}; a long comparison wants 2 GB", fix)
     return Finding(Verdict.GOOD, "Disk", found)
 
 
@@ -182,11 +182,11 @@ def _open_files() -> Finding:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     unlimited = hard == resource.RLIM_INFINITY
     found = "unlimited" if unlimited else f"at most {hard}"
-    mend = "raise `nofile` in /etc/security/limits.conf"
+    fix = "raise `nofile` in /etc/security/limits.conf"
     if not unlimited and hard < LEAST_OPEN_FILES:
-        return Finding(Verdict.BAD, "Open files", found, mend)
+        return Finding(Verdict.BAD, "Open files", found, fix)
     if not unlimited and hard < GOOD_OPEN_FILES:
-        return Finding(Verdict.BEWARE, "Open files", f"{found}; large crowds want 4096", mend)
+        return Finding(Verdict.BEWARE, "Open files", f"{found}; large crowds want 4096", fix)
     return Finding(Verdict.GOOD, "Open files", found)
 
 
@@ -197,8 +197,8 @@ def _cpus(settings: Settings) -> Iterator[Finding]:
         f"{cpus.written(settings.other_cpus)} (of {cpus.written(cpus.usable())})"
     )
     if shared:
-        mend = "measure on 2 or more CPUs, with DOORBUSTER_SHOP_CPUS the shop's alone"
-        yield Finding(Verdict.BEWARE, "CPUs", f"{found}: shared, figures will be off", mend)
+        fix = "measure on 2 or more CPUs, with DOORBUSTER_SHOP_CPUS the shop's alone"
+        yield Finding(Verdict.BEWARE, "CPUs", f"{found}: shared, figures will be off", fix)
     else:
         yield Finding(Verdict.GOOD, "CPUs", found)
 
@@ -258,16 +258,16 @@ def _certificate(settings: Settings, title: str, pair: compose_certificate.Pair)
     if path != own.server:
         if _existing(path) == path and pair.key.exists():
             if why := certificates.out_of_date(path):
-                mend = "put a new one and its key there, then make down, make up"
-                return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", mend)
+                fix = "put a new one and its key there, then make down, make up"
+                return Finding(Verdict.BEWARE, title, f"{path}, of your own: {why}", fix)
             return Finding(Verdict.GOOD, title, f"{path}, of your own")
-        mend = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
-        return Finding(Verdict.BAD, title, f"{path} or its key is not there", mend)
+        fix = f"set {pair.setting}_CERTIFICATE and _KEY to files that exist, or set neither"
+        return Finding(Verdict.BAD, title, f"{path} or its key is not there", fix)
     if not own.server.exists():
         return Finding(Verdict.GOOD, title, "none yet; `make up` makes one")
     if why := certificates.unusable(own, own_certificate.names(settings)):
-        mend = "make down, make up makes a new one"
-        return Finding(Verdict.BEWARE, title, why, mend)
+        fix = "make down, make up makes a new one"
+        return Finding(Verdict.BEWARE, title, why, fix)
     good_for = f"{certificates.key_name(own)}, until {certificates.valid_until(own)}"
     found = f"{good_for}, authority {own.authority}"
     return Finding(Verdict.GOOD, title, found)
@@ -296,8 +296,8 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
     if not supervisor.is_running():
         if rest := left_over(state):
             pids = ", ".join(str(process.pid) for process in rest)
-            mend = "make up ends them and starts everything again; make down ends them"
-            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", mend)
+            fix = "make up ends them and starts everything again; make down ends them"
+            yield Finding(Verdict.BEWARE, "Running", f"left over: {pids}", fix)
         elif supervisor.has_died():
             found = (
                 "no: the supervisor was killed, or the machine went down, and its services ended"
@@ -318,9 +318,9 @@ def _running(settings: Settings, state: State) -> Iterator[Finding]:
             if now is not None and now.runs:
                 why = service.refusal() or ""
             if why:
-                mend = f"make logs ARGS={service.name}; make up restarts it"
+                fix = f"make logs ARGS={service.name}; make up restarts it"
                 verdict = Verdict.BEWARE if service.is_optional else Verdict.BAD
-                yield Finding(verdict, service.title, why, mend)
+                yield Finding(verdict, service.title, why, fix)
             else:
                 where = f" on port {service.port}" if service.port is not None else ""
                 found = f"healthy{where}, CPUs {cpus.written(service.cpus)}"
@@ -334,14 +334,14 @@ def _monitoring(settings: Settings) -> Finding:
         return Finding(Verdict.GOOD, "Monitoring", "off (DOORBUSTER_MONITORING=0)")
     jobs = (monitoring.PROMETHEUS, *monitoring.EXPORTERS)
     there = {job: program for job in jobs if (program := monitoring.find(job)) is not None}
-    mend = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
+    fix = f"apt-get install {' '.join(missing)}" if (missing := monitoring.missing()) else ""
     if monitoring.PROMETHEUS not in there:
         found = "no Prometheus; only for metrics over time, alerts and dashboards"
-        return Finding(Verdict.BEWARE, "Monitoring", found, mend)
+        return Finding(Verdict.BEWARE, "Monitoring", found, fix)
     found = f"Prometheus {there[monitoring.PROMETHEUS].version}; exporters: " + ", ".join(
         job for job in monitoring.EXPORTERS if job in there
     )
-    return Finding(Verdict.BEWARE if mend else Verdict.GOOD, "Monitoring", found, mend)
+    return Finding(Verdict.BEWARE if fix else Verdict.GOOD, "Monitoring", found, fix)
 
 
 def _optional() -> Iterator[Finding]:

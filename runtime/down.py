@@ -53,7 +53,7 @@ def reset(
         return
     if os.environ.get("FORCE") != "1":
         if not sys.stdin.isatty():
-            raise StateError("make reset empties the database; mend: make reset FORCE=1")
+            raise StateError("make reset empties the database; fix: make reset FORCE=1")
         progress.say(f"This empties {state.folder} (database, logs, secrets). Results stay.")
         if input("Go on? [y/N] ").strip().lower() not in ("y", "yes"):
             progress.say("Nothing was changed.")

@@ -19,7 +19,7 @@ def read(path: Path, known: Collection[str], errors: list[str]) -> dict[str, str
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError as error:
-        errors.append(f"{path} cannot be read ({error.strerror}); mend: chmod u+r, or remove it")
+        errors.append(f"{path} cannot be read ({error.strerror}); fix: chmod u+r, or remove it")
         return {}
     given: dict[str, str] = {}
     for number, line in enumerate(lines, start=1):

@@ -16,15 +16,15 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One line: what was looked at, what was found, and the mend if there is one to make."""
+    """One line: what was looked at, what was found, and the fix if there is one to make."""
 
     verdict: Verdict
     subject: str
     found: str
-    mend: str = ""
+    fix: str = ""
 
     @classmethod
     def of(cls, verdict: Verdict, subject: str, words: object) -> Self:
-        """From the words of an error, which may end with `; mend: …`."""
-        found, _, mend = str(words).partition("; mend: ")
-        return cls(verdict, subject, found, mend)
+        """From the words of an error, which may end with `; fix: …`."""
+        found, _, fix = str(words).partition("; fix: ")
+        return cls(verdict, subject, found, fix)

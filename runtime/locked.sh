@@ -13,7 +13,7 @@ main() {
   if [ -z "$index" ]; then exec "$uv" sync --locked "$@"; fi
   read_options "$@"
   as_locked lock --check --offline --quiet || {
-    printf '%s\n' "uv.lock does not fit pyproject.toml; mend: git checkout uv.lock, or uv lock" >&2
+    printf '%s\n' "uv.lock does not fit pyproject.toml; fix: git checkout uv.lock, or uv lock" >&2
     exit 1
   }
   as_locked export --frozen --no-emit-project --no-header --quiet "${which[@]}" --output-file "$list"

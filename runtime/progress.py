@@ -46,7 +46,7 @@ class Progress:
         self.console.print(text, markup=False)
 
     def failure(self, text: str) -> None:
-        """What went wrong and the mend."""
+        """What went wrong and the fix."""
         self.console.print(f"\n[bold red]{escape(text)}[/]")
 
     def box(self, title: str, rows: dict[str, str]) -> None:

@@ -27,7 +27,7 @@ accounts Prometheus' configuration. The secrets in them have mode 600."""
 
 
 class StateError(RuntimeError):
-    """The state folder cannot be used; the message says the mend."""
+    """The state folder cannot be used; the message says the fix."""
 
 
 def said(error: OSError) -> str:
@@ -103,7 +103,7 @@ class State:
         if free < LEAST_DISK_BYTES:
             raise StateError(
                 f"only {free // 1024**2} MB free where {self.folder} lies, at least "
-                f"{LEAST_DISK_BYTES // 1024**2} MB are needed; mend: free some, or set "
+                f"{LEAST_DISK_BYTES // 1024**2} MB are needed; fix: free some, or set "
                 "DOORBUSTER_STATE_DIR (environment or .env) to a folder on another disk"
             )
 
@@ -112,7 +112,7 @@ class State:
             # `make reset` is going to empty it.
             raise StateError(
                 f"DOORBUSTER_STATE_DIR: there is something else in {self.folder} already; "
-                f"mend: a folder of Doorbuster's own, {self.folder / 'doorbuster'} say"
+                f"fix: a folder of Doorbuster's own, {self.folder / 'doorbuster'} say"
             )
         missing = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ class State:
         if not (self.folder / MARKER).exists():
             raise StateError(
                 f"{self.folder} has no file {MARKER}, so it is not a state folder of Doorbuster "
-                "and is left alone; mend: check DOORBUSTER_STATE_DIR, or remove it by hand"
+                "and is left alone; fix: check DOORBUSTER_STATE_DIR, or remove it by hand"
             )
         try:
             self._empty(keep)
@@ -213,7 +213,7 @@ class State:
             except BlockingIOError:
                 raise StateError(
                     "another make up, down or reset of this appliance is under way; "
-                    "mend: wait until it has ended"
+                    "fix: wait until it has ended"
                 ) from None
             yield
         finally:

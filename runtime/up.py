@@ -42,7 +42,7 @@ SIGN_IN = {"Sign in": "customer-0001 … customer-1000", "Password": "doorbuster
 
 
 class StartError(RuntimeError):
-    """A step failed; the message has the service's last words and the mend."""
+    """A step failed; the message has the service's last words and the fix."""
 
 
 def up(settings: Settings, progress: Progress) -> None:
@@ -270,14 +270,14 @@ def ports_of(settings: Settings, table: Iterable[Service]) -> dict[str, int]:
 def unknown_hosts(settings: Settings) -> list[str]:
     """A line for each host where a part should be reached that this machine does not know."""
     return [
-        f"{variable}={host}: no such host ({why}); mend: the name or the address of one"
+        f"{variable}={host}: no such host ({why}); fix: the name or the address of one"
         for variable, host in settings.reached_hosts().items()
         if (why := hosts.unknown(host))
     ]
 
 
 def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
-    """A line for each of these ports that cannot be had: who holds it, and the mend.
+    """A line for each of these ports that cannot be had: who holds it, and the fix.
 
     The port it proposes is the same each time, so that `make up` and `make doctor` agree.
     """
@@ -288,17 +288,17 @@ def taken_ports(settings: Settings, wanted: Mapping[str, int]) -> list[str]:
         try:
             who = ports.holder(port, host)
         except ports.AddressError as error:
-            line = f"{host_variable}: {error}; mend: 127.0.0.1, or 0.0.0.0 for all addresses"
+            line = f"{host_variable}: {error}; fix: 127.0.0.1, or 0.0.0.0 for all addresses"
             lines += [line] if line not in lines else []  # once for all ports that listen there
             continue
         if who:
             spare = ports.first_free(FIRST_SPARE_PORT, avoid, host)
             if spare is None:
-                lines.append(f"port {port} is taken by {who}; mend: end it")
+                lines.append(f"port {port} is taken by {who}; fix: end it")
                 continue
             avoid.add(spare)
             lines.append(
-                f"port {port} is taken by {who}; mend: end it, or put a line "
+                f"port {port} is taken by {who}; fix: end it, or put a line "
                 f"{variable}={spare} into the file .env"
             )
     return lines
@@ -323,4 +323,4 @@ def busy_machine() -> str:
 def last_words(state: State, service: str) -> str:
     """The end of a service's log, and where the rest is."""
     end = log_tail.of(state.log(service), LOG_LINES)
-    return f"  {end}\n  mend: `make doctor` looks at the machine"
+    return f"  {end}\n  fix: `make doctor` looks at the machine"

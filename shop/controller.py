@@ -374,7 +374,7 @@ class _Connection:
 def start(port: int, host: str = "127.0.0.1") -> int:
     """Listen on `port` (0 for any) of `host` and serve from side threads; answers the port.
 
-    Raises PortTaken with the mend when the port is not free.
+    Raises PortTaken with the fix when the port is not free.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

@@ -49,9 +49,9 @@ check_names() {
 }
 
 check_tools() {
-  [ "$(id -u)" = 0 ] || fail "a root file system can be made by root alone; mend: sudo make images-offline"
-  command -v debootstrap >/dev/null || fail "debootstrap is missing; mend: apt-get install debootstrap"
-  docker version >/dev/null 2>&1 || fail "the Docker engine does not answer; mend: systemctl start docker"
+  [ "$(id -u)" = 0 ] || fail "a root file system can be made by root alone; fix: sudo make images-offline"
+  command -v debootstrap >/dev/null || fail "debootstrap is missing; fix: apt-get install debootstrap"
+  docker version >/dev/null 2>&1 || fail "the Docker engine does not answer; fix: systemctl start docker"
 }
 
 is_the_real_one() {
@@ -146,7 +146,7 @@ make_base() {
   if [ -d "$work/base" ]; then return; fi
   say "debootstrap $(suite) from $(mirror)"
   debootstrap --variant=minbase "$(suite)" "$work/base" "$(mirror)" >"$work/debootstrap.log" 2>&1 ||
-    fail "debootstrap failed: $(tail -3 "$work/debootstrap.log"); mend: MIRROR= names another mirror"
+    fail "debootstrap failed: $(tail -3 "$work/debootstrap.log"); fix: MIRROR= names another mirror"
   # Nothing is started while packages are installed.
   printf '#!/bin/sh\nexit 101\n' >"$work/base/usr/sbin/policy-rc.d"
   chmod 755 "$work/base/usr/sbin/policy-rc.d"

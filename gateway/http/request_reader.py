@@ -202,7 +202,7 @@ class RequestReader:
         return self._buffer
 
     def _refuse_hopeless(self, buffer: bytes) -> None:
-        """Refuses the unfinished (or too long) head in `buffer` if nothing could mend it.
+        """Refuses the unfinished (or too long) head in `buffer` if nothing could fix it.
 
         Looks at what it holds from front to back, so that the answer does not depend on how the
         bytes were cut into pieces. What has been looked at before is not looked at again: a head

@@ -142,7 +142,7 @@ def _close(folder: Path, database: Path) -> None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """What a person can mend is said in a line, not with a traceback."""
+    """What a person can fix is said in a line, not with a traceback."""
     from django.db import Error as DatabaseFault
 
     from lab.errors import ExperimentError

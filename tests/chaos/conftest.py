@@ -31,7 +31,7 @@ def runtime(request: pytest.FixtureRequest) -> Runtime:
     if asked == "docker":
         why = compose_engine.problem()
         if why is None and choice.running(load(own_environment())) != "docker":
-            why = "the appliance does not run in containers; mend: make up RUNTIME=docker"
+            why = "the appliance does not run in containers; fix: make up RUNTIME=docker"
         if why is not None:
             pytest.exit(f"RUNTIME=docker: {why}", 2)
         return Docker()

@@ -192,7 +192,7 @@ class Docker(Runtime):
         self._environment = {**own_environment(), "RUNTIME": "docker"}
         self._killed: dict[str, str] = {}
         if os.geteuid() != 0:
-            pytest.fail("only root may kill a container's process from outside; mend: be root")
+            pytest.fail("only root may kill a container's process from outside; fix: be root")
 
     def kill(self, part: str) -> None:
         process, began = self._state_of(part)

@@ -26,7 +26,7 @@ def own(every):
 def test_the_page_is_what_the_collectors_say(every, monkeypatch):
     monkeypatch.setattr(metrics_page, "every", lambda: every)
     assert metrics_page.page() == metrics_page.PAGE.read_text(encoding="utf-8"), (
-        "mend: python -m dashboards.metrics_page"
+        "fix: python -m dashboards.metrics_page"
     )
 
 

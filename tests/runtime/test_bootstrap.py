@@ -1,4 +1,4 @@
-"""The way to the virtual environment: what it refuses, and with which mend."""
+"""The way to the virtual environment: what it refuses, and with which fix."""
 
 import fcntl
 import os

@@ -203,7 +203,7 @@ def test_the_command_makes_keeps_and_replaces(appliance: Appliance) -> None:
     assert (code, printed[:5]) == (0, "Kept:")
     code, printed = run("certs", "--key", "ec-p256")
     assert code == 1
-    assert "there is a good certificate with rsa-2048 already; mend: ARGS=--replace" in printed
+    assert "there is a good certificate with rsa-2048 already; fix: ARGS=--replace" in printed
     code, printed = run("certs", "--key", "ec-p256", "--replace")
     assert code == 0, printed
     assert "ec-p256" in printed

@@ -61,7 +61,7 @@ def test_what_runs_already_wins(
     monkeypatch.setenv("RUNTIME", "native")
     with pytest.raises(
         choice.RuntimeChoiceError,
-        match="RUNTIME=native: the appliance runs already, in containers; mend: make down first",
+        match="RUNTIME=native: the appliance runs already, in containers; fix: make down first",
     ):
         choice.to_start(settings)
 
@@ -86,7 +86,7 @@ def test_a_docker_that_cannot_be_used_is_said(
     docker_program.install(monkeypatch, tmp_path / "bin", denied)
     said = choice.why_native()
     assert said is not None
-    assert said.startswith("this user may not speak to the Docker engine; mend:")
+    assert said.startswith("this user may not speak to the Docker engine; fix:")
     monkeypatch.setenv("RUNTIME", "native")
     assert choice.why_native() is None
     monkeypatch.delenv("RUNTIME")

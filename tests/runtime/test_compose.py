@@ -38,7 +38,7 @@ def test_down_does_not_say_down_of_what_it_cannot_see(
 ) -> None:
     docker_program.install(monkeypatch, tmp_path / "bin", script)
     for command in (command_line._down, command_line._status):
-        with pytest.raises(EngineError, match=r"cannot be seen now: .*; mend: .*RUNTIME=native$"):
+        with pytest.raises(EngineError, match=r"cannot be seen now: .*; fix: .*RUNTIME=native$"):
             command(project.settings, Progress())
 
 
@@ -64,7 +64,7 @@ def test_reset_without_docker_forgets_what_it_cannot_remove_when_forced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     docker_program.install(monkeypatch, tmp_path / "bin", None)
-    with pytest.raises(EngineError, match="mend: install it, or make reset FORCE=1"):
+    with pytest.raises(EngineError, match="fix: install it, or make reset FORCE=1"):
         compose.forget(project.settings, Progress())
     monkeypatch.setenv("FORCE", "1")
     command_line._reset(project.settings, Progress())

@@ -12,22 +12,22 @@ from tests.runtime import docker_program
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        (None, "there is no program docker; mend: install Docker, or RUNTIME=native"),
+        (None, "there is no program docker; fix: install Docker, or RUNTIME=native"),
         (
             "echo 'Cannot connect to the Docker daemon at unix:///var/run/x.' >&2; exit 1",
             "the Docker engine does not answer (Cannot connect to the Docker daemon",
         ),
         (
             "echo 'permission denied while trying to connect to the daemon socket' >&2; exit 1",
-            "this user may not speak to the Docker engine; mend: sudo usermod -aG docker",
+            "this user may not speak to the Docker engine; fix: sudo usermod -aG docker",
         ),
         (
             '[ "$1" = version ] && echo 28.0.0 || { echo "not a docker command" >&2; exit 1; }',
-            "Docker Compose v2 is missing; mend: install docker-compose-plugin",
+            "Docker Compose v2 is missing; fix: install docker-compose-plugin",
         ),
         (
             '[ "$1" = version ] && echo 28.0.0 || echo v2.18.1',
-            "Docker Compose 2.18.1 is too old, 2.19 is needed; mend: install docker-compose-plu",
+            "Docker Compose 2.18.1 is too old, 2.19 is needed; fix: install docker-compose-plu",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The doctor says of every condition what it is, and how to mend it."""
+"""The doctor says of every condition what it is, and how to fix it."""
 
 from pathlib import Path
 
@@ -66,7 +66,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {words}" in said
-    assert "mend: make down, make up makes a new one" in said
+    assert "fix: make down, make up makes a new one" in said
     code, printed = appliance.run(
         "doctor",
         DOORBUSTER_GATEWAY_TLS_CERTIFICATE=str(made.server),
@@ -75,7 +75,7 @@ def test_a_certificate_that_ends_is_named_with_its_mend(
     said = " ".join(printed.split())
     assert code == 0, printed
     assert f"! Certificate {made.server}, of your own: {words}" in said
-    assert "mend: put a new one and its key there" in said
+    assert "fix: put a new one and its key there" in said
 
 
 def test_the_doctor_says_whether_other_people_reach_the_inner_host(appliance: Appliance) -> None:

@@ -64,7 +64,7 @@ def serve() -> None:
     if LAB.lab_is_hidden:
         logger.warning(
             "DOORBUSTER_HOST=%s: the console stays on %s, for without accounts anybody could "
-            "run and delete; mend: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
+            "run and delete; fix: DOORBUSTER_LAB_ACCOUNTS=1, then accounts (docs/console.md, "
             "People)",
             LAB.host,
             LAB.lab_host,

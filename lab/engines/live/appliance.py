@@ -54,11 +54,11 @@ class JsonApi:
         try:
             return self._client.call(method, path, body)
         except NoAnswerError as fault:
-            mend = "Start the appliance with `make up`; `make doctor` says what is wrong."
+            fix = "Start the appliance with `make up`; `make doctor` says what is wrong."
             if isinstance(fault.__cause__, socket.gaierror) and self._host_variable:
-                mend = f"{self._host_variable} must be a name or an address that is known here."
+                fix = f"{self._host_variable} must be a name or an address that is known here."
             raise ExperimentError(
-                f"{self.part} does not answer on {self.address} ({fault}). {mend}"
+                f"{self.part} does not answer on {self.address} ({fault}). {fix}"
             ) from None
         except RefusedError as refused:
             raise ExperimentError(f"{self.part} refused {method} {path}: {refused}") from None

@@ -55,7 +55,7 @@ def test_no_prometheus_is_one_line():
     done = CliRunner().invoke(asking.main, ["--prometheus", "http://127.0.0.1:1"])
     assert done.exit_code == 2
     assert done.stderr.startswith("Error: no Prometheus answers at http://127.0.0.1:1 ([Errno 111]")
-    assert "; mend: make up" in done.stderr
+    assert "; fix: make up" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

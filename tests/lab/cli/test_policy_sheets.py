@@ -8,8 +8,8 @@ PAGE = Path(__file__).parents[3] / "docs/policies.md"
 
 
 def test_the_page_is_what_the_code_says():
-    mend = ".venv/bin/doorbuster policies --markdown > docs/policies.md"
-    assert PAGE.read_text(encoding="utf-8") == as_markdown(sheets()), mend
+    fix = ".venv/bin/doorbuster policies --markdown > docs/policies.md"
+    assert PAGE.read_text(encoding="utf-8") == as_markdown(sheets()), fix
 
 
 def test_every_policy_and_parameter_is_shown():

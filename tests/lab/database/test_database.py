@@ -276,7 +276,7 @@ def test_what_prepares_waits_for_a_database_that_is_not_there_yet(lab, asked):
 
 
 def test_what_prepares_fails_in_one_line_with_the_mend(lab, tmp_path):
-    with pytest.raises(ResultsDatabaseError, match=r"PostgreSQL at .*:1: .*; mend: start it"):
+    with pytest.raises(ResultsDatabaseError, match=r"PostgreSQL at .*:1: .*; fix: start it"):
         results_publishing.prepare(lab.changed(postgres_port=1), pytest.fail)
     done = subprocess.run(
         [sys.executable, "-m", "lab.console", "prepare", "--wait-s", "0"],
