@@ -1,13 +1,12 @@
-"""The clients of the ad server, in a process of their own: `python -m loadgen.ad_clients URL`.
+"""The clients of the ad server, in a separate process: `python -m loadgen.ad_clients URL`.
 
-It takes an order (`AdOrder`) per line of standard input, as JSON, plays it, writes its attempts and
-answers with a line of JSON: how it went. At the end of its input it ends.
+The process takes one order (`AdOrder`) per line of standard input, as JSON. It plays the order,
+writes its attempts and answers with a line of JSON that reports the counts and times. The process
+ends at the end of its input.
 
-Owns: what a client asks for, the closed loop, the orders. Must not know: the ad server's threads,
-experiments, results.
-Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B: N
-clients, each of them asks again as soon as it has its answer; half of the requests are of high
-priority. The paper's clients read their requests from a file, these draw theirs.
+Source: Diniz, Pereira, Meira, Almeida, *QoS in Parallelized E-Commerce Systems*, section V.B. N
+clients send requests, each the next one as soon as it has its answer. Half of the requests are of
+high priority. The paper's clients read their requests from a file; these clients draw theirs.
 """
 
 import json
@@ -30,12 +29,12 @@ from loadgen.shop_pages import PageRequest, WrongPageError
 from loadgen.visitor import Errand, Visitor
 
 PRIORITIES = ("low", "high")
-"""What a row's `page` says."""
+"""The values of a row's `page`."""
 
 SLOTS = 3
 SIZE = "468x60"
 PATIENCE_S = 300.0
-"""Nobody leaves; an answer that takes longer never comes."""
+"""The longest wait for an answer, real seconds; no client leaves before it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class AdOrder:
 
     clients: int
     requests: int
-    """Of each client at least: who has made them goes on until all have, so that those who come
-    last meet as many others as those who came first."""
+    """The least number of requests of each client. A client that has sent them goes on until all
+    clients have, so that the last requests meet as much competition as the first."""
     concepts: int
     high: int
     words: tuple[str, ...]
@@ -59,23 +58,23 @@ class AdOrder:
 
     @classmethod
     def from_json(cls, line: str) -> "AdOrder":
-        """Reads what `json.dumps(asdict(order))` wrote."""
+        """Read what `json.dumps(asdict(order))` wrote."""
         plain = json.loads(line)
         return cls(**{**plain, "words": tuple(plain["words"])})
 
 
 class AdRequest(NamedTuple):
-    """What a client asks for next."""
+    """The next request of a client."""
 
     priority: str
     path: str
 
 
 def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
-    """What a client asks for, without end: of each `requests` half is high, in random order;
-    concepts are drawn each time.
+    """Yield the client's requests, without end.
 
-    Of an odd number, clients of odd number have the odd one high.
+    In each group of `requests`, half are of high priority, in random order. The concepts are drawn
+    for each request. If `requests` is odd, the odd one is high for clients with an odd number.
     """
     rng = Random(f"{order.seed}/ads/{client}")
     half = order.requests // 2
@@ -92,9 +91,10 @@ def requests_of(order: AdOrder, client: int) -> Iterator[AdRequest]:
 
 
 def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
-    """Carry out an order and write its attempts; how it went.
+    """Carry out an order, write its attempts and return its summary.
 
-    `answered`, `failed` and the first `reason`; `took_s`; `cpu_s` of this process meanwhile.
+    The summary has `answered`, `failed`, the first `reason`, `took_s`, and `cpu_s`: the CPU time of
+    this process meanwhile.
     """
     log = AttemptLog()
     reasons: list[str] = []
@@ -129,7 +129,7 @@ def play(order: AdOrder, address: ShopAddress) -> dict[str, Any]:
 def _client(
     order: AdOrder, client: int, asking: set[int], visitor: Visitor, clock: RunClock
 ) -> None:
-    """One request after the other, without a pause, while anybody in `asking` has not made all."""
+    """Send one request after another, without a pause, until `asking` is empty."""
     try:
         for step, wanted in enumerate(requests_of(order, client)):
             visitor.ask(
@@ -146,7 +146,10 @@ def _client(
 
 
 def _judge(body: bytes) -> None:
-    """An answer has banners: an ad server that has run out of them searches for nothing."""
+    """Raise `WrongPageError` for an answer without banners.
+
+    An ad server that has run out of banners no longer searches.
+    """
     try:
         banners = json.loads(body)["banners"]
     except (ValueError, KeyError, TypeError):
@@ -161,7 +164,7 @@ def _cpu_s() -> float:
 
 
 def main() -> None:
-    """Play orders until there are no more."""
+    """Play the orders of standard input."""
     if len(sys.argv) != 2:
         sys.exit("usage: python -m loadgen.ad_clients http://127.0.0.1:PORT < orders")
     try:

@@ -42,13 +42,13 @@ class AttemptsFileError(RowsFileError):
 
 
 class AttemptLog(RowLog):
-    """The attempts of a run; those of one session, step and attempt number as they came."""
+    """The attempts of a run; attempts with equal session, step and number keep their order."""
 
     schema = SCHEMA
     order = (("session", "ascending"), ("step", "ascending"), ("attempt", "ascending"))
 
     def outcomes_between(self, first_s: float, last_s: float) -> Counter[str]:
-        """How many attempts ended with each outcome in [first_s, last_s), paper seconds."""
+        """Count the attempts that ended in [first_s, last_s), paper seconds, by outcome."""
         return Counter(
             outcome
             for outcome, finished_s in zip(
@@ -59,10 +59,10 @@ class AttemptLog(RowLog):
 
 
 def read_attempts(path: Path) -> pa.Table:
-    """The table of an `attempts.parquet`.
+    """Return the table of an `attempts.parquet`.
 
     Raises `AttemptsFileError` when the file is missing, not Parquet, of another schema, or holds
-    pages' outcomes that nobody knows.
+    unknown outcomes.
     """
     try:
         table = read_rows(path, SCHEMA)
@@ -74,11 +74,12 @@ def read_attempts(path: Path) -> pa.Table:
 
 
 def require_attempts(path: Path) -> None:
-    """Raise RowsFileError when a file has another schema or unknown outcomes; read by pieces."""
+    """Raise RowsFileError for another schema or unknown outcomes; the file is read
+    piece by piece."""
     require_schema(path, SCHEMA)
     require_known(path, "outcome", distinct(path, "outcome"), list(AttemptOutcome))
 
 
 def read_metadata(path: Path) -> dict[str, Any]:
-    """What the writer said about the run. Raises as `read_attempts` does."""
+    """Return the writer's metadata of the run. Raises as `read_attempts` does."""
     return metadata_of(read_attempts(path))

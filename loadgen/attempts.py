@@ -1,4 +1,4 @@
-"""An attempt of a customer to get a page: what is known of it, and how it can end.
+"""An attempt of a customer to get a page: its values and its outcomes.
 
 Load generator and simulator make attempts, the lab reads them. All times are paper seconds since
 the run's start. Pure: standard library only.
@@ -14,17 +14,17 @@ class AttemptOutcome(StrEnum):
     COMPLETED = "completed"
     TIMED_OUT = "timed_out"  # the customer's patience ended; the connection was closed
     DROPPED = "dropped"  # a queue was full
-    REJECTED = "rejected"  # turned away by admission, with an explicit page
+    REJECTED = "rejected"  # admission answered with an explicit rejection page
     REFUSED = "refused"  # no connection
     FAILED = "failed"  # an error, a wrong page, or a response cut short
-    NOT_GENERATED = "not_generated"  # planned by the session, never asked for
+    NOT_GENERATED = "not_generated"  # planned by the session, never sent
 
 
 class Attempt(NamedTuple):
     """One row of `attempts.parquet`; docs/loadgen.md, *Attempts*.
 
-    The times of a `not_generated` row are None; `patience_s` is `inf` for a customer who would
-    wait for ever.
+    The times of a `not_generated` row are None. `patience_s` is `inf` for a customer who never
+    leaves.
     """
 
     session: int
@@ -41,15 +41,15 @@ class Attempt(NamedTuple):
 
 
 def not_generated(session: int, step: int, page: str) -> Attempt:
-    """The row of a page that was planned and never asked for."""
+    """Return the row of a page that was planned and never requested."""
     return Attempt(
         session, step, page, 0, None, None, None, None, AttemptOutcome.NOT_GENERATED.value
     )
 
 
 class AttemptKeeper(Protocol):
-    """Where attempts are kept: an `AttemptLog`, which becomes a file, or a list."""
+    """A keeper of attempts: an `AttemptLog`, which becomes a file, or a list."""
 
     def append(self, attempt: Attempt, /) -> None:
-        """Keep one more."""
+        """Keep one more attempt."""
         ...

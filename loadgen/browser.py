@@ -1,9 +1,8 @@
 """A customer's browser: one connection, cookies, and a patience that ends in a real close.
 
-Owns: sending one request and saying how the attempt ended. The connection is the browser's own:
-kept alive between pages, closed at once when the customer leaves. A request is never sent twice
-behind the customer's back, as connection pools do: client and gateway count the same attempts.
-Must not know: pages, sessions, time scales. Durations are real seconds.
+The browser sends one request and reports the outcome of the attempt. It keeps its connection alive
+between pages and closes it at once when the customer leaves. It never repeats a request by itself,
+as connection pools do, so client and gateway count the same attempts. Durations are real seconds.
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ _VERDICTS = {"dropped": AttemptOutcome.DROPPED, "rejected": AttemptOutcome.REJEC
 
 @dataclass(slots=True)
 class Fetched:
-    """How one attempt ended. `body` is empty unless the outcome is `completed`."""
+    """The result of one attempt. `body` is empty unless the outcome is `completed`."""
 
     outcome: AttemptOutcome
     status: int = 0
@@ -32,11 +31,11 @@ class Fetched:
     body: bytes = b""
     reason: str = ""
     was_idle: bool = False
-    """A connection that was kept ended before anything came: the server had closed it meanwhile."""
+    """True if a kept connection ended before any byte came: the server had closed it meanwhile."""
 
 
 class _Parts:
-    """The parts of one response that have come; an interim one (1xx) gives way to the next."""
+    """The parts of one response that have come; an interim response (1xx) gives way to the next."""
 
     __slots__ = ("body", "fields", "is_complete", "is_head_complete", "keeps_alive", "parser")
 
@@ -88,7 +87,8 @@ class _Response:
             self._parts.is_complete = True
 
     def _has_length(self) -> bool:
-        """Whether the head says where the body ends; without that it ends with the connection."""
+        """Return whether the head gives the body's end; without it the body ends with the
+        connection."""
         return any(
             name in (b"content-length", b"transfer-encoding") for name, _ in self._parts.fields
         )
@@ -102,7 +102,7 @@ class _Response:
         return self._parser.get_status_code() if self._parts.is_head_complete else 0
 
     def should_close(self) -> bool:
-        """Return whether this response is the connection's last."""
+        """Return whether the connection must close after this response."""
         return not self._parts.keeps_alive
 
     def body(self) -> bytes:
@@ -124,7 +124,8 @@ class Browser:
     __slots__ = ("_connection", "_fixed", "_origin", "cookies")
 
     def __init__(self, address: ShopAddress, connected: Connected | None = None) -> None:
-        """`connected` hears of every connection that is opened, or is not."""
+        """Make a browser without a connection; it calls `connected` after every attempt
+        to connect."""
         self._connection = Connection(address, connected)
         self.cookies: dict[str, str] = {}
         self._origin = f"{address.scheme}://{address.host_field}"
@@ -135,17 +136,17 @@ class Browser:
         )
 
     def close(self) -> None:
-        """Leaves: the connection is closed now, whatever is still under way."""
+        """Leave: close the connection now, whatever is still under way."""
         self._connection.close()
 
     def fetch(
         self, method: str, path: str, form: str | None, attempt: int, patience_s: float
     ) -> Fetched:
-        """Asks for `path` and waits at most `patience_s` real seconds, `inf` for ever.
+        """Request `path` and wait at most `patience_s` real seconds; `inf` waits for ever.
 
         `form` is the URL-encoded form of a POST. The patience covers connecting (the TLS handshake
         included), sending and the whole response; when it ends the connection is closed at once.
-        Never raises for what the other side does: every way to end is an outcome.
+        The method never raises for what the other side does: every way to end is an outcome.
         """
         request = self._request(method, path, form, attempt)
         timeout = gevent.Timeout(patience_s) if patience_s != float("inf") else None
@@ -210,7 +211,7 @@ class Browser:
         except OSError as error:
             self.close()
             if not (kept or answered or connection.is_secure):
-                # Accepted by the kernel, reset before anything came: nobody wanted the connection.
+                # The kernel accepted the connection; it was reset before any byte came.
                 return Fetched(AttemptOutcome.REFUSED, reason=why(error))
             lost = self._lost(response, why(error))
             lost.was_idle = kept and not answered

@@ -1,11 +1,10 @@
 """The Markov chain over the page types: LIFO-Pri's Fig. 1, or another.
 
-Owns: the page types, the chain and what follows from it exactly, and the walks drawn from it by
-quota or by chance. Pure.
-Must not know: when sessions come, how long they wait.
+The module has the page types, the chain, the exact values that follow from it, and the walks drawn
+from it by quota or by chance. It is pure.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
-E-commerce Web Servers*, section 3.2. The transition probabilities are not printed there; they
+E-commerce Web Servers*, section 3.2. The paper does not print the transition probabilities; they
 follow from Tables 3 and 4 (docs/loadgen.md shows the working).
 """
 
@@ -25,7 +24,7 @@ PAGES = page_types.NAMES
 LIFO_PRI_TRANSITIONS: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {page.name: page.leads_to for page in page_types.PAGE_TYPES if page.leads_to}
 )
-"""Fig. 1; what is left over at each page is the exit."""
+"""Fig. 1; the rest of each row to 1 is the probability of the exit."""
 
 MEAN_EXECUTION_S: Mapping[str, float] = MappingProxyType(
     {page.name: page.mean_execution_s for page in page_types.PAGE_TYPES}
@@ -40,8 +39,8 @@ CONFIRM_PAGE = "Tr-4"
 class Chain:
     """A Markov chain over the page types; a session starts at `Br-1` and ends at the exit.
 
-    `transitions[page][following]` is a probability; what is left over to 1 is the exit.
-    Raises `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
+    `transitions[page][following]` is a probability; the rest of a row to 1 is the exit. Raises
+    `SessionModelError` for an unknown page, a probability outside [0, 1], a page whose
     probabilities add up to more than 1, and a page from which no session ever exits.
     """
 
@@ -73,23 +72,27 @@ class Chain:
                 )
 
     def row(self, page: str) -> Mapping[str, float]:
-        """Where `page` leads, without the exit."""
+        """Return the transitions from `page`, without the exit."""
         return self.transitions.get(page, {})
 
     def visits(self) -> dict[str, float]:
-        """Expected requests of each page type per session, if every request succeeds."""
+        """Return the expected requests of each page type per session, if every request succeeds."""
         return {page: float(count) for page, count in _solve(self._flow_in(), FIRST_PAGE).items()}
 
     def mean_requests(self) -> float:
-        """Expected requests per session, if every request succeeds (2.397 for LIFO-Pri)."""
+        """Return the expected requests per session, if every one succeeds (2.397 for LIFO-Pri)."""
         return sum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Mean execution time of a request, paper seconds (0.2501 for LIFO-Pri and Table 2)."""
+        """Return the mean execution time of a request, paper seconds (0.2501 for LIFO-Pri, Table
+        2)."""
         return mean_execution_s(self.visits(), execution_s)
 
     def probability_of_confirm(self, page: str) -> float:
-        """Probability that a session now at `page` reaches Tr-4 (Table 3 is proportional to it)."""
+        """Return the probability that a session now at `page` reaches Tr-4.
+
+        Table 3 is proportional to it.
+        """
         _require_page("page", page)
         flow = {
             origin: {
@@ -104,7 +107,7 @@ class Chain:
         return float(_solve(flow, CONFIRM_PAGE)[page])
 
     def walk_at(self, place: Fraction | float) -> tuple[str, ...]:
-        """The walk at `place` in [0, 1), all walks side by side and as wide as they are likely.
+        """Return the walk at `place` in [0, 1), where each walk is as wide as it is likely.
 
         A uniform random place gives a random walk; evenly spaced places give a quota sample.
         """
@@ -125,12 +128,12 @@ class Chain:
         return tuple(walk)
 
     def quota_file(self, sessions: int, rng: Random) -> tuple[tuple[str, ...], ...]:
-        """`sessions` walks, as many of each as the chain says, shuffled by `rng`.
+        """Return `sessions` walks in the chain's proportions, shuffled by `rng`.
 
-        Every beginning of a walk occurs within one of its expected number. With 1000 sessions and
-        LIFO-Pri's chain: 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27 of Tr-1 to Tr-4, the
-        counts of Table 4 divided by 24. The paper's own file matches its chain exactly, which
-        independent draws do with a probability of about 2e-5.
+        The count of every beginning of a walk is within one of its expected count. With 1000
+        sessions and LIFO-Pri's chain the file has 400 Br-2, 500 Br-3, 370 Br-4 and 37, 33, 30, 27
+        of Tr-1 to Tr-4, the counts of Table 4 divided by 24. The paper's own file matches its chain
+        exactly, which independent draws do with a probability of about 2e-5.
         """
         walks = [self.walk_at(Fraction(2 * i + 1, 2 * sessions)) for i in range(sessions)]
         rng.shuffle(walks)
@@ -162,18 +165,18 @@ class Chain:
 def mean_execution_s(
     visits: Mapping[str, float], execution_s: Mapping[str, float] = MEAN_EXECUTION_S
 ) -> float:
-    """Mean execution time of a request, paper seconds, where `visits` go to each page type."""
+    """Return a request's mean execution time, paper seconds, for `visits` to each page type."""
     total = sum(count * execution_s[page] for page, count in visits.items())
     return total / sum(visits.values())
 
 
 def _exact(probability: float) -> Fraction:
-    """The decimal a person wrote, not the nearest binary number."""
+    """Return the decimal number as it was written, not the nearest binary number."""
     return Fraction(str(probability))
 
 
 def _solve(inflow: Mapping[str, Mapping[str, Fraction]], source: str) -> dict[str, Fraction]:
-    """x[page] = (1 if page is source) + Σ inflow[page][other] × x[other], by elimination."""
+    """Solve x[page] = (1 if page is source) + Σ inflow[page][other] × x[other] by elimination."""
     pages = PAGES
     rows = [
         [Fraction(int(page == other)) - inflow[page].get(other, Fraction(0)) for other in pages]

@@ -1,12 +1,8 @@
-"""What a client of the Connection Sentry asks for, and whether that is what came.
+"""The requests of a Connection Sentry client, and the check of their answers.
 
-Owns: which category, words, book and cover a request of a kind is for, and how the answer is
-judged.
-Must not know: sockets, schedules, patience, what else the client has seen.
-
-The paper's clients replay a trace, so they follow no links: what is asked for is drawn for each
-request by itself, and two runs of a seed ask for the same things whatever was answered in between.
-Nothing is cached either; a cover is sent for every time.
+The paper's clients replay a trace, so they follow no links. Here each request is drawn by itself:
+two runs of a seed send the same requests, whatever the answers were. Nothing is cached; a client
+requests a cover each time it needs one.
 """
 
 from urllib.parse import urlencode
@@ -37,24 +33,26 @@ CATEGORIES = (
     "nature-and-gardening",
     "philosophy",
 )
-"""The shelves of the shop, as `/browse/<category>/` names them."""
+"""The shop's categories, as `/browse/<category>/` names them."""
 
 BOOKS = 1000
-"""Books 1 to 1000 are in every catalogue, however small or large it is."""
+"""The number of books in every catalogue, of any size; their ids are 1 to 1000."""
 
 _COVER = b"<svg"
 
 
 class ClientPages:
-    """The requests of all clients of one seed, addressed as their other draws are."""
+    """The requests of all clients of one seed, with the same addresses as the clients'
+    other draws."""
 
     def __init__(self, seed: int) -> None:
         self._key = stream_key(seed, "client pages")
 
     def request(self, page: str, client: int, step: int) -> PageRequest:
-        """The client's request number `step`, for a page of type `page` (Br-1 to Br-4, `file`).
+        """Return the client's request number `step`, for a page of type `page` (Br-1 to Br-4,
+        `file`).
 
-        A reload sends the same again.
+        A reload sends the same request again.
         """
         draw = uniform(self._key, place(client, step))
         if page == "Br-1":
@@ -71,13 +69,13 @@ class ClientPages:
 
 
 def judge_cover(body: bytes) -> None:
-    """Raises `WrongPageError` when `body` is not the picture of a cover."""
+    """Raise `WrongPageError` when `body` is not the picture of a cover."""
     if not body.lstrip().startswith(_COVER):
         raise WrongPageError("no cover, which is an SVG image")
 
 
 def judge(page: str, body: bytes) -> None:
-    """Raises `WrongPageError` when `body` is not a page of type `page`."""
+    """Raise `WrongPageError` when `body` is not a page of type `page`."""
     if page == "file":
         judge_cover(body)
     elif page in ("Br-1", "Br-4"):

@@ -1,7 +1,6 @@
-"""One client process of the Connection Sentry: one request after the other, until time is up.
+"""One client process of the Connection Sentry: one request after another, until time is up.
 
-Owns: what happens between a client's start and its end (section 4.2).
-Must not know: Locust, other clients, where the rows go.
+The module has a client's behaviour between its start and its end (section 4.2).
 """
 
 from functools import partial
@@ -15,10 +14,10 @@ from loadgen.visitor import Errand, Visitor, Witness, ended_s
 
 
 class ClientProcess:
-    """The client of one number; `run` plays it in the calling greenlet.
+    """The client with one number; `run` plays it in the calling greenlet.
 
-    Its cookies last as long as it does, and so does its connection, but for what leaving or the
-    other side does to it.
+    Its cookies last as long as the client. Its connection does too, unless the client leaves a
+    request or the other side closes it.
     """
 
     def __init__(
@@ -37,10 +36,10 @@ class ClientProcess:
         self._clock = clock
 
     def run(self, until_s: float) -> None:
-        """Makes requests until `until_s`, paper s since the run's start, and then none any more.
+        """Send requests until `until_s`, paper seconds since the run's start.
 
-        A request that is under way then is waited for, as long as the client's patience lasts;
-        a reload is a new request.
+        The client waits for a request that is under way at that time, as long as its patience
+        lasts. A reload is a new request.
         """
         turn = self._clients.first(self._client)
         due_s = turn.pause_s
@@ -60,6 +59,6 @@ class ClientProcess:
             self._visitor.leave()
 
     def _begins(self, due_s: float, until_s: float) -> bool:
-        """Waits for what is due; False when time is up, also for one that would begin late."""
+        """Wait for `due_s`; return False if the request would begin after the run's end."""
         self._clock.sleep_until(min(due_s, until_s))
         return due_s < until_s and self._clock.now_s() < until_s

@@ -1,16 +1,15 @@
-"""The closed loop of the Connection Sentry: client processes that come back whatever happens.
+"""The closed loop of the Connection Sentry: clients that send requests whatever happens to them.
 
-Owns: its parameters and the clients that follow from them and a seed: what each asks for, how
-long it thinks and waits, and what it does when its patience has ended. Load generator and
-simulator use this same module. Pure: standard library only, no clock, no I/O.
-Must not know: HTTP, Locust, policies, time scales. All times are paper seconds.
+The clients follow from the model's parameters and a seed: their requests, their think times and
+patience, and what they do when a patience has ended. Load generator and simulator use this same
+module. It is pure: standard library only, no clock, no I/O. All times are paper seconds.
 
 Source: Kraemer, Paixão, Guedes, Meira, Almeida, *Minimizing the Impact of Orphan Requests in
-e-Commerce Services*, section 4.2: Surge processes in two sets; those of the control set never
-cancel and are what is measured, those of the test set cancel after a patience. The paper replays
-a trace; here each request is drawn independently from the shares of its classes of request.
-Where it leaves room (the distribution of patience, think times, what follows on a cancelled
-request), what is done is this project's choice.
+e-Commerce Services*, section 4.2. The paper has Surge processes in two sets. Those of the control
+set never cancel, and their requests are measured; those of the test set cancel after a patience.
+The paper replays a trace; here each request is drawn independently from the shares of the request
+classes. The paper leaves open the distribution of patience, the think times and what follows on a
+cancelled request; these are this project's choices.
 """
 
 import math
@@ -30,13 +29,13 @@ ClientSet = Literal["control", "test"]
 KIND_PAGE: Mapping[str, str] = MappingProxyType(
     {"home": "Br-1", "browse": "Br-2", "search": "Br-3", "select": "Br-4", "file": "file"}
 )
-"""The paper's classes of request and the page types they are here; `file` is none of the eight."""
+"""The page type of each request class of the paper; `file` is outside the eight page types."""
 
 MOST_PER_SET = 1000
 MOST_STEPS = 20_000
-"""Requests of one client in a run, as expected without any waiting; a log has room for 32,767."""
+"""The expected requests of one client in a run without any waiting; a log has room for 32,767."""
 MOST_RELOADS = 200
-"""After so many reloads of one request a client goes away; at 0.75 the chance is 1e-25."""
+"""The reloads of one request after which a client goes away; at 0.75 the chance is 1e-25."""
 
 _STEP_BITS = 15
 _ATTEMPT_BITS = 8
@@ -44,7 +43,7 @@ _ATTEMPT_BITS = 8
 
 @dataclass(frozen=True, slots=True)
 class ClientModel:
-    """How the clients behave. Paper seconds.
+    """The clients' behaviour. Paper seconds.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
@@ -57,11 +56,13 @@ class ClientModel:
     """Exponential pause before each request, above 0; before a client's first it is uniform
     between 0 and this, so that clients do not come all at once."""
     reload_probability: float = defaults.CONNECTION_SENTRY_RELOAD_PROBABILITY
-    """Who left reloads at once with this probability and goes away otherwise."""
+    """Probability that a client that has left reloads at once; otherwise it goes away."""
     away_mean_s: float = defaults.CONNECTION_SENTRY_AWAY_MEAN_S
-    """Exponential; who has gone away comes back after it and thinks of another request."""
+    """Mean of the exponential time for which a client stays away before it thinks of another
+    request."""
     mix: Mapping[str, float] = field(default_factory=lambda: defaults.CONNECTION_SENTRY_MIX)
-    """Weights of the kinds of request (`KIND_PAGE`), not negative; a kind left out has none."""
+    """Weights of the kinds of request (`KIND_PAGE`), not negative; a missing kind is never
+    requested."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.per_set <= MOST_PER_SET:
@@ -78,30 +79,31 @@ class ClientModel:
             raise SessionModelError(
                 "away_mean_s", f"{self.away_mean_s} is no duration; give 0 or more seconds"
             )
-        # A copy in one order: draws do not depend on how the weights were written down.
+        # A copy in a fixed order: draws do not depend on the order in which the weights were
+        # written.
         object.__setattr__(self, "mix", _checked_mix(self.mix))
 
     def parameters(self) -> dict[str, object]:
-        """All parameters by name, JSON-ready."""
+        """Return all parameters by name, JSON-ready."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)} | {
             "mix": dict(self.mix)
         }
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "ClientModel":
-        """The model that `parameters` described."""
+        """Return the model that `parameters` described."""
         return cls(**given)
 
     def shares(self) -> dict[str, float]:
-        """The share of each kind of request that is asked for; they add up to 1."""
+        """Return the share of each kind among the requests; the shares add up to 1."""
         total = math.fsum(self.mix.values())
         return {kind: weight / total for kind, weight in self.mix.items() if weight}
 
     def require_duration(self, duration_s: float) -> None:
-        """Raises `SessionModelError` for a run of `duration_s` paper seconds that is too long.
+        """Raise `SessionModelError` if a run of `duration_s` paper seconds is too long.
 
-        A client makes at most one request per think time, but for reloads, which count as
-        attempts: `MOST_STEPS` of them on average leaves room for chance.
+        A client makes at most one request per think time. Reloads count as attempts, not as
+        requests. An average of `MOST_STEPS` requests leaves room for chance.
         """
         require_positive("duration_s", duration_s)
         longest_s = MOST_STEPS * self.think_time_mean_s
@@ -114,22 +116,23 @@ class ClientModel:
 
 
 class Turn(NamedTuple):
-    """What a client does next: a request, after a pause."""
+    """A client's next step: a request, after a pause."""
 
     step: int
-    """Number of its request, from 0."""
+    """Number of the client's request, from 0."""
     attempt: int
-    """From 1; above it is a reload of the same request."""
+    """Number of the attempt, from 1; an attempt above 1 is a reload of the same request."""
     pause_s: float
-    """Since the request before it ended (the run's start, for the first); 0 for a reload."""
+    """Pause since the last request ended, or since the run's start for the first; 0 for
+    a reload."""
 
 
 class Clients:
     """The clients of one seed: the same ones in every run, whatever happens to them.
 
     Clients 0 … `per_set` − 1 are the control set, the others the test set. Each concern has a
-    random stream of its own, and a draw is addressed by client, step and attempt: the second
-    attempt of client 12 at its fifth request has one patience in every run.
+    separate random stream, and a draw is addressed by client, step and attempt: the second attempt
+    of client 12 at its fifth request has one patience in every run.
     """
 
     __slots__ = (
@@ -160,53 +163,54 @@ class Clients:
         self._bounds = tuple(accumulate(model.shares().values()))[:-1]
 
     def set_of(self, client: int) -> ClientSet:
-        """Which of the two sets `client` (from 0) belongs to."""
+        """Return the set of `client` (from 0)."""
         return "control" if client < self.model.per_set else "test"
 
     def kind(self, client: int, step: int) -> str:
-        """The class of the client's request number `step` (from 0), a key of `KIND_PAGE`."""
+        """Return the class of the client's request number `step` (from 0), a key of `KIND_PAGE`."""
         draw = uniform(self._kind_key, place(client, step))
         return self._kinds[bisect_right(self._bounds, draw)]
 
     def page(self, client: int, step: int) -> str:
-        """The page type of that request: Br-1 to Br-4, or `file`."""
+        """Return the page type of that request: Br-1 to Br-4, or `file`."""
         return KIND_PAGE[self.kind(client, step)]
 
     def think_time_s(self, client: int, step: int) -> float:
-        """The pause before request `step`; before the first, since the run's start."""
+        """Return the pause before request `step`; before the first, since the run's start."""
         draw = uniform(self._think_key, place(client, step))
         mean_s = self.model.think_time_mean_s
         return draw * mean_s if step == 0 else exponential(draw, mean_s)
 
     def patience_s(self, client: int, step: int, attempt: int) -> float:
-        """How long this attempt (from 1) waits before it is abandoned; `inf` in the control set."""
+        """Return the patience of this attempt (from 1); `inf` in the control set."""
         if self.set_of(client) == "control":
             return math.inf
         draw = uniform(self._patience_key, place(client, step, attempt))
         return (1 - draw) * self.model.patience_max_s
 
     def reloads(self, client: int, step: int, attempt: int) -> bool:
-        """Whether the client, having left attempt `attempt`, sends the same request again."""
+        """Return whether the client, having left attempt `attempt`, sends the same
+        request again."""
         if attempt > MOST_RELOADS:
             return False
         draw = uniform(self._reload_key, place(client, step, attempt))
         return draw < self.model.reload_probability
 
     def away_s(self, client: int, step: int) -> float:
-        """How long the client stays away when it gives request `step` up."""
+        """Return how long the client stays away when it gives request `step` up."""
         draw = uniform(self._away_key, place(client, step))
         return exponential(draw, self.model.away_mean_s)
 
     def first(self, client: int) -> Turn:
-        """How the client begins."""
+        """Return the client's first turn."""
         return Turn(0, 1, self.think_time_s(client, 0))
 
     def after(self, client: int, step: int, attempt: int, left: bool) -> Turn:
-        """What follows on an attempt that has ended; `left`: its patience did.
+        """Return the turn after an attempt that has ended; `left` is True if its patience ended.
 
-        Who left reloads at once, or goes away and then thinks of the next request. An attempt
-        that ended in any other way, even in an error, is followed by the next request after the
-        think time.
+        A client that left reloads at once, or goes away and then thinks of the next request. An
+        attempt that ended in any other way, even in an error, is followed by the next request after
+        the think time.
         """
         if left and self.reloads(client, step, attempt):
             return Turn(step, attempt + 1, 0.0)
@@ -215,7 +219,7 @@ class Clients:
 
 
 def place(client: int, step: int, attempt: int = 0) -> int:
-    """A position of its own in a stream for each; `step` below 32,768, `attempt` below 256."""
+    """Return a separate position for each draw; `step` below 32,768, `attempt` below 256."""
     return ((client << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 

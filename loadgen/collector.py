@@ -26,18 +26,19 @@ _VERSIONS_OF = ("doorbuster", "locust", "gevent", "httptools", "pyarrow")
 
 @dataclass(slots=True)
 class WorkerPart:
-    """What a worker has told so far."""
+    """The newest report of a worker."""
 
     name: str
     counts: dict[str, Any]
     done: bool = False
-    """It has played its part to the end, or was told to stop; all it measured is here."""
+    """True if the worker played its part to the end or was stopped; all its
+    measurements are here."""
     lost: bool = False
 
 
 @dataclass(slots=True)
 class Collector:
-    """Gathers the attempts and counts of all parts of one run, by part index."""
+    """The attempts and counts of all parts of one run, by part index."""
 
     plan: LoadPlan
     host: str
@@ -49,14 +50,14 @@ class Collector:
 
     @classmethod
     def expecting(cls, plan: LoadPlan, host: str, names: Sequence[str]) -> "Collector":
-        """A collector for one part of each name, in the order of the part indexes."""
+        """Make a collector for one part of each name, in the order of the part indexes."""
         parts = {}
         for index, name in enumerate(names):
             parts[index] = WorkerPart(name, _nothing_yet(plan, index, len(names)))
         return cls(plan, host, parts)
 
     def begin(self) -> None:
-        """The run's first second starts now."""
+        """Set the run's start to now."""
         self.started_at = time.time()
 
     def add(
@@ -66,7 +67,7 @@ class Collector:
         counts: Mapping[str, Any],
         done: bool,
     ) -> None:
-        """Takes new rows, as `LoadRun.new_rows` gives them, and the newest counts of one part."""
+        """Take new rows, as `LoadRun.new_rows` gives them, and the newest counts of one part."""
         part = self.parts[index]
         self.log.extend_columns(rows["attempts"])
         self.connections.extend_columns(rows["connections"])
@@ -74,7 +75,10 @@ class Collector:
         part.done = done
 
     def files(self) -> list[tuple[Path, RowLog]]:
-        """What is to be written where; the attempts come last, so that where they are, all is."""
+        """Return the files to write and their rows.
+
+        The attempts come last: where they exist, the other files exist too.
+        """
         path = self.plan.attempts_file
         if path is None:
             return []
@@ -83,28 +87,28 @@ class Collector:
         return [(connections_file(path), self.connections), (path, self.log)]
 
     def remove_stale(self) -> None:
-        """Takes away the connections of an earlier run, lest they stand beside this run's attempts.
+        """Remove the connections of an earlier run, which do not belong to this run's attempts.
 
-        What cannot be removed cannot be written either, which is told then.
+        A file that cannot be removed cannot be written either; the error is reported then.
         """
         if self.plan.attempts_file is not None:
             with suppress(OSError):
                 connections_file(self.plan.attempts_file).unlink()
 
     def settled(self) -> bool:
-        """True when nothing more is to be expected of any part."""
+        """Return True when no part will report anything more."""
         return all(part.done or part.lost for part in self.parts.values())
 
     def counts(self) -> dict[str, Any]:
-        """The counts of all parts together."""
+        """Return the counts of all parts together."""
         return add_up(part.counts for part in self.parts.values())
 
     def time_s(self) -> float:
-        """Paper seconds since the run started, by this process's clock."""
+        """Return the paper seconds since the run started, by this process's clock."""
         return (time.time() - self.started_at) * self.plan.time_scale
 
     def metadata(self) -> dict[str, Any]:
-        """What the run was and how honestly it went; JSON-ready."""
+        """Return the run's values, versions, counts and lags, JSON-ready."""
         plan = self.plan
         counts = self.counts()
         lost = [part.name for part in self.parts.values() if part.lost]
@@ -147,7 +151,7 @@ class Collector:
         return found
 
     def _all_ended(self) -> bool:
-        """Whether everybody who was to come has come and ended; a closed loop ends by the clock."""
+        """Return whether every planned session has ended; a closed loop ends by the clock."""
         counts = self.counts()
         return isinstance(self.plan.load, ClosedLoop) or counts["ended"] == counts["planned"]
 

@@ -1,10 +1,9 @@
-"""A customer's connection: TCP, and over it TLS when the shop's address says so.
+"""A customer's connection: TCP, with TLS when the shop's address is https.
 
-Owns: opening and closing it, telling whether the other side still keeps it, and the TLS session,
-which outlives the connection: the next one resumes it. A connection counts as resumed only when
-the handshake was one (`session_reused`), not because a ticket was shown. In TLS 1.3 the ticket
-comes with the first data, so the session is taken when the connection is given up.
-Must not know: HTTP, pages, patience, time scales. Durations are real seconds.
+The TLS session outlives the connection: the next connection resumes it. A connection counts as
+resumed only when the handshake was one (`session_reused`), not because a ticket was shown. In TLS
+1.3 the ticket comes with the first data, so the session is taken when the connection is given up.
+Durations are real seconds.
 """
 
 import errno
@@ -18,10 +17,10 @@ from loadgen.connection_log import ConnectionKind
 from loadgen.shop_address import ShopAddress
 
 Connected = Callable[[ConnectionKind, float], None]
-"""Is told how every opening of a connection ended, and how many real seconds it took."""
+"""A callback after every attempt to connect, with its kind and its real seconds."""
 
 _ALERTS = ("SSLV3_ALERT_", "TLSV1_", "TLSV13_ALERT_")
-"""How OpenSSL names an alert that came from the other side."""
+"""The beginnings of OpenSSL's names for alerts from the other side."""
 _OUR_OWN = (
     errno.EADDRNOTAVAIL,
     errno.EMFILE,
@@ -29,11 +28,12 @@ _OUR_OWN = (
     errno.ENOBUFS,
     errno.ENOMEM,
 )
-"""What this machine has run out of, ports or files or memory: nobody was turned away."""
+"""Errors of this machine, which has run out of ports, files or memory; they are not refusals."""
 
 
 class NotConnectedError(Exception):
-    """No connection; `kind` is `REFUSED` or `FAILED`, the message one line."""
+    """A connection that could not be opened; `kind` is `REFUSED` or `FAILED`, the
+    message one line."""
 
     def __init__(self, kind: ConnectionKind, reason: str) -> None:
         super().__init__(reason)
@@ -41,7 +41,7 @@ class NotConnectedError(Exception):
 
 
 class Connection:
-    """At most one open connection at a time; each opening after the first resumes if it can."""
+    """A connection that is open at most once at a time; it resumes its TLS session if it can."""
 
     __slots__ = ("_address", "_began", "_connected", "_session", "_sock")
 
@@ -51,19 +51,19 @@ class Connection:
         self._session: ssl.SSLSession | None = None
         self._sock: socket.socket | ssl.SSLSocket | None = None
         self._began: float | None = None
-        """When the opening that is under way began."""
+        """The start of the opening that is under way."""
 
     @property
     def is_secure(self) -> bool:
-        """Over TLS: whoever got through the handshake was wanted."""
+        """Return whether the connection uses TLS."""
         return self._address.tls is not None
 
     def open(self) -> None:
-        """Connects, the handshake included. Raises `NotConnectedError`.
+        """Connect, the handshake included. Raises `NotConnectedError`.
 
-        Refused is who was turned away: no TCP connection, a TLS alert, or a connection that was
-        closed in the handshake. Failed is what this side cannot do or accept: no more files or
-        ports for it, a wrong certificate.
+        `REFUSED` means that the other side turned the customer away: no TCP connection, a TLS
+        alert, or a connection that was closed in the handshake. `FAILED` means that this side has
+        no more files or ports, or does not accept the certificate.
         """
         self._began = time.monotonic()
         try:
@@ -77,13 +77,13 @@ class Connection:
         self._opened(kind)
 
     def give_up(self) -> None:
-        """Closes it because patience has ended, be it in the handshake."""
+        """Close the connection because patience has ended, even during the handshake."""
         if self._began is not None:
             self._opened(ConnectionKind.TIMED_OUT)
         self.close()
 
     def close(self) -> None:
-        """Closes it now, whatever is still under way."""
+        """Close the connection now, whatever is still under way."""
         sock, self._sock = self._sock, None
         if sock is None:
             self._began = None
@@ -91,14 +91,14 @@ class Connection:
         if isinstance(sock, ssl.SSLSocket) and self._began is None:
             self._keep_session(sock)
             sock.settimeout(0)
-            # A good-bye that waits for no answer: a server that hears none may forget the session.
+            # The goodbye waits for no answer. A server that receives none may forget the session.
             with suppress(OSError, ValueError):
                 sock.unwrap()
         self._began = None
         sock.close()
 
     def is_kept(self) -> bool:
-        """False when there is no connection, or the server closed the idle one."""
+        """Return False when there is no connection, or the server has closed the idle one."""
         if self._sock is None:
             return False
         self._sock.settimeout(0)
@@ -106,23 +106,23 @@ class Connection:
             if self._address.tls is None:
                 self._sock.recv(1, socket.MSG_PEEK)
             else:
-                self._sock.recv(1)  # takes in what is no data, as tickets that came late
+                self._sock.recv(1)  # reads protocol messages too, as late tickets
         except (BlockingIOError, ssl.SSLWantReadError):
             self._sock.settimeout(None)
             return True
         except OSError:
             pass
-        # The end of the stream, or bytes nobody asked for: neither can carry the next page.
+        # The end of the stream, or unexpected bytes: the connection cannot carry the next page.
         self.close()
         return False
 
     def send(self, data: bytes) -> None:
-        """Sends all of it."""
+        """Send all of `data`."""
         assert self._sock is not None
         self._sock.sendall(data)
 
     def receive(self, most_bytes: int) -> bytes:
-        """What has come, at least a byte; nothing at the end of the stream."""
+        """Return the bytes that have come, at least one; nothing at the end of the stream."""
         assert self._sock is not None
         return bytes(self._sock.recv(most_bytes))
 
@@ -154,13 +154,14 @@ class Connection:
 
     def _keep_session(self, sock: ssl.SSLSocket) -> None:
         session = sock.session
-        # Without a ticket a session of TLS 1.3 cannot be resumed; an older one may still be.
+        # Without a ticket a session of TLS 1.3 cannot be resumed; a session of TLS 1.2 may still
+        # be.
         if session is not None and (session.has_ticket or sock.version() != "TLSv1.3"):
             self._session = session
 
 
 def why(error: OSError) -> str:
-    """The error in one line."""
+    """Return the error in one line."""
     return error.strerror or str(error)
 
 

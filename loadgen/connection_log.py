@@ -1,7 +1,6 @@
 """The connection schema: one row per opening of a connection in a partly-open run.
 
-Owns: the columns and kinds of `connections.parquet`. Must not know: who opens connections, or how.
-All times are paper seconds; `opened_s` since the run's start.
+All times are paper seconds; `opened_s` counts from the run's start.
 """
 
 from enum import StrEnum
@@ -14,7 +13,7 @@ from loadgen.rows import RowLog, read_rows, require_known
 
 
 class ConnectionKind(StrEnum):
-    """How the opening of a connection ended, seen by the customer."""
+    """The result of opening a connection, as the customer sees it."""
 
     NEW = "new"  # a full handshake; over plain HTTP every connection
     RESUMED = "resumed"  # the handshake resumed the session of an earlier connection
@@ -28,14 +27,14 @@ class OpenedConnection(NamedTuple):
 
     session: int
     opened_s: float
-    """When the customer began to connect."""
+    """The time at which the customer began to connect."""
     kind: str
     handshake_s: float
-    """From then to the end of the handshake, TCP's included, however it ended."""
+    """The time from `opened_s` to the end of the handshake, TCP's included, in every outcome."""
 
 
 class ConnectionLog(RowLog):
-    """The connections of a run; of one session in the order they were opened."""
+    """The connections of a run; those of one session are in the order of their opening."""
 
     schema = pa.schema(
         [
@@ -49,7 +48,7 @@ class ConnectionLog(RowLog):
 
 
 def read_connections(path: Path) -> pa.Table:
-    """The table of a `connections.parquet`; raises `RowsFileError` for any other file."""
+    """Return the table of a `connections.parquet`; raises `RowsFileError` for any other file."""
     table = read_rows(path, ConnectionLog.schema)
     kinds = table.column("kind").unique().to_pylist()
     require_known(path, "kind", kinds, list(ConnectionKind))
@@ -57,10 +56,10 @@ def read_connections(path: Path) -> pa.Table:
 
 
 def connections_file(attempts_file: Path) -> Path:
-    """Where the connections of a run go: beside its attempts, under a name that says so.
+    """Return the file for the connections of a run, next to its attempts.
 
-    `connections.parquet` beside `attempts.parquet`, `connections-2.parquet` beside
-    `attempts-2.parquet`; any other name gets `connections-` before it.
+    It is `connections.parquet` for `attempts.parquet` and `connections-2.parquet` for
+    `attempts-2.parquet`; any other name gets the prefix `connections-`.
     """
     name = attempts_file.name
     if "attempts" in name:

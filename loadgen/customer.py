@@ -1,7 +1,6 @@
 """One customer's session: pages in the order of the walk, patience, retries, and giving up.
 
-Owns: what happens between a session's arrival and its end (LIFO-Pri, section 3.2.1).
-Must not know: Locust, other customers, where the rows go.
+The module has a session's course between its arrival and its end (LIFO-Pri, section 3.2.1).
 """
 
 from functools import partial
@@ -34,7 +33,7 @@ class CustomerSession:
         self._witness = witness
 
     def run(self, arrival_s: float) -> bool:
-        """Plays the session that was to arrive at `arrival_s`, paper s; True if all pages came."""
+        """Play the session due at `arrival_s`, paper seconds; return True if all pages came."""
         walk = self._customers.walk(self._session)
         due_s = arrival_s
         try:
@@ -56,7 +55,7 @@ class CustomerSession:
             self._visitor.leave()
 
     def _page(self, step: int, page: str, following: str | None, due_s: float) -> float | None:
-        """Gets one page, with retries; when it was there, or None when the customer gives up."""
+        """Get one page, with retries; return its time, or None when the customer gives up."""
         request = self._shopper.request(page)
         judge = partial(self._shopper.read, page, following=following)
         nth = 0

@@ -1,6 +1,7 @@
-"""The customers and servers of the papers: the numbers that hold where an experiment gives none.
+"""The customers and servers of the papers: the defaults of an experiment.
 
-Durations are paper seconds. It imports nothing of the project: an experiment's spec reads it, too.
+Durations are paper seconds. The module imports nothing of the project: an experiment's spec reads
+it, too.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ LIFO_PRI_CPUS: Final = 1
 SBAC_CAPACITY_RPS: Final = 1000.0
 SBAC_REJECTION: Final = "ahead"
 SBAC_REJECTION_COST: Final = 1.0
-"""In mean service times."""
+"""The cost in mean service times."""
 
 # ---- Connection Sentry, section 4.2; the paper leaves patience, pauses and reloads open ----------
 

@@ -1,7 +1,4 @@
-"""The numbers of the session models as tables.
-
-Owns: how the numbers are laid out. Must not know: where they come from in the paper.
-"""
+"""The numbers of the session models as tables."""
 
 from collections.abc import Iterator
 
@@ -13,7 +10,7 @@ _PAPER_CAPACITY_RPS = 5.6
 
 
 def describe(model: SessionModel | None = None) -> Iterator[str]:
-    """The lines of the table, LIFO-Pri's model unless another is given. All times paper seconds."""
+    """Yield the lines of the table, by default of LIFO-Pri's model. All times are paper seconds."""
     model = model or SessionModel()
     chain = model.chain
     visits = chain.visits()
@@ -36,7 +33,7 @@ def describe(model: SessionModel | None = None) -> Iterator[str]:
 
 
 def describe_partly_open(model: PartlyOpenModel | None = None) -> Iterator[str]:
-    """The lines of the table, eDragon's model unless another is given. All times paper seconds."""
+    """Yield the lines of the table, by default of eDragon's model. All times are paper seconds."""
     model = model or PartlyOpenModel()
     visits = model.visits()
     yield f"{'page':<5} {'per session':>11}  leads to"

@@ -1,6 +1,4 @@
-"""Random numbers that are looked up, not drawn in turn.
-
-Owns: the streams of the session model. Must not know: what is drawn.
+"""The random streams of the session model, in which each number has an address.
 
 SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), addressed by position: 0.3 µs a draw, where a
 `random.Random` per session costs ten times that. `Random` keys the streams.
@@ -10,7 +8,7 @@ import math
 from random import Random
 
 LONGEST_WALK = 4096
-"""A walk is cut here, the number of steps that have addresses of their own."""
+"""The longest walk, and the number of steps with separate addresses."""
 
 LARGEST_MAX_RETRIES = 200
 
@@ -21,17 +19,18 @@ _ATTEMPT_BITS = 8
 
 
 def stream_key(seed: int, concern: str) -> int:
-    """The stream that `seed` gives one concern."""
+    """Return the key of the stream that `seed` gives one concern."""
     return Random(f"{seed}/{concern}").getrandbits(64)
 
 
 def address(session: int, step: int, attempt: int) -> int:
-    """A position of its own for each; `step` below `LONGEST_WALK`, `attempt` below 256."""
+    """Return a separate position for each draw; `step` below `LONGEST_WALK`, `attempt`
+    below 256."""
     return ((session << _STEP_BITS | step) << _ATTEMPT_BITS) | attempt
 
 
 def uniform(key: int, position: int) -> float:
-    """The number at `position` of the stream `key`, uniform in [0, 1)."""
+    """Return the number at `position` of the stream `key`, uniform in [0, 1)."""
     z = (key + position * _GAMMA) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
@@ -39,5 +38,5 @@ def uniform(key: int, position: int) -> float:
 
 
 def exponential(place: float, mean: float) -> float:
-    """The exponential of mean `mean` at `place` in [0, 1) of its distribution."""
+    """Return the value at `place` in [0, 1) of the exponential distribution of mean `mean`."""
     return -math.log1p(-place) * mean

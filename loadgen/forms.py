@@ -1,7 +1,4 @@
-"""Reading a form off a page and filling it in, as a browser and the person before it do.
-
-Owns: which fields a form would send. Must not know: which page it is on, or who fills it in.
-"""
+"""Forms of a page, and filling them in as a browser and its user do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +10,7 @@ _NOT_SENT = {"submit", "button", "reset", "image", "file"}
 
 @dataclass(slots=True)
 class Field:
-    """One field a browser would send: `value` is what the page put into it."""
+    """A field that a browser would send; `value` is the page's value."""
 
     name: str
     kind: str
@@ -23,17 +20,17 @@ class Field:
 
 @dataclass(slots=True)
 class Form:
-    """A form of a page: where it goes, and its fields in the order of the page."""
+    """A form of a page: its address, and its fields in the order of the page."""
 
     action: str
     method: str
     fields: list[Field] = field(default_factory=list)
 
     def filled(self, typed: Mapping[str, str]) -> str:
-        """The form as a URL-encoded body: `typed` goes into the fields of these names.
+        """Return the form as a URL-encoded body: `typed` goes into the fields of these names.
 
-        A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) is
-        sent as it stands; an empty required one that nothing was typed for gets `1`.
+        A field that the page filled in itself (hidden inputs, the CSRF token, chosen options) keeps
+        its value. An empty required field without a text in `typed` gets `1`.
         """
         pairs = []
         for entry in self.fields:
@@ -47,7 +44,7 @@ class Form:
 
 
 def find_form(page: bytes, action: str) -> Form | None:
-    """The first form of `page` that posts to the path `action`; None when there is none."""
+    """Return the first form of `page` that posts to the path `action`, or None."""
     reader = _FormReader(action)
     reader.feed(page.decode("utf-8", "replace"))
     return reader.found
@@ -98,7 +95,8 @@ class _FormReader(HTMLParser):
             return
         if kind in {"radio", "checkbox"}:
             known = any(entry.name == name for entry in self.found.fields)
-            # A person has to choose one radio button; take the first unless the page chose.
+            # A person has to choose one radio button; the first is chosen unless the page has a
+            # choice.
             wanted = "checked" in given or required or kind == "radio"
             if not wanted or (known and "checked" not in given):
                 return

@@ -1,4 +1,4 @@
-"""The address of the gateway, where customers go unless `--host` names another one."""
+"""The address of the gateway, the customers' target unless `--host` names another one."""
 
 import os
 

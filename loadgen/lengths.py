@@ -1,13 +1,14 @@
-"""Sessions known by their length alone, as in SBAC: so many requests, whatever the pages.
+"""+ e^(−1.5/m) / (1 − e^(−1/m)), a little above m.
 
-Owns: the distributions of session lengths, their exact moments, and the walk of a given length.
-Pure.
-Must not know: the chain's probabilities, when sessions come, how long they wait.
+Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m): 7e-25 for a mean
+of 73.6, less than the 53 bits of a draw can show.
 
-Source: Cherkasova, Phaal, *Session-Based Admission Control: A Mechanism for Peak Load Management
-of Commercial Web Sites*, section 4 (lengths "exponentially distributed") and Table 1 (two classes
-of sessions at a real shop). How a whole number comes of an exponential is not said there; both
-readings are here.
+Raises `SessionModelError`, naming the field, for:
+
+- an unknown kind,
+- both or neither of `mean` and `mixture`,
+- shares that do not add up to 1, and names that occur twice,
+- means out of range: 1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
 """
 
 import math
@@ -26,7 +27,8 @@ LengthKind = Literal["geometric", "exponential"]
 _SHARES_TOLERANCE = 1e-9
 
 _LONGEST = (FIRST_PAGE, *islice(cycle(("Br-2", "Br-4")), LONGEST_WALK - 1))
-"""Walks without an aim: a category, a book, another category, …; no page needs one further back."""
+"""The longest walk without an aim: a category, a book, another category, and so on. Each page
+follows from the page before it."""
 
 
 class LengthClass(NamedTuple):
@@ -43,23 +45,15 @@ SBAC_TABLE_1 = (LengthClass("sales", 0.183, 73.6), LengthClass("non-sales", 0.81
 
 @dataclass(frozen=True, slots=True)
 class SessionLengths:
-    """How many requests a session makes: one mean for all, or a mixture of classes.
+    """The distribution of a session's requests: one mean for all, or a mixture of classes.
 
-    `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`:
-    L = max(1, round(X)) with X exponential of mean m, whose own mean is
-    1 + e^(−1.5/m) / (1 − e^(−1/m)), a little above m.
-
-    Lengths are cut at `LONGEST_WALK`. That happens with a probability of e^(−4096/m): 7e-25 for
-    a mean of 73.6, less than the 53 bits of a draw can say.
-
-    Raises `SessionModelError`, naming the field, for an unknown kind, both or neither of `mean`
-    and `mixture`, shares that do not add up to 1, names given twice, and means out of range:
-    1 to 4096 requests for `geometric`, above 0 to 4096 for `exponential`.
+    `geometric`: P(L = n) = (1 − 1/m)^(n−1) / m, mean m exactly. `exponential`: L = max(1, round(X))
+    with X exponential of mean m. The mean of L is then
     """
 
     kind: LengthKind = "geometric"
     mean: float | None = None
-    """Requests per session, of the distribution that lengths are rounded from."""
+    """Requests per session, of the distribution before rounding."""
     mixture: tuple[LengthClass, ...] = ()
 
     def __post_init__(self) -> None:
@@ -87,13 +81,14 @@ class SessionLengths:
             raise SessionModelError("mixture", f"shares add up to {total:g}; make them 1")
 
     def classes(self) -> tuple[LengthClass, ...]:
-        """The mixture; without one, a single class of all sessions."""
+        """Return the mixture; without one, a single class of all sessions."""
         if self.mean is not None:
             return (LengthClass("all", 1.0, self.mean),)
         return self.mixture
 
     def at_least(self, length: int) -> float:
-        """Probability that a session has `length` requests or more; 1 to `LONGEST_WALK`."""
+        """Return the probability of `length` requests or more, for `length` up to
+        `LONGEST_WALK`."""
         if length <= 1:
             return 1.0
         if self.kind == "geometric":
@@ -101,9 +96,9 @@ class SessionLengths:
         return math.fsum(c.share * math.exp((0.5 - length) / c.mean) for c in self.classes())
 
     def visits(self) -> dict[str, float]:
-        """Expected requests of each page type per session, if every request succeeds.
+        """Return the expected requests of each page type per session, if every request succeeds.
 
-        Exact: the probabilities of reaching each step, summed up.
+        The value is exact: the sum of the probabilities of reaching each step.
         """
         reached = [self.at_least(step + 1) for step in range(LONGEST_WALK)]
         return {
@@ -113,22 +108,23 @@ class SessionLengths:
         }
 
     def mean_requests(self) -> float:
-        """Expected requests per session, if every request succeeds."""
+        """Return the expected requests per session, if every request succeeds."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Mean execution time of a request, paper seconds."""
+        """Return the mean execution time of a request, paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def parameters(self) -> dict[str, object]:
-        """All parameters by name, JSON-ready; of `mean` and `mixture` the one that was given."""
+        """Return all parameters by name, JSON-ready, with only the one of `mean` and `mixture` in
+        use."""
         if self.mean is not None:
             return {"kind": self.kind, "mean": self.mean}
         return {"kind": self.kind, "mixture": [entry._asdict() for entry in self.mixture]}
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "SessionLengths":
-        """The lengths that `parameters` described."""
+        """Return the lengths that `parameters` described."""
         mixture = tuple(LengthClass(**part) for part in given.get("mixture", ()))
         return cls(given["kind"], given.get("mean"), mixture)
 
@@ -140,7 +136,7 @@ class SessionLengths:
 
 
 class LengthLaw:
-    """The classes and lengths of a distribution by their place in it, worked out once."""
+    """The classes and lengths of a distribution by their place in it, calculated once."""
 
     __slots__ = ("_offset", "_scales", "_uppers")
 
@@ -157,20 +153,26 @@ class LengthLaw:
             self._scales = [entry.mean for entry in classes]
 
     def kind_at(self, place: float) -> int:
-        """The index in the mixture of the class at `place` in [0, 1), each as wide as its share."""
+        """Return the class at `place` in [0, 1), as an index in the mixture.
+
+        Each class is as wide as its share.
+        """
         return bisect(self._uppers, place)
 
     def length_at(self, kind: int, place: float) -> int:
-        """The length at `place` in [0, 1) of the distribution of class `kind`."""
+        """Return the length at `place` in [0, 1) of the distribution of class `kind`."""
         length = int(exponential(place, self._scales[kind]) + self._offset)
         return min(length or 1, LONGEST_WALK)
 
 
 def geometric_scale(mean: float) -> float:
-    """The mean of the exponential X for which 1 + floor(X) is geometric of mean `mean`, from 1."""
+    """Return the mean of the exponential X for which 1 + floor(X) is geometric of mean `mean`.
+
+    `mean` must be at least 1.
+    """
     return 0.0 if mean == 1 else -1 / math.log1p(-1 / mean)
 
 
 def walk_of(length: int) -> tuple[str, ...]:
-    """Br-1, then Br-2 and Br-4 in turn, `length` pages in all."""
+    """Return Br-1, then Br-2 and Br-4 in turn, `length` pages in all."""
     return _LONGEST[:length]

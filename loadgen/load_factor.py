@@ -1,7 +1,6 @@
-"""Changing the load of a run that goes on: the same customers, from now on sooner or later.
+"""Changing the load during a run: the same customers arrive earlier or later.
 
-Owns: the schedule's time against the run's, the file that says the factor, what was changed when.
-Must not know: who arrives, what a customer does.
+The module has the clock of the schedule, the file that holds the factor, and the list of changes.
 """
 
 import math
@@ -9,23 +8,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 HIGHEST = 10.0
-"""0, at which nobody arrives, to this."""
+"""The largest factor; the smallest is 0, at which no session arrives."""
 LOOK_EVERY_S = 0.2
-"""Real seconds between two looks at the file."""
+"""Real seconds between two reads of the file."""
 
 
 class Change(NamedTuple):
-    """From `at_s` on the run's clock (paper seconds), arrivals at `factor` times their rate."""
+    """A change at `at_s` on the run's clock (paper seconds): arrivals at `factor` times
+    their rate."""
 
     at_s: float
     factor: float
 
 
 class Pace:
-    """When, on the run's clock, what the schedule has for a time is due. All paper seconds.
+    """The times on the run's clock at which the schedule's times are due. All paper seconds.
 
-    The schedule's clock goes `factor` times as fast as the run's: so whoever comes is the same
-    customer, and a Poisson process stays one, at `factor` times its rate.
+    The schedule's clock goes `factor` times as fast as the run's. The same customers come, and a
+    Poisson process stays one, at `factor` times its rate.
     """
 
     def __init__(self) -> None:
@@ -35,13 +35,13 @@ class Pace:
         self._schedule_s = 0.0
 
     def change(self, now_s: float, factor: float) -> None:
-        """Another factor from `now_s` on."""
+        """Apply another factor from `now_s` on."""
         self._schedule_s += (now_s - self._run_s) * self.factor
         self._run_s, self.factor = now_s, factor
         self.changes.append(Change(now_s, factor))
 
     def due_s(self, schedule_s: float) -> float:
-        """The run's time at which the schedule's `schedule_s` comes, as things stand."""
+        """Return the run's time of the schedule's `schedule_s`, if the factor stays as it is."""
         ahead_s = schedule_s - self._schedule_s
         if ahead_s <= 0:
             return self._run_s
@@ -49,7 +49,7 @@ class Pace:
 
 
 def read(path: Path, otherwise: float) -> float:
-    """The factor that the file says; `otherwise` where it says none, or what cannot be meant."""
+    """Return the factor in the file, or `otherwise` where the file is missing or invalid."""
     try:
         factor = float(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

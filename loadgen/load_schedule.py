@@ -1,7 +1,6 @@
 """Offered load that changes in steps: SBAC's usual and busy days, eDragon's zones.
 
-Owns: piecewise constant load and the arrivals that follow from it. Pure.
-Must not know: who arrives; but for absolute rates, what ρ = 1 is in sessions per second.
+The module has piecewise constant loads and the arrivals that follow from them. It is pure.
 """
 
 import math
@@ -13,14 +12,14 @@ from loadgen.refusals import SessionModelError, require_positive
 
 
 class Segment(NamedTuple):
-    """`duration_s` paper seconds at offered load `rho`; nobody arrives where it is 0."""
+    """`duration_s` paper seconds at offered load `rho`; no session arrives where it is 0."""
 
     duration_s: float
     rho: float
 
 
 class RateStep(NamedTuple):
-    """From `from_s` paper seconds on, `sessions_ps` new sessions per paper second."""
+    """`sessions_ps` new sessions per paper second, from `from_s` paper seconds on."""
 
     from_s: float
     sessions_ps: float
@@ -31,7 +30,7 @@ class Schedule:
     """Loads one after another from the start of the run; arrivals end with the last segment.
 
     Raises `SessionModelError` for a duration that is not above 0, a load below 0, and a schedule
-    in which nobody ever arrives.
+    without arrivals.
     """
 
     segments: tuple[Segment, ...]
@@ -46,7 +45,9 @@ class Schedule:
 
     @classmethod
     def of_rates(cls, steps: Sequence[RateStep], until_s: float) -> "Schedule":
-        """Absolute rates, each until the next, the last until `until_s`: ρ = 1 is one session/s.
+        """Return a schedule of absolute rates, where ρ = 1 is one session per second.
+
+        Each rate holds until the next, the last until `until_s`.
 
         Raises `SessionModelError` when the first step is not at 0, a step is not after the one
         before it, the end is not after the last, or a rate is below 0 or always 0.
@@ -68,20 +69,20 @@ class Schedule:
 
     @property
     def duration_s(self) -> float:
-        """From the start to the end of the last segment, paper seconds."""
+        """The time from the start to the end of the last segment, paper seconds."""
         return math.fsum(segment.duration_s for segment in self.segments)
 
     def expected_sessions(self, session_rate: float) -> float:
-        """Mean number of arrivals when ρ = 1 is `session_rate` sessions per paper second."""
+        """Return the mean number of arrivals when ρ = 1 is `session_rate` sessions per paper
+        second."""
         return session_rate * math.fsum(s.duration_s * s.rho for s in self.segments)
 
     def arrivals(self, unit_gaps: Iterable[float], session_rate: float) -> Iterator[float]:
-        """Arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
+        """Yield arrival times in paper seconds, where ρ = 1 is `session_rate` sessions per second.
 
-        `unit_gaps` are exponential of mean 1. The process of rate 1 that they make runs at the
-        rate of the segment it is in (time change of a Poisson process): an arrival comes when
-        session_rate × ∫ρ has reached the sum of the gaps. So whoever comes is the same customer
-        under every load, only sooner or later.
+        `unit_gaps` are exponential with mean 1. They form a Poisson process of rate 1, whose time
+        each segment changes by its rate: an arrival comes when session_rate × ∫ρ has reached the
+        sum of the gaps. The same customers come under every load, only earlier or later.
         """
         segments = iter(self.segments)
         segment = next(segments)

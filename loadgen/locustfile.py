@@ -1,11 +1,11 @@
 """Locust's entry point: `locust -f loadgen/locustfile.py`.
 
-It connects Locust's events and classes with the run of this process.
+The module connects Locust's events and classes with the run of this process.
 
 Locust counts users it starts itself; here the arrival process starts customers when they are due,
-whatever the shop does (an open loop). So Locust is asked for one `Arrivals` user per process, and
-every customer is a Locust user of its own, started by it: the web UI's number of users is the
-number of customers in the shop, and the arrival processes.
+whatever the shop does (an open loop). Locust therefore starts one `Arrivals` user per process. That
+user starts every customer as a separate Locust user. The web UI's number of users is the number of
+customers in the shop and of the arrival processes.
 """
 
 import logging
@@ -36,13 +36,13 @@ from loadgen.shop_pages import PageRequest
 logger = logging.getLogger(__name__)
 
 _INTERRUPTED = 130
-"""Exit status when nothing had started yet."""
+"""The exit status when nothing had started yet."""
 
 _roles: dict[int, Role] = {}
 
 
 def role_of(environment: Environment) -> Role:
-    """The role of the one Locust environment of this process."""
+    """Return the role of the one Locust environment of this process."""
     return _roles.get(id(environment)) or Latecomer()
 
 
@@ -62,7 +62,7 @@ def _options(environment: Environment) -> Namespace:
 
 
 class Customer(User):
-    """One session; plays what it is given and is gone."""
+    """One session; the user plays it and ends."""
 
     def __init__(self, environment: Environment, play: Callable[[], object] | None = None) -> None:
         super().__init__(environment)
@@ -95,7 +95,7 @@ class Arrivals(User):
 
 
 class UntilTheLastSessionEnds(LoadTestShape):
-    """Tells Locust when the run is over; how many users there are is the arrivals' affair."""
+    """The part of Locust that reports when the run is over; the arrivals decide on the users."""
 
     def tick(self) -> tuple[int, float] | None:
         assert self.runner is not None
@@ -103,7 +103,7 @@ class UntilTheLastSessionEnds(LoadTestShape):
 
 
 class OneArrivalProcessEach(UsersDispatcher):
-    """Asks every process for one `Arrivals` user, and never touches the customers."""
+    """A dispatcher that starts one `Arrivals` user per process and leaves the customers alone."""
 
     def __init__(self, worker_nodes: Iterable[WorkerNode], user_classes: list[type[User]]) -> None:
         self._nodes = list(worker_nodes)
@@ -202,15 +202,15 @@ def _stopped(environment: Environment, **_: object) -> None:
 @events.quitting.add_listener
 def _quitting(environment: Environment, **_: object) -> None:
     if isinstance(environment.runner, WorkerRunner):
-        # A worker says goodbye while quitting; its last report must come before that.
+        # Locust's worker sends its goodbye when it quits; its last report must come before that.
         environment.runner.stop()
 
 
 def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
-    """Makes Ctrl-C end the run from where Locust expects it.
+    """Make Ctrl-C end the run from where Locust expects it.
 
-    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer.
-    A headless run with a shape takes SIGTERM only when it is over, so it is given the same end.
+    Python raises KeyboardInterrupt in whatever greenlet happens to run, which may be a customer. A
+    headless run with a shape handles SIGTERM only when it is over, so it gets the same handler.
     """
     hub = gevent.get_hub()
     options, runner = _options(environment), _runner(environment)
@@ -218,7 +218,7 @@ def _interrupt_the_main_greenlet_alone(environment: Environment) -> None:
     def interrupt() -> None:
         waits_for_workers = isinstance(runner, MasterRunner) and runner.shape_greenlet is None
         if options.headless and waits_for_workers:
-            runner.quit()  # Locust would leave those that did come, and end with a traceback
+            runner.quit()  # Locust would leave the workers that did come, and end with a traceback
             hub.handle_system_error(SystemExit, SystemExit(_INTERRUPTED))
         else:
             hub.handle_system_error(KeyboardInterrupt, KeyboardInterrupt())
@@ -234,7 +234,7 @@ def _checked(given: Mapping[str, object], host: str) -> tuple[LoadPlan, ShopAddr
 
 
 def _refuse_bad_starts(app: Flask, environment: Environment) -> None:
-    """Makes the web UI's start button answer with the one line that the command line would say."""
+    """Make the web UI's start button answer with the error line of the command line."""
 
     @app.before_request
     def _look_at_start() -> Response | None:
@@ -260,7 +260,10 @@ def _spawner(environment: Environment) -> Callable[[Callable[[], object]], None]
 def _reporter(
     environment: Environment, plan: LoadPlan
 ) -> Callable[[Attempt, PageRequest, Fetched], None]:
-    """Feeds Locust's statistics: by page type, real milliseconds, outcomes as failures."""
+    """Return a function that feeds Locust's statistics.
+
+    Statistics are by page type in real milliseconds, with outcomes as failures.
+    """
     fire = environment.events.request.fire
 
     def report(attempt: Attempt, request: PageRequest, fetched: Fetched) -> None:

@@ -1,7 +1,7 @@
 """The load generator's options: on the command line, in the environment, in Locust's web UI.
 
-Everything arrives as text. `plan_of` makes a LoadPlan of it, or refuses it in one line that names
-the option.
+Every value arrives as text. `plan_of` makes a LoadPlan of the values, or raises an error of one
+line that names the option.
 """
 
 import json
@@ -23,7 +23,7 @@ _NOT_IN_WEB_UI = ("authority", "load-factor-file", "start-file", "attempts-file"
 
 
 class OptionError(ValueError):
-    """An option that is refused: one line that names it and says what to give."""
+    """An invalid option: one line that names it and the allowed values."""
 
     def __init__(self, option: str, message: str) -> None:
         super().__init__(f"{option}: {message}")
@@ -130,13 +130,13 @@ class Option:
     name: str
     metavar: str
     default: str
-    """Empty: nothing is given."""
+    """Empty: the option has no value."""
     read: Reader
     meaning: str
     field: str = ""
-    """Without it, the name with underscores."""
+    """Empty: the name, with underscores."""
     model: str = ""
-    """The model that it is for: `sessions`, `clients` or `partly-open`; empty: all."""
+    """The model of the option: `sessions`, `clients` or `partly-open`; empty: every model."""
 
     @property
     def flag(self) -> str:
@@ -161,7 +161,7 @@ class Option:
 
 
 def _of(model: str, place: str, *options: Option) -> tuple[Option, ...]:
-    """The options of one model, whose fields are at `place` in the plan."""
+    """Return the options of one model, whose fields are at `place` in the plan."""
     return tuple(
         replace(one, model=model, field=f"{place}.{one.field or one.dest}") for one in options
     )
@@ -291,7 +291,7 @@ _INSTEAD = {
 
 
 def plan_of(given: Mapping[str, object]) -> LoadPlan:
-    """Return the plan that `given` asks for, keyed by `Option.dest`; the rest has its defaults.
+    """Return the plan that `given` describes, keyed by `Option.dest`; the rest has its defaults.
 
     Raises OptionError, naming the option, for every value that is invalid.
     """
@@ -351,12 +351,12 @@ def _plan_in_file(text: Mapping[str, str]) -> LoadPlan:
 
 @cache
 def _content(name: str) -> str:
-    """Return the content of the file, as it was when it was read first."""
+    """Return the content that the file had when it was first read."""
     return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
 
 
 def _read(option: Option, text: Mapping[str, str]) -> Any:
-    """Return the option's value, None where nothing is given."""
+    """Return the option's value, or None where it has none."""
     given = text[option.dest]
     if not given and not option.default:
         return None
@@ -367,7 +367,7 @@ def _read(option: Option, text: Mapping[str, str]) -> Any:
 
 
 def _chosen_model(text: Mapping[str, str]) -> str:
-    """Return the model that the options choose; refuses options of other models."""
+    """Return the model that the options choose; raise OptionError for options of other models."""
     is_partly_open = any(_read(option, text) for option in OPTIONS if option.is_flag)
     model = "clients" if text["clients_per_set"] else "sessions"
     both = "give either --partly-open or --clients-per-set, not both"
@@ -376,7 +376,7 @@ def _chosen_model(text: Mapping[str, str]) -> str:
         model = "partly-open"
     for option in OPTIONS:
         if option.model and option.model != model and _is_given(text, option):
-            # An option of the chosen model's rival is idle; one of sessions contradicts.
+            # An option of another special model has no effect; one of sessions contradicts.
             chosen_by = _CHOSEN_BY.get(option.model)
             message = f"says nothing without {chosen_by}" if chosen_by else _INSTEAD[model]
             raise OptionError(option.flag, message)
@@ -384,7 +384,7 @@ def _chosen_model(text: Mapping[str, str]) -> str:
 
 
 def _is_given(text: Mapping[str, str], option: Option) -> bool:
-    """Whether the option says anything else than its default does."""
+    """Return whether the option's value differs from its default."""
     given = text[option.dest]
     if option.is_flag:
         return bool(_read(option, text))

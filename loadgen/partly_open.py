@@ -7,8 +7,9 @@ paper seconds.
 
 Source: Guitart et al., *Overload control of secure web applications: SSL connection differentiation
 and dynamic resource provisioning*, section 4: httperf with the bidding mix of RUBiS. Its 26
-interactions are the shop's eight pages here, and what is not printed there (the matrix, how many
-images which page has) is this project's choice; docs/edragon.md, *Workload*, lists the differences.
+interactions are the shop's eight pages here. The paper does not print the matrix, or how many
+images each page has; these are this project's choices. docs/edragon.md, *Workload*, lists the
+differences.
 """
 
 import math
@@ -32,20 +33,20 @@ from loadgen.load_schedule import Schedule
 from loadgen.refusals import SessionModelError, require_positive
 
 IMAGE = "image"
-"""What the rows of an interaction's images say as their page; none of the eight."""
+"""The `page` of an interaction's image rows; it is outside the eight page types."""
 
 MOST_IMAGES = 100
-"""Images of an interaction, on average."""
+"""The most images of an interaction, on average."""
 
 _TRANSACTION_PAGES = tuple(page for page in PAGES if page.startswith("Tr"))
 _CHECKOUT_BEGINS = "Br-4"
 _BUYING_ALWAYS = Fraction(4, 7)
-"""The share of transaction pages when everybody who looks at a book buys it."""
+"""The share of transaction pages when every customer who looks at a book buys it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartlyOpenModel:
-    """How the sessions behave. Paper seconds; defaults are eDragon's, section 4.
+    """The sessions' behaviour. Paper seconds; defaults are eDragon's, section 4.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
@@ -53,18 +54,19 @@ class PartlyOpenModel:
     interactions_mean: float = 50.0
     """Interactions of a session on average, the cap included; 1 to `interactions_most`."""
     interactions_most: int = 100
-    """A session is over after so many; 1 to 4096."""
+    """The most interactions of a session, 1 to 4096."""
     think_time_mean_s: float = 7.0
     """Exponential pause before each interaction but the first."""
     timeout_s: float = 10.0
-    """How long a reply, handshake included, is waited for; `inf`: for ever."""
+    """The longest wait for a reply, handshake included; `inf`: for ever."""
     reconnects: int = 1
-    """After a timeout the same is asked for again over a new connection, at most so many times."""
+    """The most repetitions of a request after timeouts, each over a new connection."""
     images_mean: float = 1.4
-    """Images fetched after a page: the whole numbers around it, in the proportion that makes it."""
+    """The mean number of images fetched after a page. Each number is one of the two whole numbers
+    next to the mean, in the proportion that gives the mean."""
     transactions_ratio: float = 0.15
     """Share of Tr-1 to Tr-4 among the interactions of an endless session, 0 to 4/7; RUBiS's bidding
-    mix has 15 % read-write interactions. At 4/7 whoever looks at a book buys it."""
+    mix has 15 % read-write interactions. At 4/7 every customer who looks at a book buys it."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.interactions_most <= LONGEST_WALK:
@@ -100,21 +102,21 @@ class PartlyOpenModel:
             )
 
     def parameters(self) -> dict[str, object]:
-        """All parameters by name, JSON-ready; an endless timeout is the text `inf`."""
+        """Return all parameters by name, JSON-ready; an endless timeout is the text `inf`."""
         found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {name: "inf" if value == math.inf else value for name, value in found.items()}
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "PartlyOpenModel":
-        """Return the model that `parameters` described; what is missing has its default."""
+        """Return the model that `parameters` described; a missing parameter has its default."""
         return cls(**{**given, "timeout_s": float(given.get("timeout_s", cls().timeout_s))})
 
     def end_probability(self) -> float:
-        """p, with which a session leaves after an interaction.
+        """Return p, the probability that a session leaves after an interaction.
 
-        Lengths are geometric and cut at M = `interactions_most`; p is the one solution of
-        (1 − (1 − p)^M) / p = `interactions_mean`. 0.0160 for 50 of at most 100, 0 when the mean
-        is M: then every session has M.
+        Lengths are geometric and cut at M = `interactions_most`; p is the one solution of (1 − (1 −
+        p)^M) / p = `interactions_mean`: 0.0160 for 50 of at most 100. When the mean is M, p is 0
+        and every session has M interactions.
         """
         if self.interactions_mean == self.interactions_most:
             return 0.0
@@ -128,11 +130,11 @@ class PartlyOpenModel:
         return high
 
     def transitions(self) -> dict[str, dict[str, Fraction]]:
-        """Where each page leads, exactly; every row adds up to 1, nobody exits.
+        """Return the transitions from each page, exactly; every row adds up to 1, no session exits.
 
-        LIFO-Pri's chain on condition of going on (Br-1 → Br-2 4/9, Br-3 5/9; one way on from
-        Br-2, Br-3, Tr-1, Tr-2, Tr-3), and from Tr-4 back to Br-1. From Br-4, b buy (Tr-1) and the
-        others begin anew at Br-1. A round has three browsing pages and 4b others, so that
+        They are LIFO-Pri's chain, given that the session goes on (Br-1 → Br-2 4/9, Br-3 5/9; one
+        way on from Br-2, Br-3, Tr-1, Tr-2, Tr-3), and Tr-4 → Br-1. From Br-4, a share b buys (Tr-1)
+        and the others start again at Br-1. A round has three browsing pages and 4b others, so that
         `transactions_ratio` t = 4b / (3 + 4b), b = 3t / (4 (1 − t)).
         """
         found = {page: _going_on(LIFO_PRI_TRANSITIONS.get(page, {})) for page in PAGES}
@@ -142,7 +144,8 @@ class PartlyOpenModel:
         return found
 
     def visits(self) -> dict[str, float]:
-        """Expected interactions of each page type per session, if every one is answered."""
+        """Return the expected interactions of each page type per session, if every one
+        is answered."""
         stays = 1 - self.end_probability()
         transitions = self.transitions()
         here = {page: float(page == FIRST_PAGE) for page in PAGES}
@@ -157,15 +160,15 @@ class PartlyOpenModel:
         return found
 
     def replies_mean(self) -> float:
-        """Expected replies of a session, pages and images, if every one comes."""
+        """Return the expected replies of a session, pages and images, if every one comes."""
         return self.interactions_mean * (1 + self.images_mean)
 
 
 class Partly:
     """The sessions of one seed: the same ones in every run, whatever happens to them.
 
-    Each concern has a random stream of its own, and a draw is addressed by session and
-    interaction: session 7 has the same pages, pauses and images whatever policy it meets.
+    Each concern has a separate random stream, and a draw is addressed by session and interaction:
+    session 7 has the same pages, pauses and images under every policy.
     """
 
     __slots__ = (
@@ -196,15 +199,15 @@ class Partly:
         }
 
     def arrivals(self, schedule: Schedule) -> Iterator[float]:
-        """Poisson arrivals under `schedule` (`Schedule.of_rates`): times since the start, in order.
+        """Return the times of Poisson arrivals under `schedule` (`Schedule.of_rates`), in order.
 
-        Session 0 is the first. They end with the schedule.
+        The times count from the start. Session 0 is the first. The arrivals end with the schedule.
         """
         unit_gaps = (exponential(uniform(self._arrival_key, i), 1.0) for i in count())
         return schedule.arrivals(unit_gaps, 1.0)
 
     def length(self, session: int) -> int:
-        """How many interactions session `session` (from 0) has if all goes well."""
+        """Return how many interactions session `session` (from 0) has if all goes well."""
         most = self.model.interactions_most
         if math.isinf(self._scale):
             return most
@@ -212,7 +215,8 @@ class Partly:
         return min(int(exponential(draw, self._scale)) + 1, most)
 
     def pages(self, session: int) -> tuple[str, ...]:
-        """The pages session `session` asks for if all goes well, one per interaction."""
+        """Return the pages that session `session` requests if all goes well, one per
+        interaction."""
         page = FIRST_PAGE
         found = [page]
         for interaction in range(1, self.length(session)):
@@ -221,14 +225,14 @@ class Partly:
         return tuple(found)
 
     def think_time_s(self, session: int, interaction: int) -> float:
-        """The pause before interaction `interaction` (from 0); none before the first."""
+        """Return the pause before interaction `interaction` (from 0); 0 before the first."""
         mean_s = self.model.think_time_mean_s
         if interaction == 0 or mean_s == 0:
             return 0.0
         return exponential(uniform(self._think_key, address(session, interaction, 0)), mean_s)
 
     def images(self, session: int, interaction: int) -> int:
-        """How many images the interaction fetches after its page."""
+        """Return how many images the interaction fetches after its page."""
         least = math.floor(self.model.images_mean)
         draw = uniform(self._image_key, address(session, interaction, 0))
         return least + (draw < self.model.images_mean - least)
@@ -243,12 +247,12 @@ class Partly:
 
 
 def _mean_length(end: float, most: int) -> float:
-    """Mean of a geometric length that is cut at `most`; `end` in (0, 1)."""
+    """Return the mean of a geometric length that is cut at `most`; `end` in (0, 1)."""
     return -math.expm1(most * math.log1p(-end)) / end
 
 
 def _going_on(row: Mapping[str, float]) -> dict[str, Fraction]:
-    """The row on condition that the session does not end; the last page leads back to the first."""
+    """Return the row, given that the session does not end; the last page leads to the first."""
     exact = {following: Fraction(str(probability)) for following, probability in row.items()}
     total = sum(exact.values())
     if not total:

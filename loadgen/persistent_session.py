@@ -1,9 +1,8 @@
 """One session of the partly-open model: interactions over one connection, until it leaves.
 
-Owns: what happens between a session's arrival and its end (eDragon, section 4): a page, its images,
-a pause, the next page; a timeout after which the connection is given up and, over another one, the
-same is asked for again.
-Must not know: Locust, other sessions, TLS, where the rows go.
+The module has a session's course between its arrival and its end (eDragon, section 4): a page, its
+images, a pause, the next page. After a timeout the session gives up the connection and repeats the
+request over another one.
 """
 
 from functools import partial
@@ -40,19 +39,19 @@ class PersistentSession:
         self._witness = witness
         self._covers: list[str] = []
         self._asked = 0
-        """Interactions whose page has been asked for and answered, or given up."""
+        """The number of interactions whose page was requested and then answered or given up."""
 
     def run(self, arrival_s: float, stop_s: float | None = None) -> bool:
-        """Plays the session that was to arrive at `arrival_s`, paper s; True if all of it came.
+        """Play the session due at `arrival_s`, paper seconds; return True if all of it came.
 
-        What is under way at `stop_s` is cut off: the connection is closed, and a page without an
-        answer counts as not generated, as do those after it.
+        At `stop_s` the session is cut off: the connection is closed. A page without an answer, and
+        those after it, count as not generated.
         """
         pages = self._sessions.pages(self._session)
         left_s = None if stop_s is None else self._clock.real_s(stop_s - self._clock.now_s())
         cut = gevent.Timeout.start_new(left_s)  # None: never
         try:
-            if left_s is not None and left_s <= 0:  # a timeout waits for others to run: too late
+            if left_s is not None and left_s <= 0:  # too late: a timeout only fires once others run
                 return False
             return self._interactions(pages, arrival_s)
         except gevent.Timeout as ended:
@@ -87,10 +86,10 @@ class PersistentSession:
     def _get(
         self, step: int, page: str, request: PageRequest, judge: Judge, due_s: float
     ) -> float | None:
-        """Asks until it is there, and when that was; None when the session gives up.
+        """Request a page until it comes; return its time, or None when the session gives up.
 
-        Over a connection that the server had closed while the session was thinking nothing was
-        asked: that is no timeout, and asking again takes nothing from `reconnects`.
+        If the server had closed the connection while the session was thinking, no request was sent.
+        That does not count as a timeout, and the repetition does not count among `reconnects`.
         """
         model = self._sessions.model
         timeouts = nth = 0
@@ -114,7 +113,7 @@ class PersistentSession:
         self._covers = covers(body)
 
     def _images(self, step: int) -> list[PageRequest]:
-        """Covers that the page shows, in its order; from the first again when it has too few.
+        """Return the covers that the page shows, in its order, repeated if it has too few.
 
         httperf keeps no cache either. A page without covers has no images.
         """

@@ -1,4 +1,4 @@
-"""What a load generator plays, as plain values: who comes, how many, for how long.
+"""The plan of a load generator, as plain values: the kind, number and time of its customers.
 
 The lab sends a plan as JSON, a Locust master sends it to its workers, and the options of the
 command line and the web UI become one. Durations are paper seconds.
@@ -32,13 +32,13 @@ CAPACITY_RPS = 5.6
 """Requests per paper second at ρ = 1; LIFO-Pri, section 3.2.2."""
 RHO = 0.85
 SESSIONS = 1000
-"""The load and the number of sessions where nothing else is given."""
+"""The default load and the default number of sessions."""
 MOST_SESSIONS = 10_000_000
-"""The limit of a plan; to count more sessions would take minutes."""
+"""The limit of a plan; counting more sessions would take minutes."""
 
 
 class PlanError(ValueError):
-    """A plan that cannot be played; `field` names the value, the message what is allowed."""
+    """An invalid plan; `field` names the value, the message names the allowed values."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}" if field else message)
@@ -64,7 +64,7 @@ _M = TypeVar("_M", SessionModel, ClientModel, PartlyOpenModel)
 
 
 def _reader(kind: type[_M]) -> Callable[[Any], _M]:
-    """Return the function that makes a model of JSON; parameters left out have their defaults."""
+    """Return the function that makes a model of JSON; missing parameters have their defaults."""
     defaults = {entry.name: entry.default for entry in fields(kind)}
     names = {"transitions" if name == "chain" else name for name in defaults}
 
@@ -148,7 +148,7 @@ class _Values(BaseModel):
 
 
 def _plan_error(faults: ValidationError) -> PlanError:
-    """Return the first fault as a PlanError; unions and models are no part of the field's name."""
+    """Return the first fault as a PlanError; the field's name leaves unions and models out."""
     first = faults.errors()[0]
     place = [str(part) for part in first["loc"] if part not in _KINDS]
     cause = first.get("ctx", {}).get("error")
@@ -165,7 +165,7 @@ def _plan_error(faults: ValidationError) -> PlanError:
 
 
 class Load(Protocol):
-    """Who comes, of any kind."""
+    """The customers of a plan, of any kind."""
 
     @property
     def arrivals_until_s(self) -> float | None: ...
@@ -175,7 +175,7 @@ class Load(Protocol):
         ...
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return what the metadata says of them; JSON-ready."""
+        """Return the metadata of these customers, JSON-ready."""
         ...
 
 
@@ -209,12 +209,12 @@ class Sessions(_Values):
 
     @property
     def arrivals_until_s(self) -> float | None:
-        """When arrivals end, if the plan says so itself."""
+        """The time at which arrivals end, if the plan sets it."""
         return self.until_s
 
     @property
     def rate(self) -> float:
-        """Sessions per paper second; with a schedule at its ρ = 1."""
+        """Sessions per paper second; with a schedule the rate at ρ = 1."""
         return self.session_rate or self.model.session_rate(self.rho or 1.0, self.capacity_rps)
 
     def customers(self, seed: int) -> Customers:
@@ -233,7 +233,7 @@ class Sessions(_Values):
         return _counted("load.until_s", self.rate * until_s, lambda: customers.arrivals(until_s))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return what the metadata says of the sessions; JSON-ready."""
+        """Return the metadata of the sessions, JSON-ready."""
         schedule = self.schedule
         return {
             "sessions": planned,
@@ -246,9 +246,9 @@ class Sessions(_Values):
 
 
 class ClosedLoop(_Values):
-    """A capacity measurement: customers who never leave and never pause, one session after another.
+    """A capacity measurement: customers who never leave or pause play one session after another.
 
-    It ends after `warm_up_s` and `duration_s`, of which the second counts.
+    It ends after `warm_up_s` and `duration_s`; only the second part counts.
     """
 
     kind: Literal["closed-loop"] = "closed-loop"
@@ -261,7 +261,7 @@ class ClosedLoop(_Values):
 
     @property
     def arrivals_until_s(self) -> None:
-        """None: nobody arrives."""
+        """None: no session arrives."""
         return None
 
     def sessions(self) -> Sessions:
@@ -273,12 +273,12 @@ class ClosedLoop(_Values):
         return self.customers
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return what the metadata says of the sessions; JSON-ready."""
+        """Return the metadata of the sessions, JSON-ready."""
         return self.sessions().facts(SESSIONS)
 
 
 class ClientLoop(_Values):
-    """Clients of the Connection Sentry, who make requests until `until_s`."""
+    """Clients of the Connection Sentry, who send requests until `until_s`."""
 
     kind: Literal["clients"] = "clients"
     model: _Clients = Field(default_factory=ClientModel)
@@ -294,7 +294,7 @@ class ClientLoop(_Values):
 
     @property
     def arrivals_until_s(self) -> float:
-        """When the clients make no more requests."""
+        """The time after which the clients send no more requests."""
         return self.until_s
 
     def planned(self, seed: int) -> int:
@@ -302,7 +302,7 @@ class ClientLoop(_Values):
         return 2 * self.model.per_set
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return what the metadata says of the clients; JSON-ready."""
+        """Return the metadata of the clients, JSON-ready."""
         return {"clients": self.model.parameters(), "control_clients": self.model.per_set}
 
 
@@ -344,7 +344,7 @@ class PartlyOpen(_Values):
 
     @property
     def arrivals_until_s(self) -> float:
-        """When arrivals end."""
+        """The time at which arrivals end."""
         return self.schedule.duration_s
 
     def planned(self, seed: int) -> int:
@@ -354,7 +354,7 @@ class PartlyOpen(_Values):
         return _counted("load.steps", expected, lambda: arrivals(self.schedule))
 
     def facts(self, planned: int) -> dict[str, Any]:
-        """Return what the metadata says of the sessions; JSON-ready."""
+        """Return the metadata of the sessions, JSON-ready."""
         return {
             "sessions": planned,
             "partly_open": self.model.parameters(),
@@ -380,7 +380,7 @@ _KINDS = ("sessions", "closed-loop", "clients", "partly-open")
 
 
 class LoadPlan(_Values):
-    """One run of a load generator. Raises PlanError for values that cannot be played."""
+    """One run of a load generator. Raises PlanError for invalid values."""
 
     load: Sessions | ClosedLoop | ClientLoop | PartlyOpen = Field(discriminator="kind")
     seed: int = Field(1, ge=0)
@@ -389,11 +389,11 @@ class LoadPlan(_Values):
     authority: Path | None = None
     """PEM file of the certificates to trust over https; None: those that the system trusts."""
     load_factor_file: Path | None = None
-    """How many times their rate sessions arrive; watched while they do."""
+    """A file with the factor of the arrival rate; the run reads it while sessions arrive."""
     start_file: Path | None = None
     """The run begins when this file exists; None: at once."""
     late_tolerance_s: _Positive = 0.05
-    """Real seconds; an attempt later than this fell behind."""
+    """Real seconds; an attempt that starts later than this counts as late."""
     attempts_file: Path | None = None
     account: str = "customer-%04d"
     account_password: str = "doorbuster-2005"
@@ -428,15 +428,16 @@ class LoadPlan(_Values):
 
     @cached_property
     def planned(self) -> int:
-        """How many sessions (in a closed loop: customers or clients) all parts have together."""
+        """The number of sessions (in a closed loop: customers or clients) of all parts together."""
         return self.load.planned(self.seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the metadata says of who comes; JSON-ready."""
+        """Return the metadata of the customers, JSON-ready."""
         return self.load.facts(self.planned)
 
     def require_playable(self) -> None:
-        """Raise PlanError if nobody comes, or if a file of the plan cannot be used here."""
+        """Raise PlanError if the plan has no customers, or if a file of the plan cannot be used
+        here."""
         _ = self.planned
         if self.authority and not self.authority.is_file():
             raise PlanError("authority", f"there is no file {self.authority}")

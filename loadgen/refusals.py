@@ -1,13 +1,10 @@
-"""What the session model says to a value it cannot mean.
-
-Owns: its one error and the checks its parts share. Must not know: the parts.
-"""
+"""The session model's error for invalid values, and the checks that its parts share."""
 
 import math
 
 
 class SessionModelError(ValueError):
-    """A value the model refuses; `field` names it."""
+    """An invalid value of the session model; `field` names it."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
@@ -15,6 +12,6 @@ class SessionModelError(ValueError):
 
 
 def require_positive(field: str, value: float) -> None:
-    """Raises `SessionModelError` for anything but a finite number above 0."""
+    """Raise `SessionModelError` unless the value is a finite number above 0."""
     if not (value > 0 and math.isfinite(value)):
         raise SessionModelError(field, f"{value}: give a number above 0")

@@ -33,31 +33,31 @@ MakeRun = Callable[[Part], LoadRun]
 
 
 class Role(Protocol):
-    """What Locust's events are passed on to."""
+    """The receiver of Locust's events."""
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        """A run starts."""
+        """Start a run."""
         ...
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Runs this process's part in the calling greenlet."""
+        """Run this process's part in the calling greenlet."""
         ...
 
     def over(self) -> bool:
-        """True when the run has ended by itself."""
+        """Return True when the run has ended by itself."""
         ...
 
     def stopping(self) -> None:
-        """The run is being stopped; customers are still there."""
+        """Prepare for the stop of the run; customers are still there."""
         ...
 
     def stopped(self) -> None:
-        """The run has stopped; customers are gone."""
+        """Finish the run; customers are gone."""
         ...
 
 
 class Latecomer:
-    """A worker that a run under way asks for before Locust has started it; it gets no part."""
+    """A worker without a part, because it joined during a run."""
 
     given: Mapping[str, Any] | None = None
 
@@ -81,7 +81,7 @@ class Latecomer:
 
 
 class Alone:
-    """One process does everything."""
+    """The role of a single process, which does everything."""
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
@@ -127,20 +127,20 @@ class Alone:
     def _report_for_ever(self) -> None:
         while True:
             gevent.sleep(REPORT_EVERY_S)
-            if self._collector is not None:  # else it wakes in the turn in which it is killed
+            if self._collector is not None:  # None when killed in this turn
                 self._collect(done=False)
                 show_progress(self._collector)
 
 
 class Worker:
-    """Plays the part the master gives it, and reports new rows and counts every second."""
+    """The role of a worker: it plays the master's part and reports rows and counts every second."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, WorkerRunner)
         self._runner = environment.runner
         self._part = Part()
         self.given: Mapping[str, Any] | None = None
-        """The plan of the next run, as the master has sent it; None: this worker has no part."""
+        """The plan of the next run, from the master; None: this worker has no part."""
         self._run: LoadRun | None = None
         self._reporter: gevent.Greenlet[[], None] | None = None
         self._runner.register_message(PART_MESSAGE, self._given_part)
@@ -160,18 +160,18 @@ class Worker:
 
     def play(self, stop_customers: Callable[[], None]) -> None:
         if self._run is None or self._run.clock is not None:
-            # Locust asks everybody for arrivals anew whenever a worker joins or leaves, and those
-            # of one that is done are over: a run is played once.
+            # Locust asks for arrivals again in every process when a worker joins or leaves, also in
+            # one that has finished its part. A run is played once.
             return
         self._run.await_start()
         self._run.play(stop_customers)
         self._report()
 
     def over(self) -> bool:
-        return False  # the master says when
+        return False  # the master decides
 
     def stopping(self) -> None:
-        """Customers go first, so that the last report holds everything."""
+        """End the reports; the customers end first, so that the last report holds everything."""
         if self._reporter is not None:
             self._reporter.kill(block=False)
             self._reporter = None
@@ -209,7 +209,7 @@ class Worker:
 
 
 class Master:
-    """Hands out the parts, gathers what the workers report, and writes the one file."""
+    """The role of the master: it hands out parts, gathers reports and writes the one file."""
 
     def __init__(self, environment: Environment) -> None:
         assert isinstance(environment.runner, MasterRunner)
@@ -220,7 +220,8 @@ class Master:
         self._runner.register_message(REPORT_MESSAGE, self._reported)
 
     def started(self, plan: LoadPlan, host: str, make_run: MakeRun) -> None:
-        # Worker indexes are the order of joining; they stay when workers leave, parts must not.
+        # Worker indexes are the order of joining. They stay when workers leave; the parts have no
+        # gaps.
         names = sorted(
             (client.id for client in self._runner.clients.ready), key=self._runner.get_worker_index
         )
@@ -275,7 +276,8 @@ class Master:
             part.lost = True
             logger.error("worker %s cannot start: %s", part.name, data["cannot_start"])
             return
-        # Who was told to stop has told all there is; who stops by itself leaves sessions unplayed.
+        # A worker that the master stopped has reported everything. A worker that stops by itself
+        # leaves sessions unplayed.
         done = data["done"] or (data["stopped"] and self._collector.interrupted)
         self._collector.add(data["index"], data["rows"], data["counts"], done)
         if data["stopped"] and not done:
@@ -307,7 +309,7 @@ def warn_of_no_part() -> None:
 
 
 def show_progress(collector: Collector) -> None:
-    """One line on standard output, if asked for."""
+    """Print one line on standard output, if the plan wants progress."""
     if collector.plan.progress == "json":
         until_s = collector.plan.load.arrivals_until_s
         times = {"time_s": collector.time_s(), "until_s": until_s}
@@ -315,7 +317,7 @@ def show_progress(collector: Collector) -> None:
 
 
 def conclude(environment: Environment, collector: Collector) -> None:
-    """Writes the file, says how the run went, and sets Locust's exit code."""
+    """Write the file, print the run's summary, and set Locust's exit code."""
     metadata = collector.metadata()
     path = collector.plan.attempts_file
     environment.process_exit_code = 0 if metadata["complete"] or collector.interrupted else 1
@@ -349,5 +351,5 @@ def _print_json(line: dict[str, Any]) -> None:
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the progress is gone; the run itself goes on.
+        # The reader of the progress is gone; the run itself goes on.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

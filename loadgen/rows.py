@@ -1,8 +1,4 @@
-"""Rows of a run kept in columns, and the Parquet file they become: whole or not at all.
-
-Owns: gathering rows of one schema, writing them once, and refusing files of another schema.
-Must not know: what the rows say.
-"""
+"""Rows of a run kept in columns, and the Parquet file they become: whole or not at all."""
 
 import json
 import os
@@ -28,7 +24,7 @@ class RowLog:
 
     schema: ClassVar[pa.Schema]
     order: ClassVar[Sequence[tuple[str, str]]]
-    """What a file is sorted by; rows that are equal in it stay as they came."""
+    """The sort order of a file; rows that are equal in it keep their order."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in self.schema.names)
@@ -37,17 +33,17 @@ class RowLog:
         return len(self._columns[0])
 
     def append(self, row: Sequence[Any]) -> None:
-        """Adds one row, its values in the order of the schema."""
+        """Add one row, its values in the order of the schema."""
         for column, value in zip(self._columns, row, strict=True):
             column.append(value)
 
     def column(self, name: str) -> Sequence[Any]:
-        """All values of one column."""
+        """Return all values of one column."""
         found: Sequence[Any] = self._columns[self.schema.names.index(name)]
         return found
 
     def extend_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """Adds rows that come as columns in the order of the schema, as `columns_since` gives them.
+        """Add rows in columns, in the order of the schema, as `columns_since` gives them.
 
         Raises `ValueError` when the number of columns or their lengths do not fit.
         """
@@ -57,11 +53,11 @@ class RowLog:
             own.extend(more)
 
     def columns_since(self, row: int) -> list[list[Any]]:
-        """The rows from `row` on, as columns."""
+        """Return the rows from `row` on, as columns."""
         return [column[row:] for column in self._columns]
 
     def table(self, metadata: Mapping[str, object] | None = None) -> pa.Table:
-        """The rows as an Arrow table in the order of the file."""
+        """Return the rows as an Arrow table in the order of the file."""
         arrays = [
             pa.array(column, type=field.type)
             for column, field in zip(self._columns, self.schema, strict=True)
@@ -71,7 +67,7 @@ class RowLog:
         return table.replace_schema_metadata({_METADATA_KEY: text.encode()})
 
     def write(self, path: Path, metadata: Mapping[str, object] | None = None) -> None:
-        """Writes all rows to `path`: the whole file or, on any error, nothing.
+        """Write all rows to `path`: the whole file or, on any error, nothing.
 
         `metadata` is kept in the file as JSON. Raises `OSError` when the place cannot be written.
         """
@@ -81,7 +77,7 @@ class RowLog:
                 pq.write_table(table, part, compression="zstd")
                 part.flush()
                 os.fsync(part.fileno())
-                # NamedTemporaryFile makes private files; a result is as readable as its folder.
+                # NamedTemporaryFile makes private files; a result file gets the usual permissions.
                 os.fchmod(part.fileno(), 0o666 & ~_umask())
                 Path(part.name).replace(path)
             except BaseException:
@@ -90,12 +86,12 @@ class RowLog:
 
 
 MOST_TEXT = 1000
-"""Bytes of one text in a table. A file of a few bytes may hold one text of any length in every
-row."""
+"""The most bytes of one text in a table. Even a file of a few bytes could hold a text of any length
+in every row."""
 
 
 class Size(NamedTuple):
-    """What a table needs when it is read."""
+    """The size of a table in memory."""
 
     rows: int
     size_bytes: int
@@ -103,7 +99,7 @@ class Size(NamedTuple):
 
 
 def size_of(path: Path) -> Size:
-    """The size of a Parquet file's table, read from the end of the file alone.
+    """Return the size of a Parquet file's table, read from the end of the file alone.
 
     Raises `RowsFileError` when the file is missing or not Parquet.
     """
@@ -128,7 +124,7 @@ def check_rows(path: Path, most_rows: int) -> int:
 
 
 def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """A table, or these columns of it, piece by piece, each of a few thousand rows.
+    """Yield a table, or these columns of it, in pieces of a few thousand rows.
 
     Raises `RowsFileError` when the file is damaged or has texts over MOST_TEXT bytes.
     """
@@ -140,7 +136,7 @@ def pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Reco
 
 
 def read_table(path: Path) -> pa.Table:
-    """The table in a Parquet file.
+    """Return the table in a Parquet file.
 
     Raises `RowsFileError` when the file is missing, not Parquet, or has texts over MOST_TEXT bytes.
     """
@@ -167,7 +163,7 @@ def _require_short(path: Path, name: str, texts: pa.Array) -> None:
 
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Faults of the library as ours."""
+    """Turn errors of the library into RowsFileError."""
     try:
         yield
     except FileNotFoundError:
@@ -180,7 +176,7 @@ def _faults(path: Path) -> Iterator[None]:
 
 
 def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
-    """The table in a file of `schema`.
+    """Return the table in a file of `schema`.
 
     Raises `RowsFileError` when the file is missing, not Parquet, or of another schema.
     """
@@ -189,7 +185,7 @@ def read_rows(path: Path, schema: pa.Schema) -> pa.Table:
 
 
 def require_schema(path: Path, schema: pa.Schema) -> None:
-    """Raise `RowsFileError` when the file has other columns than `schema`."""
+    """Raise `RowsFileError` when the file's columns differ from `schema`."""
     with _faults(path), pq.ParquetFile(path) as file:
         columns = file.schema_arrow
     for expected in schema:
@@ -206,7 +202,7 @@ def require_schema(path: Path, schema: pa.Schema) -> None:
 
 
 def distinct(path: Path, column: str) -> set[Any]:
-    """The values of a column, read piece by piece. Raises as `pieces` does."""
+    """Return the values of a column, read piece by piece. Raises as `pieces` does."""
     found: set[Any] = set()
     for piece in pieces(path, [column]):
         found.update(piece.column(0).unique().to_pylist())
@@ -214,13 +210,13 @@ def distinct(path: Path, column: str) -> set[Any]:
 
 
 def metadata_of(table: pa.Table) -> dict[str, Any]:
-    """What the writer said about the run."""
+    """Return the writer's metadata of the run."""
     found: dict[str, Any] = json.loads((table.schema.metadata or {}).get(_METADATA_KEY, b"{}"))
     return found
 
 
 def require_known(path: Path, column: str, values: Iterable[Any], known: Sequence[str]) -> None:
-    """Raise `RowsFileError` when the values of `column` are others than the `known` ones."""
+    """Raise `RowsFileError` when `column` has values that are not in `known`."""
     for value in values:
         if value not in known:
             raise RowsFileError(

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 _LOOK_FOR_START_EVERY_S = 0.005
 _AFTER_FAILURE_S = 1.0
-"""Paper seconds a closed-loop customer waits after a session that failed."""
+"""The paper seconds that a closed-loop customer waits after a session that failed."""
 
 
 class LoadRun:
@@ -50,13 +50,14 @@ class LoadRun:
         report: Reporter,
         spawn: Spawn,
     ) -> None:
-        """`report` is called for every attempt; `spawn` starts a customer's greenlet."""
+        """Make a part that calls `report` for every attempt and starts customers' greenlets by
+        `spawn`."""
         self.plan = plan
         self.part = part
         self.tally = Tally(part.count(plan.planned), Lag(plan.late_tolerance_s))
         self.log = AttemptLog()
         self.connections = ConnectionLog()
-        """Of a partly-open run; else empty."""
+        """The connections of a partly-open run; empty in other runs."""
         self.clock: RunClock | None = None
         self.pace = Pace()
         self.tally.load_changes = self.pace.changes
@@ -68,14 +69,14 @@ class LoadRun:
         self._told_rows = {"attempts": 0, "connections": 0}
 
     def await_start(self) -> None:
-        """Returns when the run may begin: at once, or when there is a `start_file`."""
+        """Wait for the `start_file`, if the plan has one."""
         file = self.plan.start_file
         # Not `common.waiting`: other greenlets must run meanwhile.
         while file is not None and not file.exists():
             gevent.sleep(_LOOK_FOR_START_EVERY_S)
 
     def play(self, stop_customers: Callable[[], None]) -> None:
-        """Runs the part in the calling greenlet; `stop_customers` ends what is still going on."""
+        """Run the part in the calling greenlet; `stop_customers` ends what is still going on."""
         self.clock = RunClock(self.plan.time_scale)
         load = self.plan.load
         if isinstance(load, ClosedLoop):
@@ -94,7 +95,7 @@ class LoadRun:
         self.finished.wait()
 
     def new_rows(self) -> dict[str, list[list[Any]]]:
-        """What has been logged since the last call, as columns, as `Collector.add` takes them."""
+        """Return the rows since the last call, as columns for `Collector.add`."""
         logs = {"attempts": self.log, "connections": self.connections}
         found = {name: log.columns_since(self._told_rows[name]) for name, log in logs.items()}
         self._told_rows = {name: len(log) for name, log in logs.items()}
@@ -128,7 +129,7 @@ class LoadRun:
             self._spawn(partial(play, session, due_s))
 
     def _sleep_until_due(self, schedule_s: float) -> float:
-        """Returns when it is time, with the time on the run's clock at which that was due."""
+        """Wait until the session is due; return the time on the run's clock at which it was due."""
         assert self.clock is not None
         file = self.plan.load_factor_file
         while True:
@@ -158,7 +159,7 @@ class LoadRun:
             self._next_session += self.part.of
             self.tally.started += 1
             if not self._play_session(customers, session, self.clock.now_s()):
-                # Nothing may be listening: asking again at once would only burn the CPU.
+                # If nothing listens, a new session at once would only burn the CPU.
                 self.clock.sleep_until(self.clock.now_s() + _AFTER_FAILURE_S)
 
     def _play_session(self, customers: Customers, session: int, arrival_s: float) -> bool:

@@ -1,8 +1,6 @@
-"""Keeping a schedule in paper time, and saying honestly when it was not kept.
+"""The run's clock in paper time, and the lag of attempts behind their intended start.
 
-Owns: the run's clock (one of the three places where paper and real time are converted) and the
-lag of attempts behind their intended start.
-Must not know: what is scheduled.
+The clock is one of the three places where paper and real time are converted.
 """
 
 import time
@@ -12,7 +10,7 @@ import gevent
 
 
 class RunClock:
-    """Paper seconds since the run's start; `time_scale` paper seconds pass per real second."""
+    """A clock of paper seconds; `time_scale` paper seconds pass per real second."""
 
     __slots__ = ("_start", "started_at", "time_scale")
 
@@ -20,18 +18,18 @@ class RunClock:
         self.time_scale = time_scale
         self._start = time.monotonic()
         self.started_at = time.time()
-        """When the run started, Unix time."""
+        """The run's start, Unix time."""
 
     def now_s(self) -> float:
-        """Paper seconds since the start."""
+        """Return the paper seconds since the start."""
         return (time.monotonic() - self._start) * self.time_scale
 
     def real_s(self, paper_s: float) -> float:
-        """A paper duration in real seconds."""
+        """Return a paper duration in real seconds."""
         return paper_s / self.time_scale
 
     def sleep_until(self, paper_s: float) -> None:
-        """Lets others run until `paper_s`; returns at once when it has passed."""
+        """Let other greenlets run until `paper_s`; return at once when it has passed."""
         wait_s = paper_s / self.time_scale - (time.monotonic() - self._start)
         if wait_s > 0:
             gevent.sleep(wait_s)
@@ -39,7 +37,7 @@ class RunClock:
 
 @dataclass(slots=True)
 class Lag:
-    """How far attempts started behind their schedule. Real seconds: it is the machine that lags."""
+    """The lag of attempts behind their schedule, in real seconds, because the machine lags."""
 
     tolerance_s: float
     attempts: int = 0
@@ -49,7 +47,7 @@ class Lag:
     """The largest lag since `take_newest` was last called."""
 
     def saw(self, lag_s: float) -> None:
-        """An attempt started `lag_s` after its intended start."""
+        """Count an attempt that started `lag_s` after its intended start."""
         self.attempts += 1
         if lag_s > self.tolerance_s:
             self.late += 1
@@ -59,7 +57,7 @@ class Lag:
                 self.max_s = lag_s
 
     def take_newest(self) -> float:
-        """The largest lag since the last call."""
+        """Return the largest lag since the last call."""
         newest = self.newest_max_s
         self.newest_max_s = 0.0
         return newest

@@ -1,9 +1,9 @@
-"""The session model: who comes when, walks where, and waits how long.
+"""The session model: the arrivals, walks and patience of customers.
 
 The customers follow from the model's parameters and a seed: arrivals, walks, patience, retries,
 think times. Load generator and simulator use this same module. It is pure: standard library only,
-no clock, no I/O. So are the modules it is made of: `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's
-sessions), `load_schedule` and `draws`. Others import from here. All times are paper seconds.
+no clock, no I/O. Its parts are pure, too: `chain` (LIFO-Pri's Fig. 1), `lengths` (SBAC's sessions),
+`load_schedule` and `draws`. Other packages import from here. All times are paper seconds.
 
 Source: Singhmar, Mathur, Apte, Manjunath, *A Combined LIFO-Priority Scheme for Overload Control of
 E-commerce Web Servers*, section 3.2.
@@ -69,7 +69,7 @@ WalkDrawing = Literal["quota", "chance"]
 
 @dataclass(frozen=True, slots=True)
 class SessionModel:
-    """How customers behave. Paper seconds; defaults are LIFO-Pri's, section 3.2.1.
+    """The customers' behaviour. Paper seconds; defaults are LIFO-Pri's, section 3.2.1.
 
     Raises `SessionModelError`, naming the field, for values outside the ranges given here.
     """
@@ -77,7 +77,7 @@ class SessionModel:
     chain: Chain = field(default_factory=Chain)
     """Fig. 1."""
     timeout_s: float = defaults.LIFO_PRI_TIMEOUT_S
-    """httperf's `--timeout`: what every patience has in common; `inf`: nobody ever leaves."""
+    """httperf's `--timeout`: the common part of every patience; `inf`: no customer ever leaves."""
     think_timeout_mean_s: float = defaults.LIFO_PRI_THINK_TIMEOUT_MEAN_S
     """httperf's `--think-timeout`, exponential; added to `timeout_s`."""
     retry_probability: float = defaults.LIFO_PRI_RETRY_PROBABILITY
@@ -91,8 +91,8 @@ class SessionModel:
     file_sessions: int = 1000
     """Length of the session file."""
     lengths: SessionLengths | None = None
-    """SBAC's sessions: so many requests, Br-1 and then Br-2 and Br-4 in turn; with them `chain`,
-    `walks` and `file_sessions` are not used."""
+    """SBAC's sessions: a number of requests, Br-1 and then Br-2 and Br-4 in turn. With them
+    `chain`, `walks` and `file_sessions` are not used."""
 
     def __post_init__(self) -> None:
         for name in ("timeout_s", "think_timeout_mean_s", "think_time_mean_s"):
@@ -116,7 +116,7 @@ class SessionModel:
             raise SessionModelError("file_sessions", f"{self.file_sessions}: give 1 or more")
 
     def parameters(self) -> dict[str, object]:
-        """All parameters by name, JSON-ready; an endless patience is the text `inf`."""
+        """Return all parameters by name, JSON-ready; an endless patience is the text `inf`."""
         found: dict[str, object] = {
             "transitions": {page: dict(row) for page, row in self.chain.transitions.items()}
         }
@@ -129,7 +129,7 @@ class SessionModel:
 
     @classmethod
     def of_parameters(cls, given: Mapping[str, Any]) -> "SessionModel":
-        """Return the model that `parameters` described; what is missing has its default."""
+        """Return the model that `parameters` described; a missing parameter has its default."""
         rest = dict(given)
         chain = Chain(rest.pop("transitions")) if "transitions" in rest else Chain()
         if rest.get("lengths"):
@@ -141,19 +141,19 @@ class SessionModel:
         return cls(chain, **{**rest, "timeout_s": float(rest.get("timeout_s", cls().timeout_s))})
 
     def visits(self) -> dict[str, float]:
-        """Expected requests of each page type per session, if every request succeeds."""
+        """Return the expected requests of each page type per session, if every request succeeds."""
         return self.lengths.visits() if self.lengths else self.chain.visits()
 
     def mean_requests(self) -> float:
-        """Expected requests per session, if every request succeeds; exact."""
+        """Return the expected requests per session, if every request succeeds; exact."""
         return math.fsum(self.visits().values())
 
     def mean_execution_s(self, execution_s: Mapping[str, float] = MEAN_EXECUTION_S) -> float:
-        """Mean execution time of a request, paper seconds."""
+        """Return the mean execution time of a request, paper seconds."""
         return mean_execution_s(self.visits(), execution_s)
 
     def session_rate(self, rho: float, capacity_rps: float) -> float:
-        """Sessions per paper second that offer load ρ to a server of `capacity_rps` requests/s.
+        """Return the sessions per paper second that offer load ρ to `capacity_rps` requests/s.
 
         λ = ρ × capacity / mean requests per session: the load if every session completed.
         """
@@ -162,7 +162,7 @@ class SessionModel:
         return rho * capacity_rps / self.mean_requests()
 
     def rho(self, session_rate: float, capacity_rps: float) -> float:
-        """The offered load ρ of `session_rate` sessions/s on a server of `capacity_rps`."""
+        """Return the offered load ρ of `session_rate` sessions/s on a server of `capacity_rps`."""
         require_positive("capacity_rps", capacity_rps)
         return session_rate * self.mean_requests() / capacity_rps
 
@@ -170,11 +170,11 @@ class SessionModel:
 class Customers:
     """The customers of one seed: the same ones in every run, whatever happens to them.
 
-    Each concern (arrivals, walks, patience, retries, think times) has a random stream of its own,
-    and a draw is addressed by session, step and attempt instead of by what was drawn before it. So
+    Each concern (arrivals, walks, patience, retries, think times) has a separate random stream. A
+    draw is addressed by session, step and attempt, and does not depend on the draws before it. So
     two policies meet the same customers: the second attempt of session 7 at its third page has one
-    patience, whether or not the first page took retries. Draws are made when asked for and nothing
-    is kept, but for the session file.
+    patience, whether or not the first page took retries. Each draw is calculated when it is needed;
+    only the session file is kept.
     """
 
     __slots__ = (
@@ -201,7 +201,7 @@ class Customers:
         session_rate: float,
         schedule: Schedule | None = None,
     ) -> None:
-        """`session_rate` is in sessions per paper second; must be positive.
+        """Make the customers; `session_rate` is in sessions per paper second and must be positive.
 
         With a `schedule` it is the rate at ρ = 1, and arrivals end with the last segment.
         """
@@ -225,7 +225,7 @@ class Customers:
             self._file = model.chain.quota_file(model.file_sessions, file_rng)
 
     def arrivals(self, until_s: float = math.inf) -> Iterator[float]:
-        """Poisson arrivals: times in paper seconds since the start, session 0 first.
+        """Return the times of Poisson arrivals in paper seconds since the start, session 0 first.
 
         They go on for ever, or to the end of the schedule, or to `until_s`.
         """
@@ -244,19 +244,20 @@ class Customers:
             yield time_s
 
     def kind(self, session: int) -> int:
-        """The index of the session's class in the mixture of lengths; 0 without a mixture."""
+        """Return the index of the session's class in the mixture of lengths; 0 without
+        a mixture."""
         if self._length_law is None or not self._mixed:
             return 0
         return self._length_law.kind_at(uniform(self._class_key, session))
 
     def length(self, session: int) -> int:
-        """How many pages session `session` (from 0) asks for if all goes well."""
+        """Return how many pages session `session` (from 0) requests if all goes well."""
         if self._length_law is None:
             return len(self.walk(session))
         return self._length_law.length_at(self.kind(session), uniform(self._length_key, session))
 
     def walk(self, session: int) -> tuple[str, ...]:
-        """The pages session `session` (from 0) asks for if all goes well."""
+        """Return the pages that session `session` (from 0) requests if all goes well."""
         if self._length_law is not None:
             return walk_of(self.length(session))
         if self._file:
@@ -264,7 +265,7 @@ class Customers:
         return self.model.chain.walk_at(uniform(self._walk_key, session))
 
     def patience_s(self, session: int, step: int, attempt: int) -> float:
-        """How long this attempt waits before it is abandoned; steps from 0, attempts from 1."""
+        """Return the patience of this attempt; steps count from 0, attempts from 1."""
         model = self.model
         if model.think_timeout_mean_s == 0 or math.isinf(model.timeout_s):
             return model.timeout_s
@@ -272,14 +273,14 @@ class Customers:
         return model.timeout_s + exponential(draw, model.think_timeout_mean_s)
 
     def retries(self, session: int, step: int, attempt: int) -> bool:
-        """Whether the customer, when attempt `attempt` (from 1) times out, sends another."""
+        """Return whether the customer, when attempt `attempt` (from 1) times out, sends another."""
         if attempt > self.model.max_retries:
             return False
         draw = uniform(self._retry_key, address(session, step, attempt))
         return draw < self.model.retry_probability
 
     def think_time_s(self, session: int, step: int) -> float:
-        """The pause before step `step`; none before the first."""
+        """Return the pause before step `step`; 0 before the first."""
         mean_s = self.model.think_time_mean_s
         if step == 0 or mean_s == 0:
             return 0.0

@@ -1,8 +1,4 @@
-"""Where the customers go: the address of the shop, looked up once, and whom they trust there.
-
-Owns: what `--host` and `--authority` mean, and refusing what they cannot.
-Must not know: what is asked for, how a connection is used.
-"""
+"""The address of the shop, resolved once, and the certificates that customers trust there."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +14,17 @@ class HostError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ShopAddress:
-    """What to connect to, what the `Host` field says, and for https who has to be there."""
+    """The address to connect to, the value of the `Host` field, and the identity expected for
+    https."""
 
     family: int
     peer: tuple[Any, ...]
-    """As `getaddrinfo` returns it; its form depends on the family."""
+    """The address as `getaddrinfo` returns it; its form depends on the family."""
     host_field: str
     host_name: str = ""
-    """The name, or address, that the certificate has to be for."""
+    """The name or address for which the certificate must be valid."""
     tls: ssl.SSLContext | None = None
-    """One for all customers; None: plain HTTP."""
+    """One context for all customers; None: plain HTTP."""
 
     @property
     def scheme(self) -> str:
@@ -35,11 +32,11 @@ class ShopAddress:
 
     @classmethod
     def from_url(cls, url: str, authority: Path | None = None) -> "ShopAddress":
-        """Resolves `http[s]://host[:port]`, once for all customers.
+        """Resolve `http[s]://host[:port]`, once for all customers.
 
-        `authority` is a PEM file with the certificates to trust over https; without it those of
-        the system are. Raises `HostError` for anything else, for a name that has no address, and
-        for an authority that cannot be read or has nobody to vouch for.
+        `authority` is a PEM file with the certificates to trust over https; without it those of the
+        system are. Raises `HostError` for anything else, for a name that has no address, and for an
+        authority that cannot be read or holds no certificates.
         """
         fix = "give http://host:port or https://host:port, e.g. http://127.0.0.1:8080"
         try:

@@ -1,9 +1,7 @@
-"""How a walk through the page types becomes requests to the shop.
+"""The requests of a walk through the page types, and the check of the pages that come.
 
-Owns: the table *The eight pages* of docs/shop.md seen from the customer's side: which
-category, words and book a session asks for, which form it sends, and whether the page that came
-is the page that was asked for.
-Must not know: sockets, schedules, patience.
+The module sees the table *The eight pages* of docs/shop.md from the customer's side: the category,
+words and book that a session requests, the form it sends, and the signs of a right page.
 """
 
 import re
@@ -16,7 +14,7 @@ from common.page_types import PAGE_TYPES
 from loadgen.forms import Form, find_form
 
 ACCOUNTS = 1000
-"""Seeded accounts: session i shops as `customer-%04d` of (i mod 1000) + 1."""
+"""The number of seeded accounts: session i shops as `customer-%04d` of (i mod 1000) + 1."""
 
 SEARCH_WORDS = (
     "detective",
@@ -34,7 +32,7 @@ SEARCH_WORDS = (
 
 CHECKOUT = {page.name: page.path for page in PAGE_TYPES if page.is_transaction}
 _NEXT_FORM = {page: CHECKOUT[following] for page, following in pairwise(CHECKOUT)}
-"""A transaction page is the right one when it carries the form of the next."""
+"""The form of the next page, which a right transaction page has."""
 
 _ORDER_PLACED = b'id="order-number"'
 _TOTAL = re.compile(rb'class="sum"><span>Total</span> <strong>[^\d<]*([\d,]+)\.(\d\d)<')
@@ -54,11 +52,11 @@ _TYPED = {
     "card_expiry": "12/39",
     "card_code": "123",
 }
-"""What customers write into the forms; the shop fills in their full name itself."""
+"""The customers' entries in the forms; the shop fills in their full name itself."""
 
 
 class PageRequest(NamedTuple):
-    """One request, to be sent as it stands by every attempt of a step."""
+    """One request, which every attempt of a step sends unchanged."""
 
     method: str
     path: str
@@ -66,14 +64,14 @@ class PageRequest(NamedTuple):
 
 
 class WrongPageError(Exception):
-    """The page lacks what a customer needs of it; one line says what."""
+    """A page without what a customer needs of it; one line names what is missing."""
 
 
 class Shopper:
-    """What one customer clicks and types. Choices come from a stream of the session's own."""
+    """The clicks and entries of one customer, drawn from the session's random stream."""
 
     def __init__(self, seed: int, session: int, user: str, password: str) -> None:
-        """`user` is a format such as `customer-%04d`."""
+        """Make a customer; `user` is a format such as `customer-%04d`."""
         self._rng = Random(f"{seed}/shop/{session}")
         self._typed = {
             "username": user % (session % ACCOUNTS + 1),
@@ -85,7 +83,8 @@ class Shopper:
         self._form: Form | None = None
 
     def request(self, page: str) -> PageRequest:
-        """The request for the next page of the walk; pages seen before supply links and forms."""
+        """Return the request for the next page of the walk; pages seen before supply links and
+        forms."""
         if page == "Br-1":
             return PageRequest("GET", "/")
         if page == "Br-2":
@@ -100,9 +99,9 @@ class Shopper:
         return PageRequest("POST", CHECKOUT[page], self._form.filled(self._typed))
 
     def read(self, page: str, body: bytes, following: str | None) -> None:
-        """Looks at a page that came, for what the walk needs next.
+        """Read from a page that came what the walk needs next.
 
-        Raises `WrongPageError` when it is not there: the page then counts as failed.
+        Raises `WrongPageError` when it is missing: the page then counts as failed.
         """
         if page in ("Br-1", "Br-4") and following == "Br-2":
             self._categories = _some(CATEGORY_LINK.findall(body), "no category to browse")
@@ -123,12 +122,12 @@ def paid_cents(body: bytes) -> int:
 
 
 def covers(body: bytes) -> list[str]:
-    """The addresses of the covers that a page shows, each once, in the order of the page."""
+    """Return the addresses of the covers that a page shows, each once, in the order of the page."""
     return list(dict.fromkeys(link.decode("ascii") for link in _COVER.findall(body)))
 
 
 def _books_in_stock(body: bytes) -> list[bytes]:
-    """Links of the entries that are not marked as out of stock: nobody clicks on the others."""
+    """Return the links of the entries in stock; customers do not click on the others."""
     entries = [entry for entry in body.split(_END_OF_ENTRY) if _OUT_OF_STOCK not in entry]
     return [link for entry in entries for link in BOOK_LINK.findall(entry)]
 

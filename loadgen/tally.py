@@ -1,7 +1,6 @@
-"""Counting a run while it goes, and adding up the counts of its workers.
+"""The counts of a run while it goes, and the sum of its workers' counts.
 
-Owns: what progress lines, the summary and the metadata of `attempts.parquet` say in numbers.
-Must not know: Locust, where the numbers go.
+Progress lines, the summary and the metadata of `attempts.parquet` show these numbers.
 """
 
 from collections import Counter
@@ -33,14 +32,14 @@ class Tally:
     load_changes: list[Change] = field(default_factory=list)
 
     def saw(self, page: str, outcome: AttemptOutcome, body: bytes = b"") -> None:
-        """Count an attempt that ended, or a page that was never asked for."""
+        """Count an attempt that ended, or a page that was never requested."""
         self.outcomes[outcome.value] += 1
         if page == CONFIRM_PAGE and outcome is AttemptOutcome.COMPLETED:
             self.confirms += 1
             self.revenue_cents += paid_cents(body)
 
     def as_counts(self) -> dict[str, Any]:
-        """The counts, JSON-ready; lags in real seconds.
+        """Return the counts, JSON-ready; lags in real seconds.
 
         `behind_s` is the largest lag since the last call.
         """
@@ -61,7 +60,7 @@ class Tally:
 
 
 def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The counts of several workers as those of one run."""
+    """Return the counts of several workers as those of one run."""
     parts = list(parts)
     total: dict[str, Any] = {
         name: sum(part[name] for part in parts)
@@ -80,7 +79,7 @@ def add_up(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         outcome.value: sum(part["outcomes"][outcome.value] for part in parts)
         for outcome in AttemptOutcome
     }
-    # Every process watches the file itself: they differ by how soon they looked.
+    # Every process reads the file itself, so their times of the changes differ.
     total["load_changes"] = max((part["load_changes"] for part in parts), key=len, default=[])
     for name in ("behind_s", "max_behind_s"):
         total[name] = max((part[name] for part in parts), default=0.0)

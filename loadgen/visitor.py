@@ -1,8 +1,7 @@
-"""Somebody with a browser, whose attempts are written down.
+"""A browser of one customer or client, and the rows of its attempts.
 
-Owns: making one attempt: sending it, waiting as long as the patience lasts, judging the page that
-came, and telling the witnesses.
-Must not know: what is asked for in which order, what follows on an attempt, where the rows go.
+A visitor makes one attempt: it sends the request, waits as long as the patience lasts, judges the
+page that came, and reports the attempt to the observers.
 """
 
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from loadgen.shop_pages import PageRequest, WrongPageError
 
 
 class Witness(Protocol):
-    """Is told of every attempt as it ends; `fetched` is None for a page never asked for."""
+    """A callback for every attempt as it ends; `fetched` is None for a page never requested."""
 
     def __call__(
         self, attempt: Attempt, request: PageRequest | None, fetched: Fetched | None
@@ -24,17 +23,17 @@ class Witness(Protocol):
 
 
 class ConnectionWitness(Protocol):
-    """Is told of every connection, as its opening ends."""
+    """A callback for every connection, as its opening ends."""
 
     def __call__(self, connection: OpenedConnection, /) -> None: ...
 
 
 Judge = Callable[[bytes], None]
-"""Looks at a page that came; raises `WrongPageError` when it is not the one asked for."""
+"""A check of a page that came; it raises `WrongPageError` for a wrong page."""
 
 
 class Errand(NamedTuple):
-    """One attempt that is to be made; times in paper seconds."""
+    """One attempt to make; times in paper seconds."""
 
     step: int
     page: str
@@ -44,7 +43,7 @@ class Errand(NamedTuple):
 
 
 class Visitor:
-    """One browser and the rows of its attempts; `session` is the number they are written under."""
+    """One browser and the rows of its attempts, which have `session` as their number."""
 
     def __init__(
         self,
@@ -60,14 +59,14 @@ class Visitor:
         self._witness = witness
         self._connections = connections
         self.met_idle_connection = False
-        """Whether the newest attempt was lost to a connection that the server had closed."""
+        """True if the newest attempt was lost to a connection that the server had closed."""
 
     def leave(self) -> None:
-        """Closes the connection, whatever is still under way."""
+        """Close the connection, whatever is still under way."""
         self._browser.close()
 
     def ask(self, errand: Errand, request: PageRequest, judge: Judge) -> Attempt:
-        """Makes the attempt now, however late that is; `judge` looks at a page that came.
+        """Make the attempt now, however late that is; `judge` checks a page that came.
 
         A page for which `judge` raises `WrongPageError` counts as failed.
         """
@@ -111,9 +110,9 @@ class Visitor:
 
 
 def ended_s(attempt: Attempt) -> float:
-    """When what follows on the attempt is due from, paper seconds.
+    """Return the time from which the attempt's successor is due, paper seconds.
 
-    Who lost patience left when it ended, however late this process woke up.
+    A customer whose patience ended left at that time, however late this process woke up.
     """
     assert attempt.started_s is not None
     assert attempt.finished_s is not None

@@ -1,10 +1,8 @@
 """The sessions as a file for httperf's `--wsesslog`, the paper's own load generator.
 
-Owns: the file's form, and looking up which categories and books the shop has.
-Must not know: how customers behave beyond their walks; httperf has timeouts of its own.
-
-httperf sends what the file says and reads nothing off a page, so it has no CSRF token to post:
-transaction pages are asked for with GET. It loads the shop as customers do and buys nothing.
+httperf sends the requests of the file and reads nothing off a page, so it has no CSRF token to
+post: it requests transaction pages with GET. It loads the shop as customers do and buys nothing.
+httperf has separate timeouts.
 """
 
 from collections.abc import Iterator
@@ -17,11 +15,11 @@ _LOOK_FOR_S = 30.0
 
 
 class ShopUnreadableError(Exception):
-    """The shop's pages do not show what the file needs; one line."""
+    """Pages of the shop that lack what the file needs; one line."""
 
 
 def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
-    """The file's lines: one request each, sessions apart by an empty line.
+    """Yield the file's lines: one request each, with an empty line between sessions.
 
     Raises `HostError` for a wrong address and `ShopUnreadableError` when the shop does not answer
     or shows no categories or books.
@@ -37,7 +35,7 @@ def session_file(host: str, sessions: int, seed: int) -> Iterator[str]:
 
 
 class _Sample:
-    """The pages of the shop from which addresses are taken: the home page and every category."""
+    """The pages of the shop that supply addresses: the home page and every category."""
 
     def __init__(self, host: str) -> None:
         browser = Browser(ShopAddress.from_url(host))
@@ -55,7 +53,7 @@ class _Sample:
             browser.close()
 
     def shopper(self, seed: int, session: int) -> Shopper:
-        """A customer who has seen the sample's pages."""
+        """Return a customer who has seen the sample's pages."""
         shopper = Shopper(seed, session, "%d", "")
         shopper.read("Br-1", self._main, "Br-2")
         shopper.read("Br-2", self._category, "Br-4")
